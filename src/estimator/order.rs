@@ -1,0 +1,78 @@
+use super::MotionVector;
+
+/// A candidate and its cost in one number whose order is the order of full search: the smallest
+/// `(cost, |x| + |y|, y, x)` wins, compared left to right.
+///
+/// From the highest bit: 32 bits cost, 16 bits `|x| + |y|`, 15 bits `y + 8192`, 1 bit `x > 0`
+/// (with `|x| + |y|` and `y` given, only the sign of x is left to tell). OpenCL kernels build the
+/// same number, so that fields may be merged wherever they were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct OrderKey(pub u64);
+
+impl OrderKey {
+    /// Worse than every candidate.
+    pub const WORST: Self = Self(u64::MAX);
+
+    const Y_BIAS: i32 = 8192;
+
+    /// The key of the candidate displaced by `(x, y)` samples.
+    #[inline]
+    pub fn new(cost: u32, x: i32, y: i32) -> Self {
+        Self(u64::from(cost) << 32 | u64::from(Self::tie(x, y)))
+    }
+
+    /// What decides between equal costs: the lower 32 bits of the key.
+    #[inline]
+    pub fn tie(x: i32, y: i32) -> u32 {
+        let length = x.unsigned_abs() + y.unsigned_abs();
+        length << 16 | ((y + Self::Y_BIAS) as u32) << 1 | u32::from(x > 0)
+    }
+
+    /// The candidate's cost.
+    #[inline]
+    pub fn cost(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The candidate's displacement `(x, y)` in samples.
+    #[inline]
+    pub fn displacement(self) -> (i32, i32) {
+        let tie = self.0 as u32;
+        let y = (tie >> 1 & 0x7fff) as i32 - Self::Y_BIAS;
+        let x = (tie >> 16) as i32 - y.abs();
+        (if tie & 1 == 1 { x } else { -x }, y)
+    }
+
+    /// The candidate as a motion vector in quarter samples.
+    #[inline]
+    pub fn vector(self) -> MotionVector {
+        let (x, y) = self.displacement();
+        MotionVector::from_samples(x, y, self.cost())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_orders_as_the_tuple_and_gives_back_its_displacement() {
+        let mut keys = Vec::new();
+        for cost in [0, 1, u32::MAX - 1] {
+            for y in [-8191, -8190, -3, -2, -1, 0, 1, 2, 3, 8190, 8191] {
+                for x in [-8191, -8190, -3, -2, -1, 0, 1, 2, 3, 8190, 8191] {
+                    let key = OrderKey::new(cost, x, y);
+                    assert_eq!(key.displacement(), (x, y));
+                    assert_eq!(key.cost(), cost);
+                    keys.push((key, (cost, x.abs() + y.abs(), y, x)));
+                }
+            }
+        }
+        for (a, tuple_a) in &keys {
+            for (b, tuple_b) in &keys {
+                assert_eq!(a.cmp(b), tuple_a.cmp(tuple_b), "{tuple_a:?} {tuple_b:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use super::{Grid, SetupError, Window};
+
+/// How two blocks are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Sum of absolute differences.
+    #[default]
+    Sad,
+    /// Sum of squared differences.
+    Ssd,
+}
+
+impl Metric {
+    /// The name in the metadata: `sad` or `ssd`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Sad => "sad",
+            Metric::Ssd => "ssd",
+        }
+    }
+}
+
+/// What candidates that reach outside the picture are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Border {
+    /// The reference goes on outside by repeating its edge samples without limit.
+    #[default]
+    Extend,
+    /// A candidate counts only if its block lies inside the block-extended picture.
+    Restrict,
+}
+
+/// Everything that decides *what* full search finds in two pictures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Picture width in samples.
+    pub width: usize,
+    /// Picture height in samples.
+    pub height: usize,
+    /// Side of a block in samples: a multiple of 4 from 4 to 64.
+    pub block_size: usize,
+    /// The displacements that are tried.
+    pub window: Window,
+    /// How blocks are compared.
+    pub metric: Metric,
+    /// What lies outside the reference.
+    pub border: Border,
+}
+
+impl Parameters {
+    /// The largest picture an axis.
+    pub const MAX_PICTURE: usize = 32768;
+
+    /// Checks what the types do not: the block size and the picture size.
+    ///
+    /// # Errors
+    /// [`SetupError::BlockSize`], [`SetupError::PictureSize`].
+    pub fn validate(&self) -> Result<(), SetupError> {
+        if !(4..=64).contains(&self.block_size) || !self.block_size.is_multiple_of(4) {
+            return Err(SetupError::BlockSize(self.block_size));
+        }
+        let Self { width, height, .. } = *self;
+        if !(1..=Self::MAX_PICTURE).contains(&width) || !(1..=Self::MAX_PICTURE).contains(&height) {
+            return Err(SetupError::PictureSize { width, height });
+        }
+        Ok(())
+    }
+
+    /// The grid of blocks over the picture.
+    pub fn grid(&self) -> Grid {
+        Grid { columns: self.width.div_ceil(self.block_size), rows: self.height.div_ceil(self.block_size) }
+    }
+
+    /// Width of the picture extended to whole blocks.
+    pub fn extended_width(&self) -> usize {
+        self.grid().columns * self.block_size
+    }
+
+    /// Height of the picture extended to whole blocks.
+    pub fn extended_height(&self) -> usize {
+        self.grid().rows * self.block_size
+    }
+
+    /// The displacements that count for the block at `column`, `row` of the grid.
+    pub fn window_of_block(&self, column: usize, row: usize) -> Window {
+        match self.border {
+            Border::Extend => self.window,
+            Border::Restrict => {
+                let (x, y) = (column * self.block_size, row * self.block_size);
+                let right = self.extended_width() - self.block_size - x;
+                let below = self.extended_height() - self.block_size - y;
+                self.window.clipped(-(x as i32)..=right as i32, -(y as i32)..=below as i32)
+            }
+        }
+    }
+}

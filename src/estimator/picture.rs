@@ -1,0 +1,114 @@
+use super::{EstimateError, Parameters, PictureError};
+
+/// A luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    samples: &'a [u8],
+    width: usize,
+    height: usize,
+    stride: usize,
+}
+
+impl<'a> Picture<'a> {
+    /// The picture in `samples`, whose last row may end with its last sample.
+    ///
+    /// # Errors
+    /// [`PictureError`] where the picture is empty, rows overlap or `samples` is too short.
+    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, PictureError> {
+        if width == 0 || height == 0 {
+            return Err(PictureError::Empty(width, height));
+        }
+        if stride < width {
+            return Err(PictureError::Stride { width, stride });
+        }
+        let needed = (stride.saturating_mul(height - 1)).saturating_add(width);
+        if samples.len() < needed {
+            return Err(PictureError::Short { needed, present: samples.len() });
+        }
+        Ok(Self { samples, width, height, stride })
+    }
+
+    /// Samples a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Bytes from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All bytes from the first sample to the last, padding between rows included.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        &self.samples[..self.stride * (self.height - 1) + self.width]
+    }
+
+    /// The samples of row `y`.
+    ///
+    /// # Panics
+    /// Where the picture has no such row.
+    #[inline]
+    pub fn row(&self, y: usize) -> &'a [u8] {
+        &self.samples[y * self.stride..][..self.width]
+    }
+
+    /// The sample at `(x, y)` of the picture continued outside by its edge samples.
+    #[inline]
+    pub fn extended(&self, x: i32, y: i32) -> u8 {
+        let x = x.clamp(0, self.width as i32 - 1) as usize;
+        let y = y.clamp(0, self.height as i32 - 1) as usize;
+        self.samples[y * self.stride + x]
+    }
+
+    /// Checks that the picture has the size of `parameters`.
+    ///
+    /// # Errors
+    /// [`EstimateError::PictureSize`] where it has not.
+    pub fn check_size(&self, parameters: &Parameters) -> Result<(), EstimateError> {
+        let Parameters { width, height, .. } = *parameters;
+        if (self.width, self.height) == (width, height) {
+            Ok(())
+        } else {
+            Err(EstimateError::PictureSize(self.width, self.height, width, height))
+        }
+    }
+}
+
+/// A luma plane that owns its samples, rows without padding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureBuf {
+    samples: Vec<u8>,
+    width: usize,
+    height: usize,
+}
+
+impl PictureBuf {
+    /// The picture in `samples`, `height` rows of `width`.
+    ///
+    /// # Errors
+    /// [`PictureError`] as [`Picture::new`].
+    pub fn new(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, PictureError> {
+        Picture::new(&samples, width, height, width)?;
+        Ok(Self { samples, width, height })
+    }
+
+    /// A picture whose sample at `(x, y)` is `sample(x, y)`.
+    ///
+    /// # Panics
+    /// Where it has no samples.
+    pub fn from_fn(width: usize, height: usize, mut sample: impl FnMut(usize, usize) -> u8) -> Self {
+        assert!(width > 0 && height > 0, "a picture needs at least one sample");
+        let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
+        Self { samples: samples.collect(), width, height }
+    }
+
+    /// The picture as a view.
+    pub fn view(&self) -> Picture<'_> {
+        Picture { samples: &self.samples, width: self.width, height: self.height, stride: self.width }
+    }
+}

@@ -1,0 +1,74 @@
+use super::{EstimateError, Parameters};
+
+/// Units of a vector in one sample: vectors are stored in quarter samples.
+pub const UNITS_PER_SAMPLE: i32 = 4;
+
+/// One block's motion: the record of the metadata, 8 bytes in host byte order.
+///
+/// The block at `(bx, by)` of the current picture is matched by the block at `(bx + x, by + y)`
+/// of the reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct MotionVector {
+    /// To the right, in quarter samples.
+    pub x: i16,
+    /// Down, in quarter samples.
+    pub y: i16,
+    /// SAD or SSD of the match.
+    pub cost: u32,
+}
+
+impl MotionVector {
+    /// A vector of whole samples.
+    #[inline]
+    pub fn from_samples(x: i32, y: i32, cost: u32) -> Self {
+        Self { x: (x * UNITS_PER_SAMPLE) as i16, y: (y * UNITS_PER_SAMPLE) as i16, cost }
+    }
+}
+
+/// The size of a field in blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Grid {
+    /// Blocks across.
+    pub columns: usize,
+    /// Blocks down.
+    pub rows: usize,
+}
+
+impl Grid {
+    /// Blocks in all.
+    pub fn blocks(&self) -> usize {
+        self.columns * self.rows
+    }
+}
+
+/// One vector a block, `rows × columns`, row-major.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MotionField {
+    /// The size in blocks.
+    pub grid: Grid,
+    /// The vectors, row by row.
+    pub vectors: Vec<MotionVector>,
+}
+
+impl MotionField {
+    /// A field of zero vectors for `parameters`.
+    pub fn new(parameters: &Parameters) -> Self {
+        let grid = parameters.grid();
+        Self { grid, vectors: vec![MotionVector::default(); grid.blocks()] }
+    }
+}
+
+impl Grid {
+    /// Checks that `vectors` has one record a block.
+    ///
+    /// # Errors
+    /// [`EstimateError::FieldSize`] where it has not.
+    pub fn check(&self, vectors: &[MotionVector]) -> Result<(), EstimateError> {
+        if vectors.len() == self.blocks() {
+            Ok(())
+        } else {
+            Err(EstimateError::FieldSize(vectors.len(), self.blocks()))
+        }
+    }
+}

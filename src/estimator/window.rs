@@ -1,0 +1,126 @@
+use super::{SetupError, UNITS_PER_SAMPLE};
+
+/// A whole-sample displacement `(x, y)`: x to the right, y down.
+pub type Displacement = (i32, i32);
+
+/// The longest displacement an axis, so that a vector in quarter samples fits 16 bits.
+pub const MAX_DISPLACEMENT: i32 = i16::MAX as i32 / UNITS_PER_SAMPLE;
+
+/// The rectangle of displacements that are tried, in samples, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Window {
+    x0: i32,
+    x1: i32,
+    y0: i32,
+    y1: i32,
+}
+
+impl Window {
+    /// The window `[x0, x1] × [y0, y1]`.
+    ///
+    /// # Errors
+    /// [`SetupError::Window`] where it leaves out `(0, 0)` or passes [`MAX_DISPLACEMENT`].
+    pub fn new(x0: i32, x1: i32, y0: i32, y1: i32) -> Result<Self, SetupError> {
+        let holds_zero = x0 <= 0 && 0 <= x1 && y0 <= 0 && 0 <= y1;
+        let short = [x0, x1, y0, y1].iter().all(|d| (-MAX_DISPLACEMENT..=MAX_DISPLACEMENT).contains(d));
+        if holds_zero && short {
+            Ok(Self { x0, x1, y0, y1 })
+        } else {
+            Err(SetupError::Window { x0, x1, y0, y1 })
+        }
+    }
+
+    /// The window `[-x, x] × [-y, y]`.
+    ///
+    /// # Errors
+    /// [`SetupError::Window`] where a range is negative or passes [`MAX_DISPLACEMENT`].
+    pub fn symmetric(x: i32, y: i32) -> Result<Self, SetupError> {
+        Self::new(x.saturating_neg(), x, y.saturating_neg(), y)
+    }
+
+    /// The window the papers call *W*: the side of the searched area in samples. With block side
+    /// *B* it has `n = W - B + 1` positions an axis, `-floor(n/2) … n - 1 - floor(n/2)`.
+    ///
+    /// # Errors
+    /// [`SetupError::Window`] where no position is left or they pass [`MAX_DISPLACEMENT`].
+    pub fn of_area(side: usize, block_size: usize) -> Result<Self, SetupError> {
+        let positions = side as i32 - block_size as i32 + 1;
+        let (first, last) = (-(positions / 2), positions - 1 - positions / 2);
+        Self::new(first, last, first, last)
+    }
+
+    /// The leftmost displacement.
+    pub fn x0(&self) -> i32 {
+        self.x0
+    }
+
+    /// The rightmost displacement.
+    pub fn x1(&self) -> i32 {
+        self.x1
+    }
+
+    /// The topmost displacement.
+    pub fn y0(&self) -> i32 {
+        self.y0
+    }
+
+    /// The lowest displacement.
+    pub fn y1(&self) -> i32 {
+        self.y1
+    }
+
+    /// Positions across.
+    pub fn columns(&self) -> usize {
+        (self.x1 - self.x0 + 1) as usize
+    }
+
+    /// Positions down.
+    pub fn rows(&self) -> usize {
+        (self.y1 - self.y0 + 1) as usize
+    }
+
+    /// Positions in all.
+    pub fn candidates(&self) -> usize {
+        self.columns() * self.rows()
+    }
+
+    /// Every displacement, row by row.
+    pub fn iter(&self) -> impl Iterator<Item = Displacement> + use<> {
+        let Self { x0, x1, y0, y1 } = *self;
+        (y0..=y1).flat_map(move |y| (x0..=x1).map(move |x| (x, y)))
+    }
+
+    /// The part of the window inside `[x0, x1] × [y0, y1]`, which must hold `(0, 0)`.
+    pub fn clipped(&self, x: std::ops::RangeInclusive<i32>, y: std::ops::RangeInclusive<i32>) -> Self {
+        debug_assert!(x.contains(&0) && y.contains(&0));
+        Self {
+            x0: self.x0.max(*x.start()),
+            x1: self.x1.min(*x.end()),
+            y0: self.y0.max(*y.start()),
+            y1: self.y1.min(*y.end()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn area_of_the_papers() {
+        let window = Window::of_area(47, 16).unwrap();
+        assert_eq!((window.x0(), window.x1(), window.candidates()), (-16, 15, 1024));
+        let window = Window::of_area(31, 16).unwrap();
+        assert_eq!((window.x0(), window.x1()), (-8, 7));
+        assert!(Window::of_area(15, 16).is_err());
+    }
+
+    #[test]
+    fn window_holds_zero_and_fits_a_vector() {
+        assert!(Window::symmetric(8191, 8191).is_ok());
+        assert!(Window::symmetric(8192, 1).is_err());
+        assert!(Window::symmetric(-1, 1).is_err());
+        assert!(Window::new(1, 2, 0, 0).is_err());
+        assert!(Window::symmetric(i32::MIN, 0).is_err());
+    }
+}

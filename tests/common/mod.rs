@@ -1,0 +1,161 @@
+//! One runner that puts every implementation of full search through the same hostile cases.
+#![allow(dead_code, missing_docs)]
+
+use gstmotionestimate::estimator::{
+    Border, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle,
+};
+
+/// Two pictures and what to find in them.
+pub struct Case {
+    pub name: String,
+    pub parameters: Parameters,
+    pub reference: PictureBuf,
+    pub current: PictureBuf,
+}
+
+/// A small generator of noise: the same numbers everywhere.
+pub struct Noise(u32);
+
+impl Noise {
+    pub fn new(seed: u32) -> Self {
+        Self(seed.wrapping_mul(2_654_435_761) | 1)
+    }
+
+    pub fn next(&mut self) -> u8 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        (self.0 >> 24) as u8
+    }
+}
+
+/// What the samples look like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Content {
+    Noise,
+    /// 0 and 255 in turn: the largest costs there are, and ties by the thousand.
+    Checkerboard,
+    /// One value: every candidate costs the same.
+    Flat,
+    /// 0 against 255 everywhere.
+    Opposite,
+    /// Smooth texture moved by a few samples, with noise on top.
+    Moved,
+    /// Stripes with a period of four: ties at every fourth displacement.
+    Stripes,
+}
+
+pub const CONTENTS: [Content; 6] = [
+    Content::Noise,
+    Content::Checkerboard,
+    Content::Flat,
+    Content::Opposite,
+    Content::Moved,
+    Content::Stripes,
+];
+
+/// Reference and current picture.
+pub fn pictures(content: Content, width: usize, height: usize) -> (PictureBuf, PictureBuf) {
+    let mut noise = Noise::new((width * 31 + height) as u32);
+    let texture = |x: i32, y: i32| {
+        let (x, y) = (f64::from(x), f64::from(y));
+        127.0 + 60.0 * (x * 0.21 + y * 0.05).sin() + 60.0 * (y * 0.17 - x * 0.03).cos()
+    };
+    let mut make = |is_current: bool| {
+        PictureBuf::from_fn(width, height, |x, y| match content {
+            Content::Noise => noise.next(),
+            Content::Checkerboard => if (x + y + usize::from(is_current)).is_multiple_of(2) { 0 } else { 255 },
+            Content::Flat => 93,
+            Content::Opposite => if is_current { 255 } else { 0 },
+            Content::Moved => {
+                let shift = if is_current { (5, -3) } else { (0, 0) };
+                let grain = f64::from(noise.next() % 5);
+                (texture(x as i32 + shift.0, y as i32 + shift.1) + grain) as u8
+            }
+            Content::Stripes => ((x + 2 * y + usize::from(is_current)) % 4 * 80) as u8,
+        })
+    };
+    (make(false), make(true))
+}
+
+fn case(content: Content, size: (usize, usize), block_size: usize, window: Window, metric: Metric, border: Border) -> Case {
+    let (width, height) = size;
+    let (reference, current) = pictures(content, width, height);
+    let parameters = Parameters { width, height, block_size, window, metric, border };
+    let name = format!("{content:?} {parameters:?}");
+    Case { name, parameters, reference, current }
+}
+
+/// Every case: odd sizes, pictures smaller than a block, extreme samples, all block sizes, ranges
+/// past the picture, lopsided windows, both borders, both metrics.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let metrics = [Metric::Sad, Metric::Ssd];
+    let borders = [Border::Extend, Border::Restrict];
+    let square = |r| Window::symmetric(r, r).unwrap();
+    for metric in metrics {
+        for border in borders {
+            for content in CONTENTS {
+                cases.push(case(content, (61, 47), 16, square(7), metric, border));
+            }
+            for block_size in (4..=64).step_by(4) {
+                cases.push(case(Content::Noise, (77, 70), block_size, square(5), metric, border));
+                cases.push(case(Content::Opposite, (64, 64), block_size, square(3), metric, border));
+            }
+            for size in [(1, 1), (15, 15), (3, 130), (130, 3), (16, 16), (17, 16), (33, 65), (100, 36)] {
+                cases.push(case(Content::Noise, size, 16, square(9), metric, border));
+                cases.push(case(Content::Moved, size, 8, square(4), metric, border));
+            }
+            for (x0, x1, y0, y1) in
+                [(0, 0, 0, 0), (-16, 15, -16, 15), (-16, 16, -16, 16), (0, 9, -5, 0), (-33, 2, 0, 1), (-1, 31, -2, 40)]
+            {
+                let window = Window::new(x0, x1, y0, y1).unwrap();
+                cases.push(case(Content::Moved, (70, 52), 16, window, metric, border));
+                cases.push(case(Content::Stripes, (52, 40), 8, window, metric, border));
+            }
+            cases.push(case(Content::Noise, (24, 20), 16, square(60), metric, border));
+            cases.push(case(Content::Checkerboard, (24, 20), 4, square(33), metric, border));
+        }
+    }
+    cases
+}
+
+/// Copies `picture` into rows that are further apart than they are wide, with garbage between.
+pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
+    let mut bytes = vec![0xa5; stride * (picture.height() - 1) + picture.width()];
+    for y in 0..picture.height() {
+        bytes[y * stride..][..picture.width()].copy_from_slice(picture.row(y));
+    }
+    bytes
+}
+
+/// Compares one estimator with the oracle on `case`, in both slots and with a padded stride.
+///
+/// # Panics
+/// Where a vector or a cost differs.
+pub fn check(case: &Case, estimator: &mut dyn Estimator) {
+    let expected = oracle::full_search(&case.parameters, &case.current.view(), &case.reference.view());
+    let mut found = vec![MotionVector { x: -1, y: -1, cost: 0xdead }; expected.vectors.len()];
+    let who = format!("{} {} on {}", estimator.kernel(), estimator.device(), case.name);
+
+    estimator.load(Slot::A, &case.reference.view()).expect(&who);
+    estimator.load(Slot::B, &case.current.view()).expect(&who);
+    estimator.search(Slot::B, &mut found).expect(&who);
+    compare(&who, expected.grid.columns, &expected.vectors, &found);
+    assert_eq!(estimator.unload(Slot::B).expect(&who).as_ref(), Some(&case.current), "{who}");
+
+    // The roles change, and the rows come from a wider plane.
+    let stride = case.parameters.width + 13;
+    let bytes = with_stride(&case.reference.view(), stride);
+    let padded = Picture::new(&bytes, case.parameters.width, case.parameters.height, stride).unwrap();
+    estimator.load(Slot::A, &padded).expect(&who);
+    let expected = oracle::full_search(&case.parameters, &case.reference.view(), &case.current.view());
+    estimator.search(Slot::A, &mut found).expect(&who);
+    compare(&who, expected.grid.columns, &expected.vectors, &found);
+}
+
+fn compare(who: &str, columns: usize, expected: &[MotionVector], found: &[MotionVector]) {
+    for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
+        assert_eq!(expected, found, "block {}, {} of {who}", index % columns, index / columns);
+    }
+}

@@ -40,6 +40,18 @@ impl Grid {
     pub fn blocks(&self) -> usize {
         self.columns * self.rows
     }
+
+    /// Checks that `vectors` has one record a block.
+    ///
+    /// # Errors
+    /// [`EstimateError::FieldSize`] where it has not.
+    pub fn check(&self, vectors: &[MotionVector]) -> Result<(), EstimateError> {
+        if vectors.len() == self.blocks() {
+            Ok(())
+        } else {
+            Err(EstimateError::FieldSize(vectors.len(), self.blocks()))
+        }
+    }
 }
 
 /// One vector a block, `rows × columns`, row-major.
@@ -56,19 +68,5 @@ impl MotionField {
     pub fn new(parameters: &Parameters) -> Self {
         let grid = parameters.grid();
         Self { grid, vectors: vec![MotionVector::default(); grid.blocks()] }
-    }
-}
-
-impl Grid {
-    /// Checks that `vectors` has one record a block.
-    ///
-    /// # Errors
-    /// [`EstimateError::FieldSize`] where it has not.
-    pub fn check(&self, vectors: &[MotionVector]) -> Result<(), EstimateError> {
-        if vectors.len() == self.blocks() {
-            Ok(())
-        } else {
-            Err(EstimateError::FieldSize(vectors.len(), self.blocks()))
-        }
     }
 }

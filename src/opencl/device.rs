@@ -73,6 +73,10 @@ unsafe impl Sync for DeviceId {}
 /// A loader without a driver, a driver that does not load, a platform without devices: all of it
 /// means that there are no such devices.
 pub fn devices() -> Vec<Device> {
+    // Drivers set themselves up in the first such calls, and not all of them safely from two
+    // threads at once.
+    static LISTING: Mutex<()> = Mutex::new(());
+    let _listing = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = Vec::new();
     for (platform, id) in cl::platforms().unwrap_or_default().into_iter().enumerate() {
         let platform_name = cl::platform_text(id, ffi::CL_PLATFORM_NAME).unwrap_or_default();

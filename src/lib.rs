@@ -4,3 +4,5 @@
 pub mod backend;
 pub mod estimator;
 pub mod native;
+#[cfg(feature = "opencl")]
+pub mod opencl;

@@ -3,4 +3,5 @@
 
 pub mod backend;
 pub mod estimator;
+pub mod meta;
 pub mod native;

@@ -4,4 +4,13 @@
 pub mod backend;
 pub mod estimator;
 pub mod meta;
+pub mod motionestimate;
 pub mod native;
+mod plugin;
+
+pub use plugin::plugin_register_static;
+
+fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    meta::register();
+    motionestimate::register(plugin)
+}

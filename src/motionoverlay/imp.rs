@@ -172,7 +172,7 @@ impl ElementImpl for MotionOverlay {
                 "Motion vector overlay",
                 "Filter/Effect/Video",
                 "Draws the motion vectors that come with video into the picture",
-                env!("CARGO_PKG_AUTHORS"),
+                "The gst-plugin-motionestimate authors",
             )
         });
         Some(&METADATA)

@@ -106,7 +106,7 @@ impl ElementImpl for MotionSerialize {
                 "Motion vector serializer",
                 "Converter/Video",
                 "Writes the motion vectors that come with video as NDJSON, CSV or packed binary",
-                env!("CARGO_PKG_AUTHORS"),
+                "The gst-plugin-motionestimate authors",
             )
         });
         Some(&METADATA)

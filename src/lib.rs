@@ -3,6 +3,20 @@
 
 pub mod backend;
 pub mod estimator;
+pub mod meta;
+pub mod motionestimate;
+pub mod motionoverlay;
+pub mod motionserialize;
 pub mod native;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+mod plugin;
+
+pub use plugin::plugin_register_static;
+
+fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    meta::register();
+    motionestimate::register(plugin)?;
+    motionoverlay::register(plugin)?;
+    motionserialize::register(plugin)
+}

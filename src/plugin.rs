@@ -12,6 +12,6 @@ gst::plugin_define!(
     "MIT/X11",
     env!("CARGO_PKG_NAME"),
     env!("CARGO_PKG_NAME"),
-    env!("CARGO_PKG_REPOSITORY"),
+    env!("CARGO_PKG_NAME"),
     env!("BUILD_REL_DATE")
 );

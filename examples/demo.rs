@@ -90,6 +90,8 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
 #[derive(Default)]
 struct Seen {
     pictures: u64,
+    /// Where in the video the last picture was.
+    position: gst::ClockTime,
     blocks: u64,
     samples: u64,
     cost: u64,
@@ -101,6 +103,7 @@ impl Seen {
     /// Takes note of a picture with its arrows drawn, and keeps it where it tells most.
     fn note(&mut self, buffer: &gst::Buffer, caps: Option<&gst::Caps>) {
         self.pictures += 1;
+        self.position = buffer.pts().unwrap_or(self.position);
         let Some(Ok(meta)) = MotionVectorMeta::of(buffer) else { return };
         let field = meta.description();
         let block = u64::from(field.block_width) * u64::from(field.block_height);
@@ -156,7 +159,7 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<Option<gst::Stru
         let message = bus.timed_pop(gst::ClockTime::from_mseconds(200));
         let every = Duration::from_millis(if on_terminal { 200 } else { 2000 });
         if drawn.elapsed() >= every {
-            progress(pipeline, seen.lock().unwrap().pictures, on_terminal);
+            progress(pipeline, seen, on_terminal);
             drawn = Instant::now();
         }
         let Some(message) = message else { continue };
@@ -175,15 +178,19 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<Option<gst::Stru
             _ => {}
         }
     }
-    progress(pipeline, seen.lock().unwrap().pictures, on_terminal);
+    progress(pipeline, seen, on_terminal);
     if on_terminal {
         eprintln!();
     }
     Ok(stats)
 }
 
-fn progress(pipeline: &gst::Pipeline, pictures: u64, on_terminal: bool) {
-    let position = pipeline.query_position::<gst::ClockTime>().unwrap_or_default();
+fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
+    // No query under the lock: it may wait for a streaming thread that waits for the lock.
+    let (pictures, position) = {
+        let seen = seen.lock().unwrap();
+        (seen.pictures, seen.position)
+    };
     let share = match pipeline.query_duration::<gst::ClockTime>() {
         Some(duration) if !duration.is_zero() => {
             let share = position.nseconds() as f64 / duration.nseconds() as f64;
@@ -197,7 +204,8 @@ fn progress(pipeline: &gst::Pipeline, pictures: u64, on_terminal: bool) {
 }
 
 fn summary(seen: &Seen, stats: Option<&gst::StructureRef>, elapsed: Duration) {
-    let text = |name: &str| stats.and_then(|s| s.get::<String>(name).ok()).unwrap_or_else(|| "unknown".into());
+    let text =
+        |name: &str| stats.and_then(|s| s.get::<String>(name).ok()).unwrap_or_else(|| "unknown".into());
     let per = |total: u64, count: u64| total as f64 / count.max(1) as f64;
     println!("{:<28}{}", "device", text("device"));
     println!("{:<28}{}", "kernel", text("kernel"));

@@ -75,8 +75,7 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
         Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
     };
     Ok(format!(
-        "uridecodebin uri={} caps=video/x-raw expose-all-streams=false \
-         ! videoconvert ! video/x-raw,format=I420 ! motionestimate name=estimate ! tee name=t \
+        "uridecodebin uri={} ! videoconvert ! video/x-raw,format=I420 ! motionestimate name=estimate ! tee name=t \
          t. ! queue ! motionoverlay name=overlay ! x264enc speed-preset=veryfast \
          ! video/x-h264,profile=high ! mp4mux ! filesink async=false location={} \
          t. ! queue ! motionserialize ! application/x-ndjson ! filesink async=false location={}",

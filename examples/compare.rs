@@ -42,7 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             for kernel in kernels(&device.selector) {
                 let name = format!("  {} {border:?} {} {kernel}", metric.name(), device.name);
                 match backend::open(&device.selector, kernel, &parameters) {
-                    Ok(mut estimator) => {
+                    Ok(opened) => {
+                        let mut estimator = opened.estimator;
                         let mut slot = Slot::A;
                         estimator.load(slot, &pictures[0].view())?;
                         let mut found = vec![MotionVector::default(); parameters.grid().blocks()];

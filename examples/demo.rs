@@ -60,9 +60,9 @@ fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
 
     let seen = seen.lock().unwrap();
     seen.write_still(&still)?;
-    summary(&seen, stats.as_deref(), elapsed);
+    summary(&stats, elapsed)?;
     for path in [movie, vectors, still] {
-        println!("{:<28}{}", "wrote", path.display());
+        println!("{:<22}{}", "wrote", path.display());
     }
     Ok(())
 }
@@ -91,9 +91,6 @@ struct Seen {
     pictures: u64,
     /// Where in the video the last picture was.
     position: gst::ClockTime,
-    blocks: u64,
-    samples: u64,
-    cost: u64,
     /// How many blocks moved in the most telling picture so far, and that picture.
     best: Option<(usize, gst::Sample)>,
 }
@@ -109,13 +106,10 @@ impl Seen {
         let samples_moved = |v: i16| i32::from(v).abs() / UNITS_PER_SAMPLE;
         let mut moved = 0;
         for v in meta.vectors() {
-            self.cost += u64::from(v.cost);
             if samples_moved(v.x) + samples_moved(v.y) > 0 && u64::from(v.cost) < GOOD_MATCH * block {
                 moved += 1;
             }
         }
-        self.blocks += meta.vectors().len() as u64;
-        self.samples += meta.vectors().len() as u64 * block;
         if self.best.as_ref().is_none_or(|(most, _)| moved > *most) {
             let sample = gst::Sample::builder().buffer(buffer).caps_if_some(caps).build();
             self.best = Some((moved, sample));
@@ -149,7 +143,7 @@ fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
 }
 
 /// Runs the pipeline to its end, drawing progress, and returns what `motionestimate` says of itself.
-fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<Option<gst::Structure>, Box<dyn Error>> {
+fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, Box<dyn Error>> {
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     let on_terminal = std::io::stderr().is_terminal();
     let mut drawn = Instant::now();
@@ -181,7 +175,7 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<Option<gst::Stru
     if on_terminal {
         eprintln!();
     }
-    Ok(stats)
+    Ok(stats.ok_or("motionestimate gave no statistics")?)
 }
 
 fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
@@ -202,15 +196,17 @@ fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
     std::io::stderr().flush().ok();
 }
 
-fn summary(seen: &Seen, stats: Option<&gst::StructureRef>, elapsed: Duration) {
-    let text =
-        |name: &str| stats.and_then(|s| s.get::<String>(name).ok()).unwrap_or_else(|| "unknown".into());
-    let per = |total: u64, count: u64| total as f64 / count.max(1) as f64;
-    println!("{:<28}{}", "device", text("device"));
-    println!("{:<28}{}", "kernel", text("kernel"));
-    println!("{:<28}{}", "pictures", seen.pictures);
-    let rate = seen.pictures as f64 / elapsed.as_secs_f64();
-    println!("{:<28}{rate:.1} (decoding, searching, drawing and encoding)", "pictures/s");
-    let (block, sample) = (per(seen.cost, seen.blocks), per(seen.cost, seen.samples));
-    println!("{:<28}{block:.1} a block, {sample:.2} a sample", "mean prediction cost");
+/// Prints what was done; `elapsed` is the time of the whole pipeline.
+fn summary(stats: &gst::StructureRef, elapsed: Duration) -> Result<(), Box<dyn Error>> {
+    let pictures: u64 = stats.get("pictures")?;
+    let search = Duration::from_nanos(stats.get("search-time")?);
+    let line = |name: &str, value: &str| println!("{name:<22}{value}");
+    line("device", stats.get("device")?);
+    line("kernel", stats.get("kernel")?);
+    line("pictures", &pictures.to_string());
+    let rate = pictures as f64 / elapsed.as_secs_f64();
+    line("pictures/s", &format!("{rate:.1}, with decoding, drawing and encoding"));
+    line("search", &format!("{:.2} ms a picture", 1e3 * search.as_secs_f64()));
+    line("mean prediction cost", &format!("{:.2} a sample", stats.get::<f64>("mean-cost")?));
+    Ok(())
 }

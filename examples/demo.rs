@@ -121,7 +121,7 @@ impl Seen {
             return Err("the video has fewer than two pictures: there is no motion to show".into());
         };
         let caps = gst::Caps::new_empty_simple("image/png");
-        let png = gst_video::convert_sample(sample, &caps, gst::ClockTime::from_seconds(30))?;
+        let png = gst_video::convert_sample(sample, &caps, Some(gst::ClockTime::from_seconds(30)))?;
         let map = png.buffer().ok_or("pngenc gave no picture")?.map_readable()?;
         fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(())

@@ -44,7 +44,7 @@ fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
         (folder.join("motion.mp4"), folder.join("vectors.ndjson"), folder.join("still.png"));
 
     let line = pipeline_line(&video, &movie, &vectors)?;
-    println!("gst-launch-1.0 {}\n", line.replace('(', "\\(").replace(')', "\\)"));
+    println!("gst-launch-1.0 {line}\n");
     let pipeline = gst::parse::launch(&line)
         .map_err(|e| format!("{e} (scripts/deps installs what is needed)"))?
         .downcast::<gst::Pipeline>()

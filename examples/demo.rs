@@ -1,0 +1,212 @@
+//! Finds the motion of a video file and writes what it found: the video with the vectors drawn as
+//! arrows, the vectors themselves, and the picture that shows most motion.
+//!
+//! `cargo run --release --example demo -- VIDEO [FOLDER]`; `scripts/demo` runs it on the clip in `media/`.
+
+use std::error::Error;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use gst::prelude::*;
+use gstmotionestimate::estimator::UNITS_PER_SAMPLE;
+use gstmotionestimate::meta::MotionVectorMeta;
+
+/// A block that moved counts for the still while its cost stays below this, in levels a sample: at a
+/// scene cut every block "moves", and none of them matches.
+const GOOD_MATCH: u64 = 8;
+
+fn main() {
+    let mut args = env::args_os().skip(1);
+    let Some(video) = args.next() else {
+        eprintln!("usage: demo VIDEO [FOLDER]");
+        std::process::exit(2);
+    };
+    let folder = args.next().map_or_else(|| PathBuf::from("out"), PathBuf::from);
+    if let Err(error) = run(Path::new(&video), &folder) {
+        eprintln!("demo: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
+    gst::init()?;
+    gstmotionestimate::plugin_register_static()?;
+
+    let video = fs::canonicalize(video).map_err(|e| format!("{}: {e}", video.display()))?;
+    if !video.is_file() {
+        return Err(format!("{} is not a file", video.display()).into());
+    }
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let (movie, vectors, still) =
+        (folder.join("motion.mp4"), folder.join("vectors.ndjson"), folder.join("still.png"));
+
+    let line = pipeline_line(&video, &movie, &vectors)?;
+    println!("gst-launch-1.0 {line}\n");
+    let pipeline = gst::parse::launch(&line)
+        .map_err(|e| format!("{e} (scripts/deps installs what is needed)"))?
+        .downcast::<gst::Pipeline>()
+        .map_err(|_| "the line above is not a pipeline")?;
+
+    let seen = watch(&pipeline)?;
+    let start = Instant::now();
+    pipeline.set_state(gst::State::Playing).ok();
+    let stats = play(&pipeline, &seen);
+    let elapsed = start.elapsed();
+    pipeline.set_state(gst::State::Null)?;
+    let stats = stats?;
+
+    let seen = seen.lock().unwrap();
+    seen.write_still(&still)?;
+    summary(&stats, elapsed)?;
+    for path in [movie, vectors, still] {
+        println!("{:<22}{}", "wrote", path.display());
+    }
+    Ok(())
+}
+
+/// The whole demo but the still. The sinks do not wait for a first buffer: while x264enc looks ahead
+/// it gives none, and the other branch would fill up behind its own.
+fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, Box<dyn Error>> {
+    let quoted = |path: &Path| -> Result<String, Box<dyn Error>> {
+        let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
+        Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+    };
+    Ok(format!(
+        "uridecodebin uri={} ! videoconvert ! video/x-raw,format=I420 ! motionestimate name=estimate ! tee name=t \
+         t. ! queue ! motionoverlay name=overlay ! x264enc speed-preset=veryfast \
+         ! video/x-h264,profile=high ! mp4mux ! filesink async=false location={} \
+         t. ! queue ! motionserialize ! application/x-ndjson ! filesink async=false location={}",
+        glib::filename_to_uri(video, None)?,
+        quoted(movie)?,
+        quoted(vectors)?,
+    ))
+}
+
+/// What went past the overlay.
+#[derive(Default)]
+struct Seen {
+    pictures: u64,
+    /// Where in the video the last picture was.
+    position: gst::ClockTime,
+    /// How many blocks moved in the most telling picture so far, and that picture.
+    best: Option<(usize, gst::Sample)>,
+}
+
+impl Seen {
+    /// Takes note of a picture with its arrows drawn, and keeps it where it tells most.
+    fn note(&mut self, buffer: &gst::Buffer, caps: Option<&gst::Caps>) {
+        self.pictures += 1;
+        self.position = buffer.pts().unwrap_or(self.position);
+        let Some(Ok(meta)) = MotionVectorMeta::of(buffer) else { return };
+        let field = meta.description();
+        let block = u64::from(field.block_width) * u64::from(field.block_height);
+        let samples_moved = |v: i16| i32::from(v).abs() / UNITS_PER_SAMPLE;
+        let mut moved = 0;
+        for v in meta.vectors() {
+            if samples_moved(v.x) + samples_moved(v.y) > 0 && u64::from(v.cost) < GOOD_MATCH * block {
+                moved += 1;
+            }
+        }
+        if self.best.as_ref().is_none_or(|(most, _)| moved > *most) {
+            let sample = gst::Sample::builder().buffer(buffer).caps_if_some(caps).build();
+            self.best = Some((moved, sample));
+        }
+    }
+
+    fn write_still(&self, path: &Path) -> Result<(), Box<dyn Error>> {
+        let Some((_, sample)) = &self.best else {
+            return Err("the video has fewer than two pictures: there is no motion to show".into());
+        };
+        let caps = gst::Caps::new_empty_simple("image/png");
+        let png = gst_video::convert_sample(sample, &caps, Some(gst::ClockTime::from_seconds(30)))?;
+        let map = png.buffer().ok_or("pngenc gave no picture")?.map_readable()?;
+        fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(())
+    }
+}
+
+/// Counts the pictures that leave the overlay.
+fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let pad = pipeline.by_name("overlay").and_then(|e| e.static_pad("src")).ok_or("no overlay")?;
+    let noted = Arc::clone(&seen);
+    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        if let Some(buffer) = info.buffer() {
+            noted.lock().unwrap().note(buffer, pad.current_caps().as_ref());
+        }
+        gst::PadProbeReturn::Ok
+    });
+    Ok(seen)
+}
+
+/// Runs the pipeline to its end, drawing progress, and returns what `motionestimate` says of itself.
+fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, Box<dyn Error>> {
+    let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
+    let on_terminal = std::io::stderr().is_terminal();
+    let mut drawn = Instant::now();
+    let mut stats = None;
+    loop {
+        let message = bus.timed_pop(gst::ClockTime::from_mseconds(200));
+        let every = Duration::from_millis(if on_terminal { 200 } else { 2000 });
+        if drawn.elapsed() >= every {
+            progress(pipeline, seen, on_terminal);
+            drawn = Instant::now();
+        }
+        let Some(message) = message else { continue };
+        match message.view() {
+            gst::MessageView::Eos(_) => break,
+            gst::MessageView::Error(error) => {
+                let from = error.src().map(|s| s.name().to_string()).unwrap_or_default();
+                let debug = error.debug().map(|d| format!("\n{d}")).unwrap_or_default();
+                return Err(format!("{from}: {}{debug}", error.error()).into());
+            }
+            gst::MessageView::Element(element) => {
+                if let Some(s) = element.structure().filter(|s| s.name() == "motion-stats") {
+                    stats = Some(s.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    progress(pipeline, seen, on_terminal);
+    if on_terminal {
+        eprintln!();
+    }
+    Ok(stats.ok_or("motionestimate gave no statistics")?)
+}
+
+fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
+    // No query under the lock: it may wait for a streaming thread that waits for the lock.
+    let (pictures, position) = {
+        let seen = seen.lock().unwrap();
+        (seen.pictures, seen.position)
+    };
+    let share = match pipeline.query_duration::<gst::ClockTime>() {
+        Some(duration) if !duration.is_zero() => {
+            let share = position.nseconds() as f64 / duration.nseconds() as f64;
+            format!(" {:3.0} % of {duration:.1}", 100.0 * share.min(1.0))
+        }
+        _ => String::new(),
+    };
+    let (before, after) = if on_terminal { ("\r", "   ") } else { ("", "\n") };
+    eprint!("{before}searching: {pictures} pictures{share}{after}");
+    std::io::stderr().flush().ok();
+}
+
+/// Prints what was done; `elapsed` is the time of the whole pipeline.
+fn summary(stats: &gst::StructureRef, elapsed: Duration) -> Result<(), Box<dyn Error>> {
+    let pictures: u64 = stats.get("pictures")?;
+    let search = Duration::from_nanos(stats.get("search-time")?);
+    let line = |name: &str, value: &str| println!("{name:<22}{value}");
+    line("device", stats.get("device")?);
+    line("kernel", stats.get("kernel")?);
+    line("pictures", &pictures.to_string());
+    let rate = pictures as f64 / elapsed.as_secs_f64();
+    line("pictures/s", &format!("{rate:.1}, with decoding, drawing and encoding"));
+    line("search", &format!("{:.2} ms a picture", 1e3 * search.as_secs_f64()));
+    line("mean prediction cost", &format!("{:.2} a sample", stats.get::<f64>("mean-cost")?));
+    Ok(())
+}

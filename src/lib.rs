@@ -6,6 +6,8 @@ pub mod estimator;
 pub mod meta;
 pub mod motionestimate;
 pub mod native;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 mod plugin;
 
 pub use plugin::plugin_register_static;

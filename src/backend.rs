@@ -79,24 +79,209 @@ pub struct DeviceInfo {
     pub driver: String,
 }
 
-/// Every device that is there, the native CPU first.
-pub fn devices() -> Vec<DeviceInfo> {
-    vec![Native::device_info()]
+/// What an OpenCL device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// Compute units.
+    pub compute_units: usize,
+    /// Memory in bytes.
+    pub memory: u64,
+    /// Local memory of a work-group in bytes.
+    pub local_memory: usize,
+    /// The most work-items in a work-group.
+    pub largest_group: usize,
 }
 
-/// An estimator, and what was wrong with a better one.
+/// An estimator, and what it stands in for.
 pub struct Opened {
-    /// Does the work.
+    /// The estimator.
     pub estimator: Box<dyn Estimator>,
-    /// Why [`DeviceSelector::Auto`] did not take the device it would rather have taken.
+    /// Why it is not the one that would have been taken: set where `auto` found a device that did
+    /// not start, or no device for the kernel asked for. Worth a warning, nothing more.
     pub fallback: Option<SetupError>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("device", &self.estimator.device())
+            .field("kernel", &self.estimator.kernel())
+            .field("fallback", &self.fallback)
+            .finish()
+    }
+}
+
+/// Every device that is there, the native CPU first.
+pub fn devices() -> Vec<DeviceInfo> {
+    devices_and_limits().into_iter().map(|(info, _)| info).collect()
+}
+
+/// Every device that is there, the native CPU first, with the limits of the OpenCL devices.
+pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
+    let native = (Native::device_info(), None);
+    std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
 /// Makes the estimator that `device` and `kernel` ask for.
 ///
+/// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
+/// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
+/// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
+/// there is no OpenCL device. [`Opened::fallback`] tells.
+///
 /// # Errors
-/// [`SetupError`]: wrong parameters, no such device, a kernel it cannot run.
+/// [`SetupError`]: wrong parameters, no such device, a kernel it cannot run; unless `device` is
+/// [`DeviceSelector::Auto`] also whatever keeps the device from starting.
 pub fn open(device: &DeviceSelector, kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
-    let _ = (device, kernel);
-    Ok(Opened { estimator: Box::new(Native::new(parameters.clone())?), fallback: None })
+    parameters.validate()?;
+    let exactly = |estimator| Opened { estimator, fallback: None };
+    match device {
+        DeviceSelector::Auto => open_best(kernel, parameters),
+        DeviceSelector::Native if kernel == Kernel::Auto => native(parameters).map(exactly),
+        DeviceSelector::Native => Err(SetupError::KernelUnsupported {
+            kernel,
+            device: "native".into(),
+            reason: "it is an OpenCL kernel".into(),
+            advice: "choose kernel auto, or an OpenCL device".into(),
+        }),
+        DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
+            wanted: wanted.clone(),
+            reason: "several devices together are not supported; name one".into(),
+        }),
+        DeviceSelector::Gpu
+        | DeviceSelector::Cpu
+        | DeviceSelector::Accelerator
+        | DeviceSelector::Index(..)
+        | DeviceSelector::Name(_) => opencl::open(device, kernel, parameters).map(exactly),
+    }
+}
+
+fn native(parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
+    Ok(Box::new(Native::new(parameters.clone())?))
+}
+
+fn open_best(kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
+    let fallback = match opencl::open_best(kernel, parameters) {
+        Some(Ok(estimator)) => return Ok(Opened { estimator, fallback: None }),
+        // The devices are well, the kernel's limit stands: to hide it would leave the user with
+        // another kernel than the one asked for.
+        Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
+        Some(Err(error)) => Some(error),
+        None if kernel == Kernel::Auto => None,
+        None => Some(SetupError::KernelUnsupported {
+            kernel,
+            device: "auto".into(),
+            reason: opencl::WHY_NO_DEVICE.into(),
+            advice: "the native CPU takes its place".into(),
+        }),
+    };
+    Ok(Opened { estimator: native(parameters)?, fallback })
+}
+
+/// The error for a name that no device answers to.
+fn no_such_device(wanted: &DeviceSelector) -> SetupError {
+    let names = devices().into_iter().map(|d| match d.selector {
+        DeviceSelector::Native => "native".to_owned(),
+        selector => format!("{selector} ({}, {})", d.name, d.kind),
+    });
+    let mut available = names.collect::<Vec<_>>().join(", ");
+    if available == "native" {
+        available = format!("native; {}", opencl::WHY_NO_DEVICE);
+    }
+    SetupError::NoSuchDevice { wanted: wanted.to_string(), available }
+}
+
+/// The OpenCL devices, best first where there is a choice.
+#[cfg(feature = "opencl")]
+mod opencl {
+    use std::cmp::Reverse;
+
+    use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
+    use crate::estimator::{Estimator, Kernel, Parameters, SetupError};
+    use crate::opencl::{self, Device, DeviceKind, OpenCl};
+
+    pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
+
+    pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
+        let describe = |device: Device| {
+            let info = DeviceInfo {
+                selector: DeviceSelector::Index(device.platform, device.index),
+                name: device.name,
+                kind: device.kind.name(),
+                driver: device.driver,
+            };
+            let limits = DeviceLimits {
+                compute_units: device.compute_units,
+                memory: device.memory,
+                local_memory: device.local_memory,
+                largest_group: device.largest_group,
+            };
+            (info, limits)
+        };
+        opencl::devices().into_iter().map(describe).collect()
+    }
+
+    fn estimator(
+        device: &Device,
+        kernel: Kernel,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        Ok(Box::new(OpenCl::new(device, kernel, parameters)?))
+    }
+
+    pub(super) fn open(
+        selector: &DeviceSelector,
+        kernel: Kernel,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        let matches = |device: &Device| match selector {
+            DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
+            DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
+            DeviceSelector::Accelerator => device.kind == DeviceKind::Accelerator,
+            DeviceSelector::Index(platform, index) => (device.platform, device.index) == (*platform, *index),
+            DeviceSelector::Name(part) => device.name.to_lowercase().contains(&part.to_lowercase()),
+            DeviceSelector::Auto | DeviceSelector::Native | DeviceSelector::Several(_) => false,
+        };
+        let device = opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))?;
+        estimator(&device, kernel, parameters)
+    }
+
+    /// Opens the best device for `kernel`: a GPU, or with an explicit kernel any device, GPUs and
+    /// more compute units first. `None` where there is none; where none starts, the first's error.
+    pub(super) fn open_best(
+        kernel: Kernel,
+        parameters: &Parameters,
+    ) -> Option<Result<Box<dyn Estimator>, SetupError>> {
+        let mut devices = opencl::devices();
+        devices.retain(|device| kernel != Kernel::Auto || device.kind == DeviceKind::Gpu);
+        devices.sort_by_key(|device| (device.kind != DeviceKind::Gpu, Reverse(device.compute_units)));
+        let mut opened = devices.iter().map(|device| estimator(device, kernel, parameters));
+        let first = opened.next()?;
+        Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
+    }
+}
+
+/// A build without OpenCL has no such devices.
+#[cfg(not(feature = "opencl"))]
+mod opencl {
+    use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
+    use crate::estimator::{Estimator, Kernel, Parameters, SetupError};
+
+    pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
+
+    pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
+        Vec::new()
+    }
+
+    pub(super) fn open(
+        selector: &DeviceSelector,
+        _: Kernel,
+        _: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        Err(no_such_device(selector))
+    }
+
+    pub(super) fn open_best(_: Kernel, _: &Parameters) -> Option<Result<Box<dyn Estimator>, SetupError>> {
+        None
+    }
 }

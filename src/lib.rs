@@ -8,6 +8,8 @@ pub mod motionestimate;
 pub mod motionoverlay;
 pub mod motionserialize;
 pub mod native;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 mod plugin;
 
 pub use plugin::plugin_register_static;

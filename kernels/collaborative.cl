@@ -1,0 +1,154 @@
+// The Collaborative Method: a job is one displacement of the whole picture, and a work-item takes
+// one block of one job.
+//
+// D. Uta, "Collaborative Motion Estimation" (2012): `collaborative_naive` is section 6.2.1,
+// figure 6; `collaborative_staged` is sections 6.2.1-6.2.3, figure 7; `collaborative_unaligned` is
+// section 6.2.4, figure 8. Section 6.2.3's way of running all jobs in one launch, the job computed
+// from the global index, holds for the three.
+//
+//   job      displacement (x0 + job % window_columns, y0 + job / window_columns)
+//   costs    of block b in job j at (j - first_job) * columns * rows + b: adjacent items write
+//            adjacent words. A launch takes `jobs` jobs from `first_job` on, so that the buffer
+//            may be smaller than all of them need.
+//
+// Candidates that do not count are computed too, where they lie in the room around the picture,
+// and left out by reduce.cl: as in the thesis, no item branches at the border.
+
+#include "common.cl"
+
+// Samples read at once: the widest of 16, 8 and 4 that divides the block. The thesis knows blocks
+// of 16 and reads int4; smaller blocks are aligned to less.
+#if BLOCK % 16 == 0
+#define SPAN 16
+typedef uint4 Span;
+typedef uchar16 Samples;
+#define LOAD_SAMPLES(pointer) vload16(0, pointer)
+#define COMPARE_SPAN(c, r, cost) \
+    compare_four((c).w, (r).w,   \
+                 compare_four((c).z, (r).z, compare_four((c).y, (r).y, compare_four((c).x, (r).x, cost))))
+#define AS_SPAN(samples) as_uint4(samples)
+#elif BLOCK % 8 == 0
+#define SPAN 8
+typedef uint2 Span;
+typedef uchar8 Samples;
+#define LOAD_SAMPLES(pointer) vload8(0, pointer)
+#define COMPARE_SPAN(c, r, cost) compare_four((c).y, (r).y, compare_four((c).x, (r).x, cost))
+#define AS_SPAN(samples) as_uint2(samples)
+#else
+#define SPAN 4
+typedef uint Span;
+typedef uchar4 Samples;
+#define LOAD_SAMPLES(pointer) vload4(0, pointer)
+#define COMPARE_SPAN(c, r, cost) compare_four(c, r, cost)
+#define AS_SPAN(samples) as_uint(samples)
+#endif
+
+#define BLOCK_SPANS (BLOCK / SPAN)
+#define SPAN_WORDS (SPAN / 4)
+
+// Figure 6: every sample by itself from global memory.
+__kernel void collaborative_naive(__global const uchar *current, __global const uchar *reference,
+                                  __global uint *costs, int first_job, int jobs, Geometry g)
+{
+    const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
+    if (index >= (uint)jobs * blocks)
+        return;
+    const int job = first_job + (int)(index / blocks), block = (int)(index % blocks);
+    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+    const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i) {
+        __global const uchar *c = sample_at(current, g, left, top + i);
+        __global const uchar *r = sample_at(reference, g, left + x, top + i + y);
+        for (int j = 0; j < BLOCK; ++j)
+            cost += compare_sample(c[j], r[j]);
+    }
+    costs[index] = cost;
+}
+
+// Figure 7: a group takes a row of blocks. Line by line each item reads the current line of its
+// block, 16 aligned bytes at a time, stages the reference line that lies under it, and compares
+// at the job's offset in local memory. The spans of adjacent items lie side by side: coalesced.
+//
+// Departures. Figure 7 stages the line under the block whatever offset_x is, which with the 16
+// byte border holds for offsets up to 16. Here the line staged is moved by the whole spans in
+// offset_x, so that 0 to SPAN - 1 samples are left and one span more on the right, read by the
+// last item, is enough for any window. Figure 7 waits once a line on one buffer, where a fast item
+// could overwrite what a slow one still reads; two buffers in turn make the one barrier right.
+// Figure 7 reads single bytes from local memory; here two words are joined. A row wider than the
+// largest group is cut into several groups.
+//
+//   group  (job, row, segment) from the group's number, segment fastest; segments a row:
+//          ceil(columns / items)
+//   lines  two lines of items * BLOCK_WORDS + SPAN_WORDS words
+__kernel void collaborative_staged(__global const uchar *current, __global const uchar *reference,
+                                   __global uint *costs, __local uint *lines, int first_job,
+                                   Geometry g)
+{
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    const int segments = (g.columns + items - 1) / items, group = (int)get_group_id(0);
+    const int segment = group % segments, row = group / segments % g.rows;
+    const int batch_job = group / segments / g.rows, job = first_job + batch_job;
+    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+
+    const int column = segment * items + item, line_words = items * BLOCK_WORDS + SPAN_WORDS;
+    const int used = min(items, g.columns - segment * items);
+    const bool works = item < used;
+    // Rounds down, also below zero: SPAN is a power of two.
+    const int over = x & (SPAN - 1), whole_x = x - over;
+    const uint shift = (uint)over & 3;
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i) {
+        __local uint *line = lines + (i & 1) * line_words;
+        const int top = row * BLOCK + i;
+        Span block_line[BLOCK_SPANS];
+        if (works) {
+            __global const Span *c = (__global const Span *)sample_at(current, g, column * BLOCK, top);
+            __global const Span *r =
+                (__global const Span *)sample_at(reference, g, column * BLOCK + whole_x, top + y);
+            __local Span *staged = (__local Span *)(line + item * BLOCK_WORDS);
+            for (int s = 0; s < BLOCK_SPANS; ++s) {
+                block_line[s] = c[s];
+                staged[s] = r[s];
+            }
+            if (item == used - 1)
+                staged[BLOCK_SPANS] = r[BLOCK_SPANS];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (works) {
+            __local const uint *r = line + item * BLOCK_WORDS + over / 4;
+            const uint *c = (const uint *)block_line;
+            uint low = r[0];
+            for (int j = 0; j < BLOCK_WORDS; ++j) {
+                const uint high = r[j + 1];
+                cost = compare_four(c[j], join_words(low, high, shift), cost);
+                low = high;
+            }
+        }
+    }
+    if (works)
+        costs[(size_t)(batch_job * g.rows + row) * (size_t)g.columns + (size_t)column] = cost;
+}
+
+// Figure 8: misaligned lines straight from global memory, which CPUs can do; no local memory, no
+// barrier, so that groups may be small.
+__kernel void collaborative_unaligned(__global const uchar *current, __global const uchar *reference,
+                                      __global uint *costs, int first_job, int jobs, Geometry g)
+{
+    const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
+    if (index >= (uint)jobs * blocks)
+        return;
+    const int job = first_job + (int)(index / blocks), block = (int)(index % blocks);
+    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+    const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i) {
+        __global const uchar *c = sample_at(current, g, left, top + i);
+        __global const uchar *r = sample_at(reference, g, left + x, top + i + y);
+        for (int s = 0; s < BLOCK_SPANS; ++s) {
+            const Span cs = AS_SPAN(LOAD_SAMPLES(c + s * SPAN)), rs = AS_SPAN(LOAD_SAMPLES(r + s * SPAN));
+            cost = COMPARE_SPAN(cs, rs, cost);
+        }
+    }
+    costs[index] = cost;
+}

@@ -1,0 +1,51 @@
+// The last step of the Collaborative Method: the best of the costs that the jobs wrote.
+//
+// D. Uta, "Collaborative Motion Estimation" (2012), section 6.2: "for each macroblock, the motion
+// vector with the least SAD value is picked up as the final result". The thesis does not say how;
+// here a group takes get_local_size(0) adjacent blocks, its second dimension shares the jobs of
+// each, and a tree folds those. Where not all jobs fit the cost buffer, the winners so far are
+// kept from one batch to the next.
+//
+//   costs    of block b in job j at (j - first_job) * blocks + b
+//   winners  the order key of block b at b
+//   vectors  the record of block b at b
+//   keys     of item (i, j) at j * get_local_size(0) + i; both sizes are powers of two
+
+#include "common.cl"
+
+__kernel void reduce(__global const uint *costs, __global ulong *winners,
+                     __global MotionVector *vectors, __local ulong *keys, int first_job, int jobs,
+                     int block_size, Geometry g)
+{
+    const uint across = (uint)get_local_size(0), shares = (uint)get_local_size(1);
+    const uint item = (uint)get_local_id(0), share = (uint)get_local_id(1);
+    const uint blocks = (uint)(g.columns * g.rows), block = (uint)get_global_id(0);
+    ulong best = WORST_KEY;
+    if (block < blocks) {
+        const int left = (int)(block % (uint)g.columns) * block_size;
+        const int top = (int)(block / (uint)g.columns) * block_size;
+        for (uint j = share; j < (uint)jobs; j += shares) {
+            const int job = first_job + (int)j;
+            const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+            const bool inside = left + x >= 0 && top + y >= 0 &&
+                                left + x + block_size <= g.extended_width &&
+                                top + y + block_size <= g.extended_height;
+            if (inside || !g.inside_only)
+                best = min(best, order_key(costs[(size_t)j * blocks + block], x, y));
+        }
+    }
+    keys[share * across + item] = best;
+    for (uint half_shares = shares / 2; half_shares > 0; half_shares /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (share < half_shares)
+            keys[share * across + item] =
+                min(keys[share * across + item], keys[(share + half_shares) * across + item]);
+    }
+    if (share == 0 && block < blocks) {
+        best = keys[item];
+        if (first_job > 0)
+            best = min(best, winners[block]);
+        winners[block] = best;
+        vectors[block] = vector_of_key(best);
+    }
+}

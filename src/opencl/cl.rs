@@ -1,0 +1,436 @@
+//! The few OpenCL calls this backend makes, each with its error as a value.
+//!
+//! It goes below `ocl`'s safe types because those panic on error codes outside the standard's
+//! list, which drivers do return, and wait ten seconds where no driver is installed.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+use ocl::ffi;
+
+pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
+
+/// An OpenCL call that did not succeed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Error {
+    pub(super) call: &'static str,
+    pub(super) code: i32,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = match self.code {
+            -1 => "device not found",
+            -2 => "device not available",
+            -3 => "compiler not available",
+            -4 => "allocation failed",
+            -5 => "out of resources",
+            -6 => "out of host memory",
+            -11 => "build failed",
+            -14 => "an earlier command failed",
+            -45 => "invalid program executable",
+            -46 => "no such kernel",
+            -48 => "invalid kernel",
+            -52 => "kernel arguments missing",
+            -54 => "work-group too large",
+            -61 => "invalid buffer size",
+            -1001 => "no platform found",
+            _ => "error",
+        };
+        write!(f, "{}: {name} ({})", self.call, self.code)
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Error>;
+
+fn check(call: &'static str, code: i32) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(Error { call, code }) }
+}
+
+/// Every platform.
+pub(super) fn platforms() -> Result<Vec<RawPlatform>> {
+    let mut count = 0;
+    // SAFETY: no array is given, so only the count is written.
+    check("clGetPlatformIDs", unsafe { ffi::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
+    let mut ids = vec![ptr::null_mut(); count as usize];
+    if count > 0 {
+        // SAFETY: the array has room for `count` ids.
+        let code = unsafe { ffi::clGetPlatformIDs(count, ids.as_mut_ptr(), &mut count) };
+        check("clGetPlatformIDs", code)?;
+        ids.truncate(count as usize);
+    }
+    Ok(ids)
+}
+
+/// Every device of `platform`.
+pub(super) fn platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>> {
+    let (mut count, all) = (0, ffi::CL_DEVICE_TYPE_ALL);
+    // SAFETY: `platform` came from `platforms`; no array is given, so only the count is written.
+    let code = unsafe { ffi::clGetDeviceIDs(platform, all, 0, ptr::null_mut(), &mut count) };
+    check("clGetDeviceIDs", code)?;
+    let mut ids = vec![ptr::null_mut(); count as usize];
+    if count > 0 {
+        // SAFETY: the array has room for `count` ids.
+        let code = unsafe { ffi::clGetDeviceIDs(platform, all, count, ids.as_mut_ptr(), &mut count) };
+        check("clGetDeviceIDs", code)?;
+        ids.truncate(count as usize);
+    }
+    Ok(ids)
+}
+
+/// Reads a property of unknown length: `query` writes at most so many bytes and their number.
+fn bytes(call: &'static str, query: impl Fn(usize, *mut c_void, *mut usize) -> i32) -> Result<Vec<u8>> {
+    let mut size = 0;
+    check(call, query(0, ptr::null_mut(), &mut size))?;
+    let mut value = vec![0; size];
+    if size > 0 {
+        check(call, query(size, value.as_mut_ptr().cast(), ptr::null_mut()))?;
+    }
+    Ok(value)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_matches(['\0', ' ', '\n']).to_owned()
+}
+
+/// A property of a platform, as text.
+pub(super) fn platform_text(platform: RawPlatform, property: u32) -> Result<String> {
+    // SAFETY: `platform` came from `platforms`; `bytes` gives room for `size` bytes.
+    let query =
+        |size, value, written| unsafe { ffi::clGetPlatformInfo(platform, property, size, value, written) };
+    bytes("clGetPlatformInfo", query).map(|b| text(&b))
+}
+
+fn device_bytes(device: RawDevice, property: u32) -> Result<Vec<u8>> {
+    // SAFETY: `device` came from `platform_devices`; `bytes` gives room for `size` bytes.
+    let query =
+        |size, value, written| unsafe { ffi::clGetDeviceInfo(device, property, size, value, written) };
+    bytes("clGetDeviceInfo", query)
+}
+
+/// A property of a device, as text.
+pub(super) fn device_text(device: RawDevice, property: u32) -> Result<String> {
+    device_bytes(device, property).map(|b| text(&b))
+}
+
+/// A property of a device, as a number of 4 or 8 bytes; of an array the first.
+pub(super) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
+    let bytes = device_bytes(device, property)?;
+    let number = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?));
+    match bytes.as_slice() {
+        &[a, b, c, d] => Ok(u64::from(u32::from_ne_bytes([a, b, c, d]))),
+        longer => number(longer).ok_or(Error { call: "clGetDeviceInfo", code: -30 }),
+    }
+}
+
+/// Declares the owner of an OpenCL object, which releases it.
+macro_rules! owner {
+    ($(#[$doc:meta])* $name:ident, $raw:ident, $release:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(super) struct $name(ffi::$raw);
+
+        // SAFETY: OpenCL objects may be used from any thread; the only calls that are not safe
+        // from two at once, clSetKernelArg on one kernel, are reached through `&mut` alone.
+        unsafe impl Send for $name {}
+
+        // SAFETY: as above.
+        unsafe impl Sync for $name {}
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // SAFETY: the object was made by the matching call, and this is its one owner.
+                unsafe { ffi::$release(self.0) };
+            }
+        }
+    };
+}
+
+owner!(
+    /// What a device's buffers, programs and queues belong to.
+    Context, cl_context, clReleaseContext
+);
+owner!(
+    /// An in-order queue of commands.
+    Queue, cl_command_queue, clReleaseCommandQueue
+);
+owner!(
+    /// Memory on the device.
+    Buffer, cl_mem, clReleaseMemObject
+);
+owner!(
+    /// A built program.
+    Program, cl_program, clReleaseProgram
+);
+owner!(
+    /// A kernel and its arguments.
+    Kernel, cl_kernel, clReleaseKernel
+);
+
+impl Context {
+    pub(super) fn new(device: RawDevice) -> Result<Self> {
+        let mut code = 0;
+        // SAFETY: one device, from `platform_devices`; no properties, no callback.
+        let raw = unsafe { ffi::clCreateContext(ptr::null(), 1, &device, None, ptr::null_mut(), &mut code) };
+        check("clCreateContext", code).map(|()| Self(raw))
+    }
+
+    pub(super) fn queue(&self, device: RawDevice) -> Result<Queue> {
+        let mut code = 0;
+        // SAFETY: the context was made for `device`.
+        let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, 0, &mut code) };
+        check("clCreateCommandQueue", code).map(|()| Queue(raw))
+    }
+
+    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        let mut code = 0;
+        // SAFETY: no host memory is handed over.
+        let raw =
+            unsafe { ffi::clCreateBuffer(self.0, ffi::CL_MEM_READ_WRITE, bytes, ptr::null_mut(), &mut code) };
+        check("clCreateBuffer", code).map(|()| Buffer(raw))
+    }
+
+    /// Builds `source`; where that fails, the compiler's log comes with the error.
+    pub(super) fn program(
+        &self,
+        device: RawDevice,
+        source: &str,
+        options: &str,
+    ) -> std::result::Result<Program, (Error, String)> {
+        let without_log = |error| (error, String::new());
+        let no_nul = |_| without_log(Error { call: "clBuildProgram", code: -43 });
+        let options = CString::new(options).map_err(no_nul)?;
+        let (start, length, mut code) = (source.as_ptr().cast(), source.len(), 0);
+        // SAFETY: one string, of the length given beside it.
+        let raw = unsafe { ffi::clCreateProgramWithSource(self.0, 1, &start, &length, &mut code) };
+        check("clCreateProgramWithSource", code).map_err(without_log)?;
+        let program = Program(raw);
+        // SAFETY: one device, the context's; the options end with NUL; no callback, so the call
+        // returns when the build is done.
+        let code = unsafe { ffi::clBuildProgram(raw, 1, &device, options.as_ptr(), None, ptr::null_mut()) };
+        match check("clBuildProgram", code) {
+            Ok(()) => Ok(program),
+            Err(error) => Err((error, program.log(device))),
+        }
+    }
+}
+
+impl Program {
+    fn log(&self, device: RawDevice) -> String {
+        // SAFETY: the program's own device; `bytes` gives room for `size` bytes.
+        let query = |size, value, written| unsafe {
+            ffi::clGetProgramBuildInfo(self.0, device, ffi::CL_PROGRAM_BUILD_LOG, size, value, written)
+        };
+        bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
+    }
+
+    pub(super) fn kernel(&self, name: &CStr) -> Result<Kernel> {
+        let mut code = 0;
+        // SAFETY: the name ends with NUL.
+        let raw = unsafe { ffi::clCreateKernel(self.0, name.as_ptr(), &mut code) };
+        check("clCreateKernel", code).map(|()| Kernel(raw))
+    }
+}
+
+/// A kernel's argument.
+#[derive(Clone, Copy)]
+pub(super) enum Arg<'a> {
+    Buffer(&'a Buffer),
+    /// So many bytes of local memory.
+    Local(usize),
+    Int(i32),
+    /// A struct of the kernel's, byte for byte.
+    Struct(&'a [u8]),
+}
+
+impl Kernel {
+    /// The largest group this kernel can be launched in.
+    pub(super) fn largest_group(&self, device: RawDevice) -> Result<usize> {
+        let mut size = 0_usize;
+        // SAFETY: the property is a size_t, and there is room for one.
+        let code = unsafe {
+            ffi::clGetKernelWorkGroupInfo(
+                self.0,
+                device,
+                ffi::CL_KERNEL_WORK_GROUP_SIZE,
+                size_of::<usize>(),
+                (&raw mut size).cast(),
+                ptr::null_mut(),
+            )
+        };
+        check("clGetKernelWorkGroupInfo", code).map(|()| size)
+    }
+
+    /// Sets the arguments from the first on.
+    pub(super) fn set(&mut self, args: &[Arg<'_>]) -> Result<()> {
+        for (index, arg) in args.iter().enumerate() {
+            let (size, value): (usize, *const c_void) = match arg {
+                Arg::Buffer(buffer) => (size_of::<ffi::cl_mem>(), (&raw const buffer.0).cast()),
+                Arg::Local(bytes) => (*bytes, ptr::null()),
+                Arg::Int(value) => (size_of::<i32>(), ptr::from_ref(value).cast()),
+                Arg::Struct(bytes) => (bytes.len(), bytes.as_ptr().cast()),
+            };
+            // SAFETY: `value` points to `size` bytes that live through the call, which copies
+            // them; a size that is not the argument's is refused.
+            let code = unsafe { ffi::clSetKernelArg(self.0, index as u32, size, value) };
+            check("clSetKernelArg", code)?;
+        }
+        Ok(())
+    }
+}
+
+/// A rectangle of bytes in a buffer: `width` bytes of `height` rows, `pitch` bytes apart.
+#[derive(Clone, Copy)]
+pub(super) struct Rectangle {
+    pub(super) left: usize,
+    pub(super) top: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pitch: usize,
+}
+
+impl Queue {
+    /// Copies `data` to the start of `buffer`, and returns when `data` is free again.
+    pub(super) fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+        let (raw, data_start) = (buffer.0, data.as_ptr().cast());
+        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are read; a
+        // buffer that is too small is refused.
+        let code = unsafe {
+            ffi::clEnqueueWriteBuffer(
+                self.0,
+                raw,
+                1,
+                0,
+                data.len(),
+                data_start,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueWriteBuffer", code)
+    }
+
+    /// Copies rows `stride` bytes apart to `to`, and returns when `data` is free again.
+    ///
+    /// # Panics
+    /// Where `data` ends before the last row.
+    pub(super) fn write_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
+    ) -> Result<()> {
+        assert!(data.len() >= (to.height - 1) * stride + to.width);
+        let (origin, host_origin) = ([to.left, to.top, 0], [0; 3]);
+        let region = [to.width, to.height, 1];
+        // SAFETY: every row lies in `data`, as asserted, and the call blocks until they are read;
+        // a rectangle outside the buffer is refused.
+        let code = unsafe {
+            ffi::clEnqueueWriteBufferRect(
+                self.0,
+                buffer.0,
+                1,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                to.pitch,
+                0,
+                stride,
+                0,
+                data.as_ptr().cast(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueWriteBufferRect", code)
+    }
+
+    /// Copies the start of `buffer` to `data`, when all that was queued before is done.
+    pub(super) fn read(&self, buffer: &Buffer, data: &mut [u8]) -> Result<()> {
+        let (raw, data_start) = (buffer.0, data.as_mut_ptr().cast());
+        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are written.
+        let code = unsafe {
+            ffi::clEnqueueReadBuffer(
+                self.0,
+                raw,
+                1,
+                0,
+                data.len(),
+                data_start,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueReadBuffer", code)
+    }
+
+    /// Copies `from` to rows without padding.
+    ///
+    /// # Panics
+    /// Where `data` is not of that size.
+    pub(super) fn read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<()> {
+        assert_eq!(data.len(), from.width * from.height);
+        let (origin, host_origin) = ([from.left, from.top, 0], [0; 3]);
+        let region = [from.width, from.height, 1];
+        // SAFETY: `data` holds the rows, as asserted, and the call blocks until they are written.
+        let code = unsafe {
+            ffi::clEnqueueReadBufferRect(
+                self.0,
+                buffer.0,
+                1,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                from.pitch,
+                0,
+                from.width,
+                0,
+                data.as_mut_ptr().cast(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueReadBufferRect", code)
+    }
+
+    /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
+    ///
+    /// # Safety
+    /// With these arguments the kernel must not read or write outside its buffers.
+    pub(super) unsafe fn launch(
+        &self,
+        kernel: &mut Kernel,
+        args: &[Arg<'_>],
+        groups: [usize; 2],
+        items: [usize; 2],
+    ) -> Result<()> {
+        kernel.set(args)?;
+        let global = [groups[0] * items[0], groups[1] * items[1]];
+        // SAFETY: both arrays hold two sizes; the rest is the caller's promise.
+        let code = unsafe {
+            ffi::clEnqueueNDRangeKernel(
+                self.0,
+                kernel.0,
+                2,
+                ptr::null(),
+                global.as_ptr(),
+                items.as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+            )
+        };
+        check("clEnqueueNDRangeKernel", code)
+    }
+
+    /// Waits until all that was queued is done.
+    pub(super) fn finish(&self) -> Result<()> {
+        // SAFETY: the queue is alive.
+        check("clFinish", unsafe { ffi::clFinish(self.0) })
+    }
+}

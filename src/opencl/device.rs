@@ -1,0 +1,149 @@
+//! The OpenCL devices that are there.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use ocl::ffi;
+use once_cell::sync::OnceCell;
+
+use super::cl::{self, Context, RawDevice};
+use crate::estimator::SetupError;
+
+/// What kind of device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A graphics processor.
+    Gpu,
+    /// The CPU, through OpenCL.
+    Cpu,
+    /// Anything else.
+    Accelerator,
+}
+
+impl DeviceKind {
+    /// `gpu`, `cpu` or `accelerator`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::Cpu => "cpu",
+            Self::Accelerator => "accelerator",
+        }
+    }
+}
+
+/// An OpenCL device and what it can do.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Index of its platform.
+    pub platform: usize,
+    /// Its index within the platform.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Its vendor.
+    pub vendor: String,
+    /// Platform and driver version.
+    pub driver: String,
+    /// What kind of device it is.
+    pub kind: DeviceKind,
+    /// Compute units.
+    pub compute_units: usize,
+    /// Memory in bytes.
+    pub memory: u64,
+    /// The largest buffer in bytes.
+    pub largest_buffer: u64,
+    /// Local memory of a work-group in bytes.
+    pub local_memory: usize,
+    /// The most work-items in a work-group of one dimension.
+    pub largest_group: usize,
+    id: DeviceId,
+}
+
+/// A device's handle. Root devices live as long as the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DeviceId(RawDevice);
+
+// SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
+unsafe impl Send for DeviceId {}
+
+// SAFETY: as above.
+unsafe impl Sync for DeviceId {}
+
+/// Every OpenCL device that can build and run kernels.
+///
+/// A loader without a driver, a driver that does not load, a platform without devices: all of it
+/// means that there are no such devices.
+pub fn devices() -> Vec<Device> {
+    // Drivers set themselves up in the first such calls, and not all of them safely from two
+    // threads at once.
+    static LISTING: Mutex<()> = Mutex::new(());
+    let _listing = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = Vec::new();
+    for (platform, id) in cl::platforms().unwrap_or_default().into_iter().enumerate() {
+        let platform_name = cl::platform_text(id, ffi::CL_PLATFORM_NAME).unwrap_or_default();
+        for (index, device) in cl::platform_devices(id).unwrap_or_default().into_iter().enumerate() {
+            found.extend(describe(platform, index, device, &platform_name));
+        }
+    }
+    found
+}
+
+/// The device with its limits; `None` where it is not available or does not answer.
+fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -> Option<Device> {
+    let number = |property| cl::device_number(id, property).ok();
+    let text = |property| cl::device_text(id, property).ok();
+    let usable = number(ffi::CL_DEVICE_AVAILABLE)? != 0 && number(ffi::CL_DEVICE_COMPILER_AVAILABLE)? != 0;
+    let types = number(ffi::CL_DEVICE_TYPE)?;
+    let kind = match types {
+        _ if types & ffi::CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Gpu,
+        _ if types & ffi::CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
+        _ => DeviceKind::Accelerator,
+    };
+    let group = number(ffi::CL_DEVICE_MAX_WORK_GROUP_SIZE)?.min(number(ffi::CL_DEVICE_MAX_WORK_ITEM_SIZES)?);
+    usable.then_some(Device {
+        platform,
+        index,
+        name: text(ffi::CL_DEVICE_NAME)?,
+        vendor: text(ffi::CL_DEVICE_VENDOR).unwrap_or_default(),
+        driver: format!("{platform_name} {}", text(ffi::CL_DRIVER_VERSION).unwrap_or_default()),
+        kind,
+        compute_units: number(ffi::CL_DEVICE_MAX_COMPUTE_UNITS)? as usize,
+        memory: number(ffi::CL_DEVICE_GLOBAL_MEM_SIZE)?,
+        largest_buffer: number(ffi::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
+        local_memory: number(ffi::CL_DEVICE_LOCAL_MEM_SIZE)? as usize,
+        largest_group: group as usize,
+        id: DeviceId(id),
+    })
+}
+
+impl Device {
+    pub(super) fn raw(&self) -> RawDevice {
+        self.id.0
+    }
+
+    /// Whether NVIDIA's compiler builds its kernels, which takes inline PTX.
+    pub(super) fn takes_ptx(&self) -> bool {
+        self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia")
+    }
+
+    /// The device refused what `error` says.
+    pub(super) fn refused(&self, error: cl::Error) -> SetupError {
+        SetupError::Device { device: self.name.clone(), message: error.to_string() }
+    }
+
+    /// The context that all estimators on this device share while there is one: a second element
+    /// in a process then costs no second driver context, and when all are gone a fresh one is
+    /// made, so that a device that failed may come back.
+    pub(super) fn context(&self) -> Result<Arc<Context>, SetupError> {
+        type Shared = Mutex<Vec<(DeviceId, Weak<Context>)>>;
+        static SHARED: OnceCell<Shared> = OnceCell::new();
+        // A panic elsewhere leaves the list whole: each change is one push.
+        let mut shared = SHARED.get_or_init(Shared::default).lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|(_, context)| context.strong_count() > 0);
+        if let Some(context) = shared.iter().find(|(id, _)| *id == self.id).and_then(|(_, c)| c.upgrade()) {
+            return Ok(context);
+        }
+        let context = Arc::new(Context::new(self.raw()).map_err(|error| self.refused(error))?);
+        shared.push((self.id, Arc::downgrade(&context)));
+        Ok(context)
+    }
+}

@@ -1,0 +1,12 @@
+//! The element `motionestimate` in harnesses and real pipelines, its vectors compared with the
+//! oracle's throughout.
+
+mod allocation;
+mod bad_input;
+mod drivers;
+mod events;
+mod lifecycle;
+mod properties;
+mod statistics;
+mod support;
+mod vectors;

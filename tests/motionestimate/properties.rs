@@ -1,0 +1,94 @@
+//! Properties that change while pictures flow.
+
+use gst::prelude::*;
+use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
+use gstmotionestimate::motionestimate::{MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+
+use crate::support::*;
+
+#[test]
+fn changes_hold_from_the_next_picture_and_keep_the_reference() {
+    let info = gray();
+    let mut harness = harness(ELEMENT, &info);
+    let element = harness.find_element("me").unwrap();
+    let mut expected = parameters(&info);
+    let mut reference = pass(&mut harness, &info, 0);
+    let mut time = 0;
+    let mut check = |expected: &Parameters| {
+        time += 1;
+        let current = pass(&mut harness, &info, time);
+        check_vectors(&info, expected, &current, &reference);
+        reference = current;
+    };
+    check(&expected);
+
+    element.set_property("search-range", 9u32);
+    expected.window = Window::symmetric(9, 9).unwrap();
+    check(&expected);
+    element.set_property("search-range-y", 2i32);
+    expected.window = Window::symmetric(9, 2).unwrap();
+    check(&expected);
+    element.set_property("block-size", 20u32);
+    expected.block_size = 20;
+    check(&expected);
+    element.set_property("metric", MotionEstimateMetric::Ssd);
+    expected.metric = Metric::Ssd;
+    check(&expected);
+    element.set_property("border", MotionEstimateBorder::Restrict);
+    expected.border = Border::Restrict;
+    check(&expected);
+    element.set_property("device", "auto");
+    check(&expected);
+
+    element.set_property("search-range", 3u32);
+    element.set_property("search-range-y", -1i32);
+    element.set_property("block-size", 4u32);
+    expected.window = Window::symmetric(3, 3).unwrap();
+    expected.block_size = 4;
+    check(&expected);
+    check(&expected);
+}
+
+#[test]
+fn a_change_before_the_first_picture_needs_no_reference() {
+    let info = gray();
+    let mut harness = harness(ELEMENT, &info);
+    harness.find_element("me").unwrap().set_property("search-range", 2u32);
+    let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
+    let window = Window::symmetric(2, 2).unwrap();
+    check_sequence(&info, &Parameters { window, ..parameters(&info) }, &buffers);
+}
+
+#[test]
+fn a_setting_that_cannot_be_followed_is_an_error() {
+    let info = gray();
+    let mut harness = harness(ELEMENT, &info);
+    let element = harness.find_element("me").unwrap();
+    let bus = gst::Bus::new();
+    element.set_bus(Some(&bus));
+    pass(&mut harness, &info, 0);
+    element.set_property("block-size", 10u32);
+    assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
+    assert!(error_text(&wait(&bus)).contains("block size 10"));
+}
+
+#[test]
+fn defaults_are_those_that_are_documented() {
+    init();
+    let element = gst::ElementFactory::make("motionestimate").build().unwrap();
+    assert_eq!(element.property::<MotionEstimateKernel>("kernel"), MotionEstimateKernel::Auto);
+    assert_eq!(element.property::<String>("device"), "auto");
+    assert_eq!(element.property::<u32>("block-size"), 16);
+    assert_eq!(element.property::<u32>("search-range"), 16);
+    assert_eq!(element.property::<i32>("search-range-y"), -1);
+    for name in
+        ["algorithm", "kernel", "metric", "border", "device", "block-size", "search-range", "search-range-y"]
+    {
+        let pspec = element.find_property(name).unwrap();
+        let listed = pspec.default_value().serialize().unwrap();
+        let used = element.property_value(name).serialize().unwrap();
+        assert_eq!(listed, used, "{name}: the default that is listed is the one in use");
+        assert!(pspec.flags().contains(glib::ParamFlags::READWRITE), "{name}");
+        assert!(pspec.flags().contains(gst::PARAM_FLAG_MUTABLE_PLAYING), "{name}");
+    }
+}

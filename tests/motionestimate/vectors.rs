@@ -1,0 +1,112 @@
+//! The vectors are those of the oracle, whatever the pictures look like in memory.
+
+use gst_video::VideoFormat;
+use gstmotionestimate::backend;
+use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
+
+use crate::support::*;
+
+const FORMATS: [VideoFormat; 7] = [
+    VideoFormat::Gray8,
+    VideoFormat::I420,
+    VideoFormat::Yv12,
+    VideoFormat::Nv12,
+    VideoFormat::Nv21,
+    VideoFormat::Y42b,
+    VideoFormat::Y444,
+];
+
+#[test]
+fn every_format_with_the_default_layout() {
+    for format in FORMATS {
+        let info = info(format, SIZE);
+        let mut harness = harness(ELEMENT, &info);
+        let buffers: Vec<_> = (0..4).map(|time| pass(&mut harness, &info, time)).collect();
+        check_sequence(&info, &parameters(&info), &buffers);
+    }
+}
+
+#[test]
+fn every_format_with_odd_strides_that_change() {
+    for format in FORMATS {
+        let info = info(format, SIZE);
+        let mut harness = harness(ELEMENT, &info);
+        let pass = |time| {
+            let buffer = padded_picture(&info, time, [1, 7, 64, 0][time as usize]);
+            harness.push_and_pull(buffer).expect("a buffer")
+        };
+        let buffers: Vec<_> = (0..4).map(pass).collect();
+        for (time, buffer) in buffers.iter().enumerate() {
+            let (expected, found) = (luma(&picture(&info, time as u64), &info), luma(buffer, &info));
+            assert_eq!(expected, found, "{format}: the test reads what it wrote");
+        }
+        check_sequence(&info, &parameters(&info), &buffers);
+    }
+}
+
+#[test]
+fn every_device_in_a_real_pipeline() {
+    for device in backend::devices() {
+        let (samples, end) = run(&format!(
+            "videotestsrc num-buffers=6 pattern=ball ! video/x-raw,format=I420,width=150,height=91 \
+             ! motionestimate device=\"{}\" block-size=12 search-range=7 search-range-y=4 metric=ssd border=restrict \
+             ! queue ! appsink name=sink",
+            device.selector
+        ));
+        assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
+        assert_eq!(samples.len(), 6);
+        check_samples(&samples, |info| Parameters {
+            block_size: 12,
+            window: Window::symmetric(7, 4).unwrap(),
+            metric: Metric::Ssd,
+            border: Border::Restrict,
+            ..parameters(info)
+        });
+    }
+}
+
+#[test]
+fn picture_sizes_out_of_the_ordinary() {
+    for size in [(1, 1), (15, 15), (1, 4000), (4000, 1), (16, 17)] {
+        let info = info(VideoFormat::Gray8, size);
+        let mut harness = harness(ELEMENT, &info);
+        let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
+        check_sequence(&info, &parameters(&info), &buffers);
+    }
+}
+
+#[test]
+fn range_larger_than_the_picture() {
+    let info = info(VideoFormat::Gray8, (24, 20));
+    let mut harness = harness("motionestimate device=native block-size=8 search-range=60", &info);
+    let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
+    let window = Window::symmetric(60, 60).unwrap();
+    check_sequence(&info, &Parameters { window, ..parameters(&info) }, &buffers);
+}
+
+/// A quarter of a gigabyte a picture: only known motion is compared, the oracle would take hours.
+#[test]
+fn huge_pictures() {
+    const SIDE: usize = 16384;
+    let info = info(VideoFormat::Gray8, (SIDE as u32, SIDE as u32));
+    let mut harness = harness("motionestimate device=native search-range=1", &info);
+    let frame = |time: usize| {
+        let mut samples = vec![0; SIDE * SIDE];
+        for (y, row) in samples.chunks_exact_mut(SIDE).enumerate() {
+            for (x, sample) in row.iter_mut().enumerate() {
+                *sample = ((x + time) * 167 ^ (y * 59)) as u8;
+            }
+        }
+        gst::Buffer::from_mut_slice(samples)
+    };
+    check_no_vectors(&harness.push_and_pull(frame(0)).unwrap());
+    let meta = meta(&harness.push_and_pull(frame(1)).unwrap()).expect("vectors");
+    let (columns, rows) = (SIDE / 16, SIDE / 16);
+    assert_eq!(meta.vectors().len(), columns * rows);
+    for row in 0..rows {
+        for column in 0..columns - 1 {
+            let vector = meta.vector(column, row).unwrap();
+            assert_eq!((vector.x, vector.y, vector.cost), (4, 0, 0), "block {column}, {row}");
+        }
+    }
+}

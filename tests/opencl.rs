@@ -1,0 +1,270 @@
+//! Every OpenCL kernel on every OpenCL device there is, against the oracle. At least one device
+//! has to be there: PoCL is enough.
+#![cfg(feature = "opencl")]
+#![allow(missing_docs)]
+
+mod common;
+
+use std::process::Command;
+use std::time::Instant;
+
+use common::{CONTENTS, Case, cases, check, pictures};
+use gstmotionestimate::estimator::{
+    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Window,
+};
+use gstmotionestimate::opencl::{Device, OpenCl, Options, devices, try_build};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+fn all_devices() -> Vec<Device> {
+    let devices = devices();
+    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+    devices
+}
+
+/// Candidates that reference-naive needs work-items for: the window, cut where nothing can win.
+fn candidates_that_matter(p: &Parameters) -> usize {
+    let inside = if p.border == Border::Extend { 1 } else { p.block_size };
+    let (x, y) = ((p.extended_width() - inside) as i32, (p.extended_height() - inside) as i32);
+    p.window.clipped(-x..=x, -y..=y).candidates()
+}
+
+/// Checks `case`, or that the kernel refuses it for the one reason there may be.
+fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, options: Options) {
+    match OpenCl::with_options(device, kernel, &case.parameters, options) {
+        Ok(mut estimator) => check(case, &mut estimator),
+        Err(SetupError::KernelUnsupported { kernel: Kernel::ReferenceNaive, reason, advice, .. })
+            if kernel == Kernel::ReferenceNaive =>
+        {
+            let candidates = candidates_that_matter(&case.parameters);
+            // A kernel may be allowed less than its device, but never so little.
+            assert!(candidates > device.largest_group.min(256), "{reason}: {}", case.name);
+            assert!(reason.contains(&candidates.to_string()), "{reason}");
+            assert!(advice.contains("collaborative-unaligned"), "{advice}");
+        }
+        Err(error) => panic!("{kernel} on {} of {}: {error:?}", device.name, case.name),
+    }
+}
+
+fn check_all(kernel: Kernel) {
+    let cases = cases();
+    for device in all_devices() {
+        let start = Instant::now();
+        for case in &cases {
+            check_or_refused(&device, kernel, case, Options::default());
+        }
+        println!("{kernel} on {}: {} cases in {:?}", device.name, cases.len(), start.elapsed());
+    }
+}
+
+#[test]
+fn reference_naive_is_exact() {
+    check_all(Kernel::ReferenceNaive);
+}
+
+#[test]
+fn reference_is_exact() {
+    check_all(Kernel::Reference);
+}
+
+#[test]
+fn collaborative_naive_is_exact() {
+    check_all(Kernel::CollaborativeNaive);
+}
+
+#[test]
+fn collaborative_is_exact() {
+    check_all(Kernel::Collaborative);
+}
+
+#[test]
+fn collaborative_unaligned_is_exact() {
+    check_all(Kernel::CollaborativeUnaligned);
+}
+
+fn case(p: Parameters, content: common::Content) -> Case {
+    let (reference, current) = pictures(content, p.width, p.height);
+    Case { name: format!("{content:?} {p:?}"), parameters: p, reference, current }
+}
+
+fn parameters(width: usize, height: usize, window: Window) -> Parameters {
+    Parameters { width, height, block_size: 16, window, metric: Metric::Sad, border: Border::Extend }
+}
+
+#[test]
+fn any_parameters_are_exact() {
+    let devices = all_devices();
+    let strategy = (
+        (1_usize..90, 1_usize..70, 0..Kernel::OPENCL.len(), 0..CONTENTS.len(), 0..devices.len()),
+        (-20..=0, 0..20, -20..=0, 0..20, any::<bool>(), any::<bool>(), any::<bool>()),
+    );
+    // Block sizes and metrics are few here, for each pair is compiled; the other tests have all.
+    let run = |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict))| {
+        let parameters = Parameters {
+            width,
+            height,
+            block_size: if small { 8 } else { 16 },
+            window: Window::new(x0, x1, y0, y1).unwrap(),
+            metric: if ssd { Metric::Ssd } else { Metric::Sad },
+            border: if restrict { Border::Restrict } else { Border::Extend },
+        };
+        let case = case(parameters, CONTENTS[content]);
+        check_or_refused(&devices[device], Kernel::OPENCL[kernel], &case, Options::default());
+        Ok(())
+    };
+    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(&strategy, run).unwrap();
+}
+
+#[test]
+fn batches_of_jobs_are_exact() {
+    let window = Window::new(-7, 9, -5, 6).unwrap();
+    let p = parameters(61, 47, window);
+    let job = 4 * p.grid().blocks() as u64;
+    for device in all_devices() {
+        for kernel in [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned] {
+            // One job at a time, a number that leaves a rest, one less than all.
+            for jobs in [1, 7, window.candidates() as u64 - 1] {
+                for content in [common::Content::Moved, common::Content::Flat] {
+                    let options = Options { cost_bytes: job * jobs + 3 };
+                    check_or_refused(&device, kernel, &case(p.clone(), content), options);
+                }
+            }
+            let error = OpenCl::with_options(&device, kernel, &p, Options { cost_bytes: job - 1 }).err();
+            assert!(matches!(error, Some(SetupError::Memory { limit, .. }) if limit == job - 1), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn large_windows_take_tiles() {
+    for device in all_devices() {
+        // Rows of candidates longer than local memory holds, and more rows than it holds.
+        for window in [(-700, 700, 0, 2), (-3, 3, -300, 300)] {
+            let window = Window::new(window.0, window.1, window.2, window.3).unwrap();
+            let p = Parameters { block_size: 32, ..parameters(800, 330, window) };
+            let mut p = p;
+            if window.columns() < window.rows() {
+                (p.width, p.height) = (70, 330);
+            } else {
+                (p.width, p.height) = (800, 33);
+            }
+            check_or_refused(
+                &device,
+                Kernel::Reference,
+                &case(p, common::Content::Moved),
+                Options::default(),
+            );
+        }
+    }
+}
+
+#[test]
+fn reference_naive_refuses_more_candidates_than_items() {
+    for device in all_devices() {
+        let side = ((device.largest_group as f64).sqrt() as i32 + 2) / 2 + 1;
+        let p = parameters(4 * side as usize, 4 * side as usize, Window::symmetric(side, side).unwrap());
+        let error = OpenCl::new(&device, Kernel::ReferenceNaive, &p).err().unwrap();
+        let text = error.to_string();
+        assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{text}");
+        for part in [&p.window.candidates().to_string(), "work-item", "reference, collaborative-naive"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_build_gives_the_compilers_log() {
+    for device in all_devices() {
+        let error = try_build(&device, "__kernel void broken(void) { undeclared_name = 1; }").unwrap_err();
+        let SetupError::KernelBuild { log, .. } = error else { panic!("{error}") };
+        assert!(log.contains("undeclared_name"), "{log}");
+        try_build(&device, "__kernel void whole(void) {}").unwrap();
+    }
+}
+
+#[test]
+fn too_large_a_picture_names_the_limit() {
+    for mut device in all_devices() {
+        device.largest_buffer = 10_000;
+        let p = parameters(640, 480, Window::symmetric(4, 4).unwrap());
+        let error = OpenCl::new(&device, Kernel::Reference, &p).err().unwrap();
+        assert!(matches!(error, SetupError::Memory { limit: 10_000, .. }), "{error}");
+    }
+}
+
+#[test]
+fn wrong_use_is_an_error() {
+    let p = parameters(40, 30, Window::symmetric(4, 4).unwrap());
+    let (picture, _) = pictures(common::Content::Noise, 40, 30);
+    let (other, _) = pictures(common::Content::Noise, 41, 30);
+    for device in all_devices() {
+        let mut estimator = OpenCl::new(&device, Kernel::Auto, &p).unwrap();
+        assert_ne!(estimator.kernel(), Kernel::Auto);
+        let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
+        assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
+        assert!(estimator.unload(Slot::A).unwrap().is_none());
+        estimator.load(Slot::A, &picture.view()).unwrap();
+        assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
+        assert!(matches!(estimator.search(Slot::A, &mut vectors[1..]), Err(EstimateError::FieldSize(..))));
+        assert!(matches!(estimator.load(Slot::B, &other.view()), Err(EstimateError::PictureSize(..))));
+        let bad = Parameters { block_size: 18, ..p.clone() };
+        assert!(matches!(OpenCl::new(&device, Kernel::Auto, &bad), Err(SetupError::BlockSize(18))));
+    }
+}
+
+#[test]
+fn several_estimators_run_at_once() {
+    let window = Window::symmetric(6, 6).unwrap();
+    std::thread::scope(|scope| {
+        for device in all_devices() {
+            for (index, kernel) in Kernel::OPENCL.into_iter().enumerate() {
+                let device = device.clone();
+                scope.spawn(move || {
+                    let case = case(parameters(50 + index, 40, window), common::Content::Noise);
+                    for _ in 0..3 {
+                        check_or_refused(&device, kernel, &case, Options::default());
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// Runs this test binary's `child` test with `vendors` as the loader's list of drivers.
+fn child(name: &str, vendors: &std::path::Path) -> String {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env("OCL_ICD_VENDORS", vendors)
+        .env("OPENCL_VENDOR_PATH", vendors)
+        .env("NO_DRIVER_EXPECTED", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{text}");
+    text
+}
+
+/// In a child of the next test: no driver. By itself: the drivers that are there.
+#[test]
+fn listing_never_fails() {
+    let devices = devices();
+    println!("found {} devices", devices.len());
+    assert_eq!(devices.is_empty(), std::env::var_os("NO_DRIVER_EXPECTED").is_some());
+}
+
+#[test]
+fn no_driver_and_a_broken_driver_mean_no_devices() {
+    let base = std::env::temp_dir().join(format!("motionestimate-icd-{}", std::process::id()));
+    let (empty, broken) = (base.join("empty"), base.join("broken"));
+    std::fs::create_dir_all(&empty).unwrap();
+    std::fs::create_dir_all(&broken).unwrap();
+    std::fs::write(broken.join("gone.icd"), "/nonexistent/libgone.so\n").unwrap();
+    for vendors in [&empty, &broken, &base.join("missing")] {
+        let start = Instant::now();
+        let text = child("listing_never_fails", vendors);
+        assert!(text.contains("found 0 devices"), "{text}");
+        assert!(start.elapsed().as_secs() < 5, "a machine without a driver must not wait for one");
+    }
+    std::fs::remove_dir_all(&base).unwrap();
+}

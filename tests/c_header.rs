@@ -1,0 +1,112 @@
+//! The C header and the Python example, run on real pipelines and compared with the Rust view.
+#![allow(missing_docs)]
+
+mod fields;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gstmotionestimate::meta::MotionVectorMeta;
+
+const SOURCE: &str = "videotestsrc num-buffers=4 pattern=ball motion=sweep ! \
+                      video/x-raw,format=I420,width=70,height=52,framerate=25/1 ! motionestimate device=native";
+
+/// The folder with the plugin: the one above that of the test's program.
+fn plugin_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.parent().and_then(Path::parent).unwrap().to_owned()
+}
+
+/// `program` with the plugin in its path and every warning fatal.
+fn with_plugin(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env("GST_PLUGIN_PATH", plugin_folder())
+        .env("GST_REGISTRY", Path::new(env!("CARGO_TARGET_TMPDIR")).join("registry.bin"))
+        .env("G_DEBUG", "fatal_warnings");
+    command
+}
+
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// What the C program prints, from the Rust view.
+fn expected() -> String {
+    let buffers = fields::run(&fields::launch(&format!("{SOURCE} ! appsink name=sink")));
+    let mut text = String::new();
+    let mut with_field = 0;
+    for buffer in &buffers {
+        text += &format!("picture {}\n", buffer.pts().unwrap().nseconds());
+        let Some(field) = MotionVectorMeta::of(buffer) else { continue };
+        let field = field.unwrap();
+        with_field += 1;
+        let d = field.description();
+        text += &format!(
+            "field {} {} {} {} {} {} {} {} {}\n",
+            d.width,
+            d.height,
+            d.block_width,
+            d.block_height,
+            d.columns,
+            d.rows,
+            d.reference_offset,
+            d.reference_pts.unwrap().nseconds(),
+            d.metric.name()
+        );
+        for vector in field.vectors() {
+            text += &format!("{} {} {}\n", vector.x, vector.y, vector.cost);
+        }
+    }
+    assert_eq!((buffers.len(), with_field), (4, 3));
+    text
+}
+
+#[test]
+fn c_reads_what_rust_reads() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "gstreamer-1.0"]));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("read_vectors");
+    output(
+        Command::new("cc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
+            .arg(&program)
+            .arg(root.join("tests/c/read_vectors.c"))
+            .arg("-I")
+            .arg(root.join("include"))
+            .args(flags.split_whitespace()),
+    );
+    let pipeline = format!("{SOURCE} ! fakesink name=sink signal-handoffs=true");
+    assert_eq!(output(with_plugin(&program).arg(&pipeline)), expected());
+}
+
+#[test]
+fn python_reads_what_rust_reads() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
+    // The system's interpreter: it is the one that has the system's gi.
+    let printed = output(with_plugin("/usr/bin/python3").arg(script).arg(SOURCE));
+    let buffers = fields::run(&fields::launch(&format!("{SOURCE} ! appsink name=sink")));
+    let expected: Vec<_> = buffers
+        .iter()
+        .map(|buffer| {
+            let pts = buffer.pts().unwrap().nseconds();
+            let Some(field) = MotionVectorMeta::of(buffer) else { return format!("{pts} no vectors") };
+            let field = field.unwrap();
+            let vectors = field.vectors();
+            let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / 4.0);
+            let mean = |sum: f64| sum / vectors.len() as f64;
+            let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
+            format!(
+                "{pts} {} x {} blocks, length mean {:.2} max {:.2} samples, mean sad {cost:.1}",
+                field.description().columns,
+                field.description().rows,
+                mean(lengths.clone().sum()),
+                lengths.fold(0.0, f64::max),
+            )
+        })
+        .collect();
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+}

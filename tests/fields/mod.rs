@@ -1,0 +1,90 @@
+//! Pipelines whose buffers carry known motion fields, and what comes out of them.
+#![allow(dead_code, missing_docs)]
+
+use std::sync::Once;
+
+use gst::prelude::*;
+use gstmotionestimate::estimator::{Metric, MotionVector};
+use gstmotionestimate::meta::{self, FieldDescription};
+
+/// Starts GStreamer with this crate's elements; any warning ends the test.
+pub fn init() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: every test calls this before anything else, and under the `Once` no other thread
+        // of this program has begun to read the environment.
+        unsafe { std::env::set_var("G_DEBUG", "fatal_warnings") };
+        gst::init().unwrap();
+        gstmotionestimate::plugin_register_static().unwrap();
+    });
+}
+
+/// A field over a picture in square blocks, its reference one picture back.
+pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {
+    FieldDescription {
+        width,
+        height,
+        block_width: block,
+        block_height: block,
+        columns: width.div_ceil(block),
+        rows: height.div_ceil(block),
+        reference_offset: -1,
+        reference_pts: Some(gst::ClockTime::from_mseconds(40)),
+        metric: Metric::Sad,
+    }
+}
+
+/// Vectors that tell which block they belong to.
+pub fn numbered(description: &FieldDescription) -> Vec<MotionVector> {
+    let blocks = description.grid().blocks();
+    (0..blocks as i16)
+        .map(|index| MotionVector { x: 4 * index - 40, y: 7 - index, cost: 1000 + index as u32 })
+        .collect()
+}
+
+pub fn bytes(vectors: &[MotionVector]) -> glib::Bytes {
+    glib::Bytes::from(bytemuck::cast_slice::<_, u8>(vectors))
+}
+
+/// Attaches `fields` to every buffer that leaves the element `name`, but for the first `skipped`.
+pub fn attach_after(
+    pipeline: &gst::Pipeline,
+    name: &str,
+    skipped: usize,
+    fields: Vec<(FieldDescription, Vec<MotionVector>)>,
+) {
+    let pad = pipeline.by_name(name).unwrap().static_pad("src").unwrap();
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+        let buffer = info.buffer_mut().unwrap().make_mut();
+        if seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped {
+            for (description, vectors) in &fields {
+                meta::attach(buffer, description, bytes(vectors)).unwrap();
+            }
+        }
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// Every buffer that reaches the appsink `sink` until the end of the stream.
+///
+/// # Panics
+/// Where the pipeline reports an error.
+pub fn run(pipeline: &gst::Pipeline) -> Vec<gst::Buffer> {
+    let sink = pipeline.by_name("sink").unwrap().downcast::<gst_app::AppSink>().unwrap();
+    sink.set_sync(false);
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let mut buffers = Vec::new();
+    while let Ok(sample) = sink.pull_sample() {
+        buffers.push(sample.buffer_owned().unwrap());
+    }
+    let error = pipeline.bus().unwrap().pop_filtered(&[gst::MessageType::Error]);
+    pipeline.set_state(gst::State::Null).unwrap();
+    assert!(error.is_none(), "{error:?}");
+    buffers
+}
+
+pub fn launch(description: &str) -> gst::Pipeline {
+    init();
+    gst::parse::launch(description).unwrap().downcast().unwrap()
+}

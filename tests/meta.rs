@@ -1,0 +1,226 @@
+//! The meta on buffers, and what pipelines make of it.
+#![allow(missing_docs)]
+
+mod fields;
+
+use fields::{bytes, description, init, numbered};
+use gstmotionestimate::estimator::MotionVector;
+use gstmotionestimate::meta::{self, FieldDescription, MetaError, MotionVectorMeta};
+
+/// A picture of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
+/// each of the two pictures that come out.
+fn through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
+    let pipeline = fields::launch(&format!(
+        "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,pixel-aspect-ratio=1/1 \
+         ! identity name=source ! {elements} ! appsink name=sink"
+    ));
+    let field = description(160, 96, 16);
+    fields::attach_after(&pipeline, "source", 0, vec![(field.clone(), numbered(&field))]);
+    let buffers = fields::run(&pipeline);
+    assert_eq!(buffers.len(), 2, "{elements}");
+    buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect()
+}
+
+fn assert_kept(elements: &str) {
+    let expected = description(160, 96, 16);
+    for field in through(elements) {
+        let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+        assert_eq!(field.description(), &expected, "{elements}");
+        assert_eq!(field.vectors(), numbered(&expected), "{elements}");
+    }
+}
+
+fn assert_dropped(elements: &str) {
+    assert!(through(elements).iter().all(Option::is_none), "kept by {elements}");
+}
+
+/// `scaled` maps the components of the vectors.
+fn assert_scaled(elements: &str, expected: FieldDescription, scaled: impl Fn(i16, i16) -> (i16, i16)) {
+    let vectors: Vec<_> = numbered(&description(160, 96, 16))
+        .into_iter()
+        .map(|MotionVector { x, y, cost }| {
+            let (x, y) = scaled(x, y);
+            MotionVector { x, y, cost }
+        })
+        .collect();
+    for field in through(elements) {
+        let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+        assert_eq!(field.description(), &expected, "{elements}");
+        assert_eq!(field.vectors(), vectors, "{elements}");
+    }
+}
+
+#[test]
+fn copies_and_conversions_keep_the_field() {
+    assert_kept("queue");
+    assert_kept("tee ! queue");
+    assert_kept("videorate");
+    // Passthrough, conversion, in place, in place on a shared buffer.
+    assert_kept("videoconvert");
+    assert_kept("videoconvert ! video/x-raw,format=RGBA");
+    assert_kept("videoconvertscale ! video/x-raw,format=NV12");
+    assert_kept("videoscale ! video/x-raw,width=160,height=96");
+    assert_kept("motionoverlay");
+    assert_kept("tee name=t t. ! queue ! fakesink t. ! queue ! motionoverlay");
+}
+
+#[test]
+fn scaling_scales_the_field() {
+    let rounded_half = |v: i16| (f32::from(v) / 2.0).round() as i16;
+    let half = FieldDescription { width: 80, height: 48, ..description(80, 48, 8) };
+    assert_scaled("videoscale ! video/x-raw,width=80,height=48", half.clone(), |x, y| {
+        (rounded_half(x), rounded_half(y))
+    });
+    assert_scaled("videoconvertscale ! video/x-raw,format=RGB,width=80,height=48", half, |x, y| {
+        (rounded_half(x), rounded_half(y))
+    });
+    assert_scaled("videoscale ! video/x-raw,width=320,height=192", description(320, 192, 32), |x, y| {
+        (2 * x, 2 * y)
+    });
+    // Twice as wide with pixels half as wide: no borders, and blocks of 32 × 16.
+    let wide = FieldDescription { width: 320, block_width: 32, ..description(160, 96, 16) };
+    assert_scaled("videoscale ! video/x-raw,width=320,height=96,pixel-aspect-ratio=1/2", wide, |x, y| {
+        (2 * x, y)
+    });
+}
+
+#[test]
+fn what_does_not_fit_the_scaled_picture_is_dropped() {
+    // Blocks of 10.1 samples, of 9.6, and borders that a scaler adds at another aspect ratio.
+    assert_dropped("videoscale ! video/x-raw,width=101,height=61,pixel-aspect-ratio=1/1");
+    assert_dropped("videoscale ! video/x-raw,width=96,height=57");
+    assert_dropped("videoscale ! video/x-raw,width=320,height=96,pixel-aspect-ratio=1/1");
+}
+
+#[test]
+fn what_moves_samples_drops_the_field() {
+    assert_dropped("videocrop left=16");
+    assert_dropped("videocrop top=16 bottom=16");
+    assert_dropped("videoflip method=rotate-180");
+    assert_dropped("videoflip method=clockwise");
+    assert_dropped("videobox left=-16 ! video/x-raw,width=176");
+}
+
+#[test]
+fn a_copy_of_a_part_drops_the_field() {
+    init();
+    let field = description(64, 48, 16);
+    let mut buffer = gst::Buffer::with_size(64 * 48).unwrap();
+    meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field))).unwrap();
+    let part = buffer.copy_region(gst::BufferCopyFlags::all(), 0..64).unwrap();
+    assert!(MotionVectorMeta::of(&part).is_none());
+    let whole = buffer.copy_region(gst::BufferCopyFlags::all(), ..).unwrap();
+    assert_eq!(MotionVectorMeta::of(&whole).unwrap().unwrap().vectors(), numbered(&field));
+    assert_eq!(MotionVectorMeta::of(&buffer.copy_deep().unwrap()).unwrap().unwrap().description(), &field);
+}
+
+#[test]
+fn several_fields_are_read_in_order_and_removed_together() {
+    init();
+    let mut buffer = gst::Buffer::with_size(1).unwrap();
+    let past = description(64, 48, 16);
+    let future = FieldDescription { reference_offset: 1, reference_pts: None, ..past.clone() };
+    let buffer = buffer.make_mut();
+    buffer.set_pts(gst::ClockTime::SECOND);
+    gst::ReferenceTimestampMeta::add(buffer, &gst::Caps::new_any(), gst::ClockTime::ZERO, None);
+    meta::attach(buffer, &past, bytes(&numbered(&past))).unwrap();
+    meta::attach(buffer, &future, bytes(&numbered(&future))).unwrap();
+    let read: Vec<_> =
+        MotionVectorMeta::all_of(buffer).map(|field| field.unwrap().description().clone()).collect();
+    assert_eq!(read, [past.clone(), future]);
+    let first = MotionVectorMeta::of(buffer).unwrap().unwrap();
+    assert_eq!(first.vector(3, 2), Some(numbered(&past)[11]));
+    assert_eq!(first.vector(4, 0), None);
+    assert_eq!(first.vector(0, 3), None);
+
+    meta::remove(buffer);
+    assert!(MotionVectorMeta::of(buffer).is_none());
+    assert!(buffer.meta::<gst::ReferenceTimestampMeta>().is_some(), "only motion fields are removed");
+    assert_eq!(first.vectors(), numbered(&past), "a view outlives its meta");
+}
+
+/// Attaches a good field, lets `spoil` change its structure, and reads it.
+fn read_spoiled(spoil: impl Fn(&mut gst::StructureRef)) -> Result<MotionVectorMeta, MetaError> {
+    init();
+    let field = description(64, 48, 16);
+    let mut buffer = gst::Buffer::new();
+    let buffer = buffer.make_mut();
+    meta::attach(buffer, &field, bytes(&numbered(&field))).unwrap();
+    let mut custom = gst::meta::CustomMeta::from_mut_buffer(buffer, meta::NAME).unwrap();
+    spoil(custom.mut_structure());
+    MotionVectorMeta::of(buffer).unwrap()
+}
+
+#[test]
+fn nonsense_gives_an_error_and_never_a_bad_read() {
+    let names = [
+        "version",
+        "width",
+        "height",
+        "block-width",
+        "block-height",
+        "columns",
+        "rows",
+        "scale",
+        "reference-offset",
+        "reference-pts",
+        "metric",
+        "vectors",
+    ];
+    for name in names {
+        let missing = read_spoiled(|structure| structure.remove_field(name));
+        assert_eq!(missing.unwrap_err(), MetaError::Field(name));
+        let wrong = read_spoiled(|structure| structure.set(name, true));
+        assert_eq!(wrong.unwrap_err(), MetaError::Field(name));
+    }
+    let error = |spoil: &dyn Fn(&mut gst::StructureRef)| read_spoiled(spoil).unwrap_err();
+    assert_eq!(error(&|s| s.set("version", 2u32)), MetaError::Version(2));
+    assert_eq!(error(&|s| s.set("scale", 8u32)), MetaError::Scale(8));
+    assert_eq!(error(&|s| s.set("metric", "psnr")), MetaError::Metric("psnr".into()));
+    for name in ["width", "height", "block-width", "block-height", "columns", "rows"] {
+        for value in [0, 1, u32::MAX] {
+            let spoiled = error(&|s| s.set(name, value));
+            assert!(matches!(spoiled, MetaError::Grid { .. }), "{name} {value}: {spoiled}");
+        }
+    }
+    // As large as the numbers go: the product overflows 64 bits of bytes, not the check.
+    let huge = error(&|s| {
+        ["width", "height", "columns", "rows"].iter().for_each(|&name| s.set(name, u32::MAX));
+        ["block-width", "block-height"].iter().for_each(|&name| s.set(name, 1u32));
+    });
+    assert!(matches!(huge, MetaError::Length { .. }), "{huge}");
+    for length in [0, 1, 95, 97, 104] {
+        let expected = MetaError::Length { needed: 96, present: length };
+        assert_eq!(error(&|s| s.set("vectors", glib::Bytes::from(&vec![0u8; length]))), expected);
+    }
+    assert_eq!(error(&|s| s.set("vectors", None::<glib::Bytes>)), MetaError::Field("vectors"));
+    assert!(read_spoiled(|s| s.set("later-field", "unknown")).is_ok());
+}
+
+#[test]
+fn unaligned_vectors_are_read_all_the_same() {
+    let vectors = numbered(&description(64, 48, 16));
+    for shift in 0..8 {
+        let mut padded = vec![0u8; shift];
+        padded.extend_from_slice(bytemuck::cast_slice(&vectors));
+        let unaligned = glib::Bytes::from_bytes(&glib::Bytes::from_owned(padded), shift..shift + 96);
+        let field = read_spoiled(|s| s.set("vectors", &unaligned)).unwrap();
+        assert_eq!(field.vectors(), vectors, "{shift}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_not_attached() {
+    init();
+    let mut buffer = gst::Buffer::new();
+    let buffer = buffer.make_mut();
+    let field = description(64, 48, 16);
+    let short = bytes(&numbered(&field)[1..]);
+    assert_eq!(meta::attach(buffer, &field, short), Err(MetaError::Length { needed: 96, present: 88 }));
+    let wrong = FieldDescription { columns: 5, ..field.clone() };
+    assert!(matches!(
+        meta::attach(buffer, &wrong, bytes(&numbered(&field))),
+        Err(MetaError::Grid { columns: 5, .. })
+    ));
+    assert!(MotionVectorMeta::of(buffer).is_none());
+}

@@ -1,0 +1,189 @@
+//! What `motionoverlay` draws, and what it leaves alone.
+#![allow(missing_docs)]
+
+mod fields;
+
+use fields::description;
+use gst::prelude::*;
+use gst_video::prelude::*;
+use gstmotionestimate::estimator::MotionVector;
+use gstmotionestimate::meta::FieldDescription;
+
+const FORMATS: &str =
+    "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420";
+
+/// A grey picture of this size through the overlay; with a field, all its vectors are `vector`.
+fn draw(format: &str, size: (u32, u32), overlay: &str, vector: Option<MotionVector>) -> gst::Buffer {
+    let (width, height) = size;
+    let pipeline = fields::launch(&format!(
+        "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
+         video/x-raw,format={format},width={width},height={height} ! identity name=source ! \
+         motionoverlay {overlay} ! appsink name=sink"
+    ));
+    if let Some(vector) = vector {
+        let field = description(width, height, 16);
+        let vectors = vec![vector; field.grid().blocks()];
+        fields::attach_after(&pipeline, "source", 0, vec![(field, vectors)]);
+    }
+    fields::run(&pipeline).remove(0)
+}
+
+fn samples(buffer: &gst::Buffer) -> Vec<u8> {
+    buffer.map_readable().unwrap().to_vec()
+}
+
+const MOVED: MotionVector = MotionVector { x: -40, y: 12, cost: 5 };
+
+#[test]
+fn every_format_and_odd_sizes_are_drawn_into() {
+    for format in FORMATS.split(' ') {
+        for size in [(64, 48), (61, 47), (1, 1), (15, 33)] {
+            let plain = samples(&draw(format, size, "", None));
+            for style in ["arrows", "color"] {
+                let drawn = samples(&draw(format, size, &format!("style={style}"), Some(MOVED)));
+                assert_eq!(drawn.len(), plain.len());
+                assert_ne!(drawn, plain, "{format} {size:?} {style}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_without_vectors_pass_unchanged() {
+    for style in ["arrows", "color"] {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=2 pattern=snow ! video/x-raw,format=I420,width=61,height=47 ! \
+             tee name=t t. ! queue ! motionoverlay style={style} ! appsink name=sink t. ! queue ! \
+             appsink name=plain sync=false"
+        ));
+        let plain = pipeline.by_name("plain").unwrap().downcast::<gst_app::AppSink>().unwrap();
+        let expected = std::thread::spawn(move || {
+            std::iter::from_fn(|| plain.pull_sample().ok())
+                .map(|sample| samples(&sample.buffer_owned().unwrap()))
+                .collect::<Vec<_>>()
+        });
+        let passed: Vec<_> = fields::run(&pipeline).iter().map(samples).collect();
+        assert_eq!(passed, expected.join().unwrap());
+    }
+}
+
+#[test]
+fn what_is_shorter_than_the_threshold_is_not_drawn() {
+    let plain = samples(&draw("I420", (64, 48), "", None));
+    let two = MotionVector { x: 8, y: 0, cost: 0 };
+    assert_eq!(samples(&draw("I420", (64, 48), "threshold=2.1", Some(two))), plain);
+    assert_ne!(samples(&draw("I420", (64, 48), "threshold=2.0", Some(two))), plain);
+    assert_eq!(samples(&draw("I420", (64, 48), "threshold=0", Some(MotionVector::default()))), plain);
+}
+
+#[test]
+fn a_field_of_another_size_is_not_drawn() {
+    let pipeline = fields::launch(
+        "videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=64,height=48 ! \
+         identity name=source ! motionoverlay ! appsink name=sink",
+    );
+    let field = description(128, 48, 16);
+    let vectors = vec![MOVED; field.grid().blocks()];
+    fields::attach_after(&pipeline, "source", 0, vec![(field, vectors)]);
+    let drawn = samples(&fields::run(&pipeline)[0]);
+    assert!(drawn.iter().all(|&sample| sample == drawn[0]));
+}
+
+/// How much brighter than grey the columns of a picture of one 64 × 64 block are, as GRAY8.
+fn brightness(vector: MotionVector, reference_offset: i32, overlay: &str) -> Vec<i32> {
+    let pipeline = fields::launch(&format!(
+        "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
+         video/x-raw,format=GRAY8,width=64,height=64 ! identity name=source ! \
+         motionoverlay {overlay} ! appsink name=sink"
+    ));
+    let field = FieldDescription { reference_offset, ..description(64, 64, 64) };
+    fields::attach_after(&pipeline, "source", 0, vec![(field, vec![vector])]);
+    let drawn = samples(&fields::run(&pipeline)[0]);
+    (0..64).map(|x| drawn.chunks_exact(64).map(|row| i32::from(row[x] > 170)).sum()).collect()
+}
+
+#[test]
+fn arrows_point_the_way_things_move() {
+    // Matched 24 samples to the left in an earlier picture: moved to the right, into the middle.
+    let left = MotionVector { x: -96, y: 0, cost: 0 };
+    let columns = brightness(left, -1, "");
+    let widest = (0..64).max_by_key(|&x| columns[x]).unwrap();
+    assert!((10..34).contains(&widest) && columns[10] > 0 && columns[34] == 0, "{columns:?}");
+    assert!(columns[widest] > 2 * columns[12], "{columns:?}");
+    assert!(widest > 12, "the head is on the right: {columns:?}");
+
+    // The same into a later picture: moves to the left, from the middle.
+    let columns = brightness(left, 1, "");
+    let widest = (0..64).max_by_key(|&x| columns[x]).unwrap();
+    assert!(widest < 30 && columns[30] > 0 && columns[34] == 0, "the head is on the left: {columns:?}");
+
+    // Half as long.
+    let columns = brightness(left, -1, "scale=0.5");
+    assert!(columns[10] == 0 && columns[24] > 0, "{columns:?}");
+}
+
+#[test]
+fn color_is_the_direction_in_every_format() {
+    // Movement to the right at full length is red over grey, whatever the format stores.
+    let right = MotionVector { x: -64, y: 0, cost: 0 };
+    for format in ["I420", "NV12", "RGB", "BGRx", "ARGB"] {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
+             video/x-raw,format={format},width=64,height=48 ! identity name=source ! \
+             motionoverlay style=color ! videoconvert ! video/x-raw,format=RGB ! appsink name=sink"
+        ));
+        let field = description(64, 48, 16);
+        let vectors = vec![right; field.grid().blocks()];
+        fields::attach_after(&pipeline, "source", 0, vec![(field, vectors)]);
+        let drawn = samples(&fields::run(&pipeline)[0]);
+        for pixel in drawn.chunks_exact(3) {
+            let close = |value: u8, expected: i32| (i32::from(value) - expected).abs() < 8;
+            // 128 and 255 or 0, mixed 70 to 185.
+            let expected = [220, 35, 35];
+            assert!(pixel.iter().zip(expected).all(|(&v, e)| close(v, e)), "{format}: {pixel:?}");
+        }
+    }
+}
+
+#[test]
+fn any_stride_is_drawn_into_and_padding_is_left_alone() {
+    fields::init();
+    let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::I420, 61, 47).build().unwrap();
+    let caps = info.to_caps().unwrap();
+    let mut harness = gst_check::Harness::new("motionoverlay");
+    harness.element().unwrap().set_property_from_str("style", "color");
+    harness.set_src_caps(caps.clone());
+    harness.set_sink_caps(caps);
+
+    // Luma rows 100 bytes apart, chroma rows 70, planes with a gap between.
+    let (strides, offsets) = ([100, 70, 70], [0, 5000, 7000]);
+    let mut buffer = gst::Buffer::from_mut_slice(vec![77u8; 9000]);
+    {
+        let buffer = buffer.make_mut();
+        gst_video::VideoMeta::add_full(
+            buffer,
+            gst_video::VideoFrameFlags::empty(),
+            gst_video::VideoFormat::I420,
+            61,
+            47,
+            &offsets,
+            &strides,
+        )
+        .unwrap();
+        let field = description(61, 47, 16);
+        let vectors = vec![MOVED; field.grid().blocks()];
+        gstmotionestimate::meta::attach(buffer, &field, fields::bytes(&vectors)).unwrap();
+    }
+    let drawn = harness.push_and_pull(buffer).unwrap();
+    let drawn = samples(&drawn);
+    let inside = |at: usize| {
+        [(0, 100, 61, 47), (5000, 70, 31, 24), (7000, 70, 31, 24)].iter().any(
+            |&(offset, stride, width, height)| {
+                at >= offset && (at - offset) % stride < width && (at - offset) / stride < height
+            },
+        )
+    };
+    for (at, &sample) in drawn.iter().enumerate() {
+        assert_eq!(sample != 77, inside(at), "byte {at} is {sample}");
+    }
+}

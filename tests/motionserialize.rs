@@ -1,0 +1,134 @@
+//! The formats of `motionserialize`, read back.
+#![allow(missing_docs)]
+
+mod fields;
+
+use fields::{description, numbered};
+use gstmotionestimate::estimator::{Metric, MotionVector};
+use gstmotionestimate::meta::FieldDescription;
+
+/// Three pictures of 40 × 20 in blocks of 16, the first without vectors.
+fn serialize(caps: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>) -> Vec<gst::Buffer> {
+    let pipeline = fields::launch(&format!(
+        "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=40,height=20,framerate=25/1 ! \
+         identity name=source ! motionserialize ! {caps} ! appsink name=sink"
+    ));
+    fields::attach_after(&pipeline, "source", 1, fields);
+    let buffers = fields::run(&pipeline);
+    assert_eq!(buffers.len(), 3, "a buffer a picture");
+    for (index, buffer) in buffers.iter().enumerate() {
+        assert_eq!(buffer.pts(), Some(gst::ClockTime::from_mseconds(40 * index as u64)));
+        assert_eq!(buffer.duration(), Some(gst::ClockTime::from_mseconds(40)));
+    }
+    buffers
+}
+
+fn one_field() -> (FieldDescription, Vec<MotionVector>) {
+    let field = FieldDescription { metric: Metric::Ssd, ..description(40, 20, 16) };
+    let vectors = numbered(&field);
+    (field, vectors)
+}
+
+fn text(buffer: &gst::Buffer) -> String {
+    String::from_utf8(buffer.map_readable().unwrap().to_vec()).unwrap()
+}
+
+#[test]
+fn ndjson_is_what_comes_where_anything_will_do() {
+    let (field, vectors) = one_field();
+    let buffers = serialize("identity", vec![(field, vectors.clone())]);
+    let lines: Vec<serde_json::Value> = buffers
+        .iter()
+        .map(|buffer| {
+            let line = text(buffer);
+            assert_eq!(line.find('\n'), Some(line.len() - 1), "one line a picture");
+            serde_json::from_str(&line).unwrap()
+        })
+        .collect();
+    let none = serde_json::json!({
+        "picture": 0, "pts": 0, "duration": 40_000_000, "width": 40, "height": 20, "block_width": null,
+        "block_height": null, "columns": null, "rows": null, "scale": null, "reference_offset": null,
+        "reference_pts": null, "metric": null, "vectors": null,
+    });
+    assert_eq!(lines[0], none);
+    let triples: Vec<_> = vectors.iter().map(|v| serde_json::json!([v.x, v.y, v.cost])).collect();
+    let second = serde_json::json!({
+        "picture": 1, "pts": 40_000_000, "duration": 40_000_000, "width": 40, "height": 20,
+        "block_width": 16, "block_height": 16, "columns": 3, "rows": 2, "scale": 4,
+        "reference_offset": -1, "reference_pts": 40_000_000, "metric": "ssd", "vectors": triples,
+    });
+    assert_eq!(lines[1], second);
+    assert_eq!(lines[2]["picture"], 2);
+}
+
+#[test]
+fn several_fields_are_several_lines_of_one_picture() {
+    let (past, vectors) = one_field();
+    let future = FieldDescription { reference_offset: 1, reference_pts: None, ..past.clone() };
+    let buffers = serialize("application/x-ndjson", vec![(past, vectors.clone()), (future, vectors)]);
+    let output = text(&buffers[2]);
+    let lines: Vec<serde_json::Value> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let offsets: Vec<_> = lines.iter().map(|line| line["reference_offset"].as_i64()).collect();
+    assert_eq!(offsets, [Some(-1), Some(1)]);
+    assert!(lines.iter().all(|line| line["picture"] == 2));
+    assert!(lines[1]["reference_pts"].is_null());
+}
+
+#[test]
+fn csv_has_its_header_once_and_a_row_a_vector() {
+    let (field, vectors) = one_field();
+    let output: String = serialize("text/csv", vec![(field, vectors.clone())]).iter().map(text).collect();
+    let mut reader = csv::Reader::from_reader(output.as_bytes());
+    assert_eq!(
+        reader.headers().unwrap().iter().collect::<Vec<_>>().join(","),
+        "picture,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,\
+         metric,column,row,x,y,cost"
+    );
+    let rows: Vec<Vec<String>> =
+        reader.records().map(|row| row.unwrap().iter().map(String::from).collect()).collect();
+    assert_eq!(rows.len(), 1 + 6 + 6);
+    assert_eq!(rows[0].join(","), "0,0,40000000,40,20,,,,,,,,,,");
+    for (index, vector) in vectors.iter().enumerate() {
+        let MotionVector { x, y, cost } = vector;
+        let expected = format!(
+            "1,40000000,40000000,40,20,16,16,-1,40000000,ssd,{},{},{x},{y},{cost}",
+            index % 3,
+            index / 3
+        );
+        assert_eq!(rows[1 + index].join(","), expected);
+    }
+}
+
+#[test]
+fn binary_is_as_documented() {
+    let (field, vectors) = one_field();
+    let output: Vec<u8> = serialize("application/x-motion-vectors", vec![(field, vectors.clone())])
+        .iter()
+        .flat_map(|buffer| buffer.map_readable().unwrap().to_vec())
+        .collect();
+    let u32_at = |at: usize| u32::from_le_bytes(output[at..at + 4].try_into().unwrap());
+    let u64_at = |at: usize| u64::from_le_bytes(output[at..at + 8].try_into().unwrap());
+    assert_eq!(&output[..8], b"GSTMVECS");
+    assert_eq!((u32_at(8), u32_at(12)), (1, 72));
+
+    let first = 16;
+    assert_eq!(u32_at(first), 72);
+    assert_eq!([8, 16, 24, 32].map(|at| u64_at(first + at)), [0, 0, 40_000_000, u64::MAX]);
+    assert_eq!([40, 44, 48, 52, 56, 60, 64, 68].map(|at| u32_at(first + at)), [40, 20, 0, 0, 0, 0, 0, 0]);
+
+    let second = first + 72;
+    assert_eq!((u32_at(second), u32_at(second + 4)), (72 + 6 * 8, 1));
+    assert_eq!([8, 16, 24, 32].map(|at| u64_at(second + at)), [1, 40_000_000, 40_000_000, 40_000_000]);
+    assert_eq!(
+        [40, 44, 48, 52, 56, 60, 64, 68].map(|at| u32_at(second + at)),
+        [40, 20, 16, 16, 3, 2, u32::MAX, 4]
+    );
+    for (index, vector) in vectors.iter().enumerate() {
+        let at = second + 72 + 8 * index;
+        let x = i16::from_le_bytes(output[at..at + 2].try_into().unwrap());
+        let y = i16::from_le_bytes(output[at + 2..at + 4].try_into().unwrap());
+        assert_eq!(MotionVector { x, y, cost: u32_at(at + 4) }, *vector);
+    }
+    assert_eq!(output.len(), 16 + 3 * 72 + 2 * 6 * 8);
+}

@@ -84,15 +84,19 @@ pub fn devices() -> Vec<DeviceInfo> {
     vec![Native::device_info()]
 }
 
+/// An estimator, and what was wrong with a better one.
+pub struct Opened {
+    /// Does the work.
+    pub estimator: Box<dyn Estimator>,
+    /// Why [`DeviceSelector::Auto`] did not take the device it would rather have taken.
+    pub fallback: Option<SetupError>,
+}
+
 /// Makes the estimator that `device` and `kernel` ask for.
 ///
 /// # Errors
 /// [`SetupError`]: wrong parameters, no such device, a kernel it cannot run.
-pub fn open(
-    device: &DeviceSelector,
-    kernel: Kernel,
-    parameters: &Parameters,
-) -> Result<Box<dyn Estimator>, SetupError> {
+pub fn open(device: &DeviceSelector, kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
     let _ = (device, kernel);
-    Ok(Box::new(Native::new(parameters.clone())?))
+    Ok(Opened { estimator: Box::new(Native::new(parameters.clone())?), fallback: None })
 }

@@ -3,4 +3,18 @@
 
 pub mod backend;
 pub mod estimator;
+pub mod meta;
+pub mod motionestimate;
+pub mod motionoverlay;
+pub mod motionserialize;
 pub mod native;
+mod plugin;
+
+pub use plugin::plugin_register_static;
+
+fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    meta::register();
+    motionestimate::register(plugin)?;
+    motionoverlay::register(plugin)?;
+    motionserialize::register(plugin)
+}

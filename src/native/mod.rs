@@ -1,4 +1,19 @@
-//! The CPU, without OpenCL.
+//! The CPU, without OpenCL: full search in the widest instructions it has, on all its cores.
+//!
+//! [`Level`] chooses the instruction set at run time; the search is written once (`search`) over
+//! what an instruction set must be able to do (`tile::Engine`), beside a portable version that is
+//! tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
+//! need not know where a picture ends.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod level;
+mod plane;
+mod portable;
+mod search;
+mod tile;
+
+pub use level::Level;
 
 use std::time::Instant;
 
@@ -6,35 +21,73 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, OrderKey, Parameters, Picture, PictureBuf, SetupError,
-    Slot, StageTimes, oracle,
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
+    StageTimes,
 };
+use level::RowSearch;
+use plane::{Layout, Plane, available_memory};
+use search::Job;
+
+/// The name of this device.
+const NAME: &str = "native";
 
 /// Full search on the CPU's cores.
+///
+/// It runs in the rayon pool it is called from, the global one as a rule.
 pub struct Native {
     parameters: Parameters,
-    pictures: [Option<PictureBuf>; 2],
+    level: Level,
+    row_search: RowSearch,
+    planes: [Plane; 2],
+    /// Which of the planes hold a picture.
+    loaded: [bool; 2],
     times: StageTimes,
 }
 
 impl Native {
-    /// An estimator for `parameters`.
+    /// An estimator for `parameters` with the fastest instructions there are.
     ///
     /// # Errors
-    /// [`SetupError`] where `parameters` are not valid.
+    /// [`SetupError`] where `parameters` are not valid or the pictures do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
-        parameters.validate()?;
-        Ok(Self { parameters, pictures: [None, None], times: StageTimes::default() })
+        Self::with_level(parameters, Level::best())
     }
 
-    /// The CPU as a device.
+    /// An estimator for `parameters` with the instructions of `level`.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
+    pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
+        parameters.validate()?;
+        let row_search = level.row_search().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: NAME.into(),
+            reason: format!("this CPU does not have {level}"),
+        })?;
+        let layout = Layout::new(&parameters);
+        let plane = || Plane::new(layout, available_memory());
+        let planes = [plane()?, plane()?];
+        let times = StageTimes::default();
+        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], times })
+    }
+
+    /// The instruction set in use.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The CPU as a device; its driver is the instruction set that [`Self::new`] takes.
     pub fn device_info() -> DeviceInfo {
         DeviceInfo {
             selector: DeviceSelector::Native,
-            name: "native".into(),
+            name: NAME.into(),
             kind: "native",
-            driver: "portable".into(),
+            driver: Level::best().name().into(),
         }
+    }
+
+    fn plane(&self, slot: Slot) -> Result<&Plane, EstimateError> {
+        let index = slot as usize;
+        if self.loaded[index] { Ok(&self.planes[index]) } else { Err(EstimateError::EmptySlot(slot)) }
     }
 }
 
@@ -44,7 +97,7 @@ impl Estimator for Native {
     }
 
     fn device(&self) -> &str {
-        "native"
+        NAME
     }
 
     fn kernel(&self) -> Kernel {
@@ -52,35 +105,34 @@ impl Estimator for Native {
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        let index = slot as usize;
+        self.loaded[index] = false;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
-        let (width, height) = (picture.width(), picture.height());
-        self.pictures[slot as usize] = Some(PictureBuf::from_fn(width, height, |x, y| picture.row(y)[x]));
+        self.planes[index].fill(picture);
+        self.loaded[index] = true;
         self.times.upload = start.elapsed();
         Ok(())
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
-        Ok(self.pictures[slot as usize].clone())
+        let Parameters { width, height, .. } = self.parameters;
+        Ok(self.plane(slot).ok().map(|plane| plane.picture(width, height)))
     }
 
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
         let grid = self.parameters.grid();
         grid.check(vectors)?;
+        let job = Job {
+            parameters: &self.parameters,
+            current: self.plane(current)?,
+            reference: self.plane(current.other())?,
+        };
         let start = Instant::now();
-        let picture =
-            |slot: Slot| self.pictures[slot as usize].as_ref().ok_or(EstimateError::EmptySlot(slot));
-        let (c, r) = (picture(current)?.view(), picture(current.other())?.view());
-        let p = &self.parameters;
-        vectors.par_iter_mut().enumerate().for_each(|(i, v)| {
-            let (column, row) = (i % grid.columns, i / grid.columns);
-            let origin = ((column * p.block_size) as i32, (row * p.block_size) as i32);
-            let keys = p
-                .window_of_block(column, row)
-                .iter()
-                .map(|(x, y)| OrderKey::new(oracle::cost(p, &c, &r, origin, (x, y)), x, y));
-            *v = keys.min().unwrap_or(OrderKey::WORST).vector();
-        });
+        vectors
+            .par_chunks_mut(grid.columns)
+            .enumerate()
+            .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
         self.times.search = start.elapsed();
         Ok(())
     }

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef GST_MOTION_VECTOR_H
+#define GST_MOTION_VECTOR_H
+
+#include <string.h>
+
+#include <gst/gst.h>
+
+/**
+ * SECTION:gstmotionvector
+ * @title: Motion vectors
+ * @short_description: Reading the motion fields that `motionestimate` attaches to buffers
+ *
+ * A motion field is a #GstCustomMeta named #GST_MOTION_VECTOR_META_NAME. This header reads it; there
+ * is nothing to link but GStreamer 1.20 or later.
+ *
+ * |[<!-- language="C" -->
+ * GstMotionVectorField field;
+ *
+ * if (gst_motion_vector_field_read (buffer, &field)) {
+ *   for (guint row = 0; row < field.rows; row++) {
+ *     for (guint column = 0; column < field.columns; column++) {
+ *       GstMotionVector mv = gst_motion_vector_field_get (&field, column, row);
+ *       ...
+ *     }
+ *   }
+ * }
+ * ]|
+ */
+
+G_BEGIN_DECLS
+
+/**
+ * GST_MOTION_VECTOR_META_NAME:
+ *
+ * The name of the custom meta.
+ */
+#define GST_MOTION_VECTOR_META_NAME "MotionVectorMeta"
+
+/**
+ * GST_MOTION_VECTOR_META_VERSION:
+ *
+ * The version of the meta's structure that this header reads.
+ */
+#define GST_MOTION_VECTOR_META_VERSION 1
+
+/**
+ * GST_MOTION_VECTOR_SCALE:
+ *
+ * Units of a vector in one sample.
+ */
+#define GST_MOTION_VECTOR_SCALE 4
+
+/**
+ * GstMotionVector:
+ * @x: to the right, in quarter samples
+ * @y: down, in quarter samples
+ * @cost: SAD or SSD of the match
+ *
+ * One block's motion: the block at `(bx, by)` of the picture is matched by the block at
+ * `(bx + x, by + y)` of the reference.
+ */
+typedef struct {
+  gint16 x;
+  gint16 y;
+  guint32 cost;
+} GstMotionVector;
+
+G_STATIC_ASSERT (sizeof (GstMotionVector) == 8);
+
+/**
+ * GstMotionVectorField:
+ * @width: picture width in samples
+ * @height: picture height in samples
+ * @block_width: block width in samples
+ * @block_height: block height in samples
+ * @columns: blocks across
+ * @rows: blocks down
+ * @reference_offset: which picture was searched: -1 the one before, +1 the one after
+ * @reference_pts: its timestamp, or %GST_CLOCK_TIME_NONE
+ * @metric: how blocks were compared: "sad" or "ssd"
+ * @vectors: `rows` x `columns` records, row-major; may lie unaligned, hence read them with
+ *   gst_motion_vector_field_get()
+ *
+ * A motion field. @metric and @vectors belong to the buffer and live as long as its meta.
+ */
+typedef struct {
+  guint width;
+  guint height;
+  guint block_width;
+  guint block_height;
+  guint columns;
+  guint rows;
+  gint reference_offset;
+  GstClockTime reference_pts;
+  const gchar *metric;
+  gconstpointer vectors;
+} GstMotionVectorField;
+
+/**
+ * gst_motion_vector_field_parse:
+ * @structure: the structure of a meta
+ * @field: (out): the field, all zero where there is none
+ *
+ * Reads and checks a motion field.
+ *
+ * Returns: %FALSE where a field is missing, has another type or a value that does not fit, or where
+ *   the version is not %GST_MOTION_VECTOR_META_VERSION
+ */
+static inline gboolean
+gst_motion_vector_field_parse (const GstStructure * structure,
+    GstMotionVectorField * field)
+{
+  GstMotionVectorField read;
+  guint version = 0, scale = 0;
+  guint64 pts = 0;
+  const GValue *bytes;
+  gsize length = 0;
+
+  memset (field, 0, sizeof (*field));
+  memset (&read, 0, sizeof (read));
+  if (!gst_structure_get_uint (structure, "version", &version)
+      || version != GST_MOTION_VECTOR_META_VERSION
+      || !gst_structure_get_uint (structure, "scale", &scale)
+      || scale != GST_MOTION_VECTOR_SCALE
+      || !gst_structure_get_uint (structure, "width", &read.width)
+      || !gst_structure_get_uint (structure, "height", &read.height)
+      || !gst_structure_get_uint (structure, "block-width", &read.block_width)
+      || !gst_structure_get_uint (structure, "block-height",
+          &read.block_height)
+      || !gst_structure_get_uint (structure, "columns", &read.columns)
+      || !gst_structure_get_uint (structure, "rows", &read.rows)
+      || !gst_structure_get_int (structure, "reference-offset",
+          &read.reference_offset)
+      || !gst_structure_get_uint64 (structure, "reference-pts", &pts))
+    return FALSE;
+
+  read.reference_pts = pts;
+  read.metric = gst_structure_get_string (structure, "metric");
+  if (read.metric == NULL || (strcmp (read.metric, "sad") != 0
+          && strcmp (read.metric, "ssd") != 0))
+    return FALSE;
+
+  /* The grid covers the picture exactly: ceil (size / block) without overflow. */
+  if (read.width == 0 || read.height == 0
+      || read.block_width == 0 || read.block_height == 0
+      || read.columns != (read.width - 1) / read.block_width + 1
+      || read.rows != (read.height - 1) / read.block_height + 1)
+    return FALSE;
+
+  bytes = gst_structure_get_value (structure, "vectors");
+  if (bytes == NULL || !G_VALUE_HOLDS (bytes, G_TYPE_BYTES)
+      || g_value_get_boxed (bytes) == NULL)
+    return FALSE;
+  read.vectors =
+      g_bytes_get_data ((GBytes *) g_value_get_boxed (bytes), &length);
+  if (length % sizeof (GstMotionVector) != 0
+      || length / sizeof (GstMotionVector) !=
+      (guint64) read.columns * read.rows)
+    return FALSE;
+
+  *field = read;
+  return TRUE;
+}
+
+/**
+ * gst_motion_vector_field_read_nth:
+ * @buffer: a buffer
+ * @n: which of its motion fields, from 0 in the order in which they were attached
+ * @field: (out): the field, all zero where there is none
+ *
+ * Reads and checks one of several motion fields.
+ *
+ * Returns: %FALSE where there is no such field or it does not keep to the format
+ */
+static inline gboolean
+gst_motion_vector_field_read_nth (GstBuffer * buffer, guint n,
+    GstMotionVectorField * field)
+{
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  memset (field, 0, sizeof (*field));
+  while ((meta = gst_buffer_iterate_meta (buffer, &state)) != NULL) {
+    if (!gst_meta_info_is_custom (meta->info)
+        || !gst_custom_meta_has_name ((GstCustomMeta *) meta,
+            GST_MOTION_VECTOR_META_NAME))
+      continue;
+    if (n-- == 0)
+      return gst_motion_vector_field_parse (gst_custom_meta_get_structure (
+              (GstCustomMeta *) meta), field);
+  }
+  return FALSE;
+}
+
+/**
+ * gst_motion_vector_field_read:
+ * @buffer: a buffer
+ * @field: (out): the field, all zero where there is none
+ *
+ * Reads and checks the first motion field of @buffer.
+ *
+ * Returns: %FALSE where there is none or it does not keep to the format
+ */
+static inline gboolean
+gst_motion_vector_field_read (GstBuffer * buffer, GstMotionVectorField * field)
+{
+  return gst_motion_vector_field_read_nth (buffer, 0, field);
+}
+
+/**
+ * gst_motion_vector_field_get:
+ * @field: a field that was read
+ * @column: less than its columns
+ * @row: less than its rows
+ *
+ * Returns: the vector of the block at @column and @row; zero outside the grid
+ */
+static inline GstMotionVector
+gst_motion_vector_field_get (const GstMotionVectorField * field, guint column,
+    guint row)
+{
+  GstMotionVector vector = { 0, 0, 0 };
+
+  if (column < field->columns && row < field->rows)
+    memcpy (&vector, (const guint8 *) field->vectors
+        + ((gsize) row * field->columns + column) * sizeof (vector),
+        sizeof (vector));
+  return vector;
+}
+
+G_END_DECLS
+
+#endif /* GST_MOTION_VECTOR_H */

@@ -1,0 +1,274 @@
+//! `MotionVectorMeta`: the motion field on a buffer.
+//!
+//! It is a GStreamer custom meta (`gst_meta_register_custom`), so that C, Python and Rust read it
+//! with `gst_buffer_get_custom_meta` and no library of ours. One meta holds one motion field; its
+//! structure has these fields, and readers pass over any they do not know:
+//!
+//! | field | type | value |
+//! |---|---|---|
+//! | `version` | guint | [`VERSION`] |
+//! | `width`, `height` | guint | picture size in samples |
+//! | `block-width`, `block-height` | guint | block size in samples |
+//! | `columns`, `rows` | guint | grid: `ceil(width / block-width) × ceil(height / block-height)` |
+//! | `scale` | guint | 4: units a sample |
+//! | `reference-offset` | gint | which picture was searched: -1 the one before, +1 the one after |
+//! | `reference-pts` | guint64 | its timestamp, or `GST_CLOCK_TIME_NONE` |
+//! | `metric` | string | `sad` or `ssd` |
+//! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
+//!
+//! # What becomes of it downstream
+//!
+//! - A copy of the whole buffer keeps it; a copy of a part of the buffer does not.
+//! - Conversion to another format at the same size keeps it.
+//! - Scaling scales it with the picture (vectors rounded to the quarter sample, costs left as they
+//!   were measured) where every block still has a whole number of samples and the grid stays the
+//!   same; otherwise it is dropped. It is dropped too where the picture's aspect ratio changes,
+//!   because a scaler may then add borders.
+//! - Everything else that moves samples (cropping, flipping, rotating) drops it.
+//!
+//! What reads a field checks it wholly: a structure from elsewhere with missing fields, other types
+//! or sizes that do not fit gives a [`MetaError`], never a bad read.
+
+mod transform;
+
+use std::ops::ControlFlow;
+
+use gst::buffer::BufferMetaForeachAction;
+
+use crate::estimator::{Grid, Metric, MotionVector, UNITS_PER_SAMPLE};
+
+pub use transform::register;
+
+/// The name under which the meta is registered.
+pub const NAME: &str = "MotionVectorMeta";
+
+/// The version of the meta's structure.
+pub const VERSION: u32 = 1;
+
+/// Bytes of one vector.
+const RECORD_BYTES: usize = size_of::<MotionVector>();
+
+/// Why a motion field cannot be read or attached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetaError {
+    /// A field of the structure is missing or has another type.
+    #[error("field \"{0}\" is missing or not of its type")]
+    Field(&'static str),
+    /// The structure is of a later version.
+    #[error("version {0} is not known: this is version {VERSION}")]
+    Version(u32),
+    /// Vectors have another unit.
+    #[error("vectors of {0} units a sample are not known: {UNITS_PER_SAMPLE} are expected")]
+    Scale(u32),
+    /// Costs are of another kind.
+    #[error("metric \"{0}\" is not known: \"sad\" and \"ssd\" are")]
+    Metric(String),
+    /// The grid is not that of the picture.
+    #[error(
+        "a picture of {width} x {height} samples in blocks of {block_width} x {block_height} cannot have \
+         {columns} x {rows} vectors"
+    )]
+    #[allow(missing_docs)]
+    Grid { width: u32, height: u32, block_width: u32, block_height: u32, columns: u32, rows: u32 },
+    /// There is not one vector a block.
+    #[error("{needed} bytes of vectors are needed, there are {present}")]
+    #[allow(missing_docs)]
+    Length { needed: u64, present: usize },
+    /// GStreamer refused to add the meta.
+    #[error("the meta cannot be added to the buffer")]
+    Rejected,
+}
+
+/// What a motion field says beside its vectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDescription {
+    /// Picture width in samples.
+    pub width: u32,
+    /// Picture height in samples.
+    pub height: u32,
+    /// Block width in samples.
+    pub block_width: u32,
+    /// Block height in samples.
+    pub block_height: u32,
+    /// Blocks across.
+    pub columns: u32,
+    /// Blocks down.
+    pub rows: u32,
+    /// Which picture was searched: -1 the one before, +1 the one after.
+    pub reference_offset: i32,
+    /// The timestamp of the picture that was searched.
+    pub reference_pts: Option<gst::ClockTime>,
+    /// How blocks were compared.
+    pub metric: Metric,
+}
+
+impl FieldDescription {
+    /// The grid of blocks.
+    pub fn grid(&self) -> Grid {
+        Grid { columns: self.columns as usize, rows: self.rows as usize }
+    }
+
+    /// Checks that the grid covers the picture exactly and that `vectors` bytes hold it.
+    fn check(&self, vectors: usize) -> Result<(), MetaError> {
+        let &Self { width, height, block_width, block_height, columns, rows, .. } = self;
+        let covers =
+            |size: u32, block: u32, blocks: u32| size > 0 && block > 0 && size.div_ceil(block) == blocks;
+        if !covers(width, block_width, columns) || !covers(height, block_height, rows) {
+            return Err(MetaError::Grid { width, height, block_width, block_height, columns, rows });
+        }
+        let blocks = u64::from(columns) * u64::from(rows);
+        let needed = blocks.saturating_mul(RECORD_BYTES as u64);
+        if vectors as u64 != needed {
+            return Err(MetaError::Length { needed, present: vectors });
+        }
+        Ok(())
+    }
+
+    /// Reads what is beside the vectors, field by field.
+    fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
+        fn field<'a, T: glib::value::FromValue<'a>>(
+            structure: &'a gst::StructureRef,
+            name: &'static str,
+        ) -> Result<T, MetaError> {
+            structure.get(name).map_err(|_| MetaError::Field(name))
+        }
+        let version = field(structure, "version")?;
+        if version != VERSION {
+            return Err(MetaError::Version(version));
+        }
+        let scale = field(structure, "scale")?;
+        if scale != UNITS_PER_SAMPLE as u32 {
+            return Err(MetaError::Scale(scale));
+        }
+        let metric = field::<&str>(structure, "metric")?;
+        let metric = [Metric::Sad, Metric::Ssd]
+            .into_iter()
+            .find(|known| known.name() == metric)
+            .ok_or_else(|| MetaError::Metric(metric.into()))?;
+        Ok(Self {
+            width: field(structure, "width")?,
+            height: field(structure, "height")?,
+            block_width: field(structure, "block-width")?,
+            block_height: field(structure, "block-height")?,
+            columns: field(structure, "columns")?,
+            rows: field(structure, "rows")?,
+            reference_offset: field(structure, "reference-offset")?,
+            reference_pts: match field::<u64>(structure, "reference-pts")? {
+                u64::MAX => None,
+                nanoseconds => Some(gst::ClockTime::from_nseconds(nanoseconds)),
+            },
+            metric,
+        })
+    }
+
+    fn write_to(&self, structure: &mut gst::StructureRef) {
+        structure.set("version", VERSION);
+        structure.set("width", self.width);
+        structure.set("height", self.height);
+        structure.set("block-width", self.block_width);
+        structure.set("block-height", self.block_height);
+        structure.set("columns", self.columns);
+        structure.set("rows", self.rows);
+        structure.set("scale", UNITS_PER_SAMPLE as u32);
+        structure.set("reference-offset", self.reference_offset);
+        structure.set("reference-pts", self.reference_pts.map_or(u64::MAX, gst::ClockTime::nseconds));
+        structure.set("metric", self.metric.name());
+    }
+}
+
+/// Adds a motion field to `buffer`: `vectors` holds `rows × columns` [`MotionVector`]s, row-major.
+///
+/// # Errors
+/// [`MetaError::Grid`] and [`MetaError::Length`] where `description` and `vectors` do not fit;
+/// [`MetaError::Rejected`] where GStreamer does not take the meta. The buffer is as it was then.
+pub fn attach(
+    buffer: &mut gst::BufferRef,
+    description: &FieldDescription,
+    vectors: glib::Bytes,
+) -> Result<(), MetaError> {
+    description.check(vectors.len())?;
+    register();
+    let mut meta = gst::meta::CustomMeta::add(buffer, NAME).map_err(|_| MetaError::Rejected)?;
+    let structure = meta.mut_structure();
+    description.write_to(structure);
+    structure.set("vectors", vectors);
+    Ok(())
+}
+
+/// Drops every motion field of `buffer`.
+pub fn remove(buffer: &mut gst::BufferRef) {
+    buffer.foreach_meta_mut(|meta| {
+        let ours = meta.upcast_ref().try_as_custom_meta().is_some_and(|meta| meta.has_name(NAME));
+        let action = if ours { BufferMetaForeachAction::Remove } else { BufferMetaForeachAction::Keep };
+        ControlFlow::Continue(action)
+    });
+}
+
+/// A checked motion field. It shares the vectors with the meta and may outlive the buffer.
+#[derive(Clone, Debug)]
+pub struct MotionVectorMeta {
+    description: FieldDescription,
+    vectors: Vectors,
+}
+
+#[derive(Clone, Debug)]
+enum Vectors {
+    /// The meta's own bytes, found to be aligned and of the right length.
+    Shared(glib::Bytes),
+    /// A copy of bytes that lie unaligned.
+    Copied(Vec<MotionVector>),
+}
+
+impl MotionVectorMeta {
+    /// The first motion field of `buffer`; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`MetaError`] where there is one that does not keep to the format.
+    pub fn of(buffer: &gst::BufferRef) -> Option<Result<Self, MetaError>> {
+        Self::all_of(buffer).next()
+    }
+
+    /// Every motion field of `buffer`, in the order in which they were attached.
+    ///
+    /// # Errors
+    /// An item is a [`MetaError`] where that field does not keep to the format.
+    pub fn all_of(buffer: &gst::BufferRef) -> impl Iterator<Item = Result<Self, MetaError>> {
+        buffer.iter_meta::<gst::Meta>().filter_map(|meta| {
+            let meta = meta.try_as_custom_meta()?;
+            meta.has_name(NAME).then(|| Self::from_structure(meta.structure()))
+        })
+    }
+
+    fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
+        let description = FieldDescription::from_structure(structure)?;
+        let bytes: glib::Bytes = structure.get("vectors").map_err(|_| MetaError::Field("vectors"))?;
+        description.check(bytes.len())?;
+        let vectors = match bytemuck::try_cast_slice::<u8, MotionVector>(&bytes) {
+            Ok(_) => Vectors::Shared(bytes),
+            Err(_) => {
+                Vectors::Copied(bytes.chunks_exact(RECORD_BYTES).map(bytemuck::pod_read_unaligned).collect())
+            }
+        };
+        Ok(Self { description, vectors })
+    }
+
+    /// What the field says beside its vectors.
+    pub fn description(&self) -> &FieldDescription {
+        &self.description
+    }
+
+    /// One vector a block, `rows × columns`, row-major.
+    pub fn vectors(&self) -> &[MotionVector] {
+        match &self.vectors {
+            Vectors::Shared(bytes) => bytemuck::cast_slice(bytes),
+            Vectors::Copied(vectors) => vectors,
+        }
+    }
+
+    /// The vector of the block at `column`, `row`; `None` outside the grid.
+    pub fn vector(&self, column: usize, row: usize) -> Option<MotionVector> {
+        let grid = self.description.grid();
+        (column < grid.columns && row < grid.rows).then(|| self.vectors()[row * grid.columns + column])
+    }
+}

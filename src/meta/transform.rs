@@ -1,0 +1,195 @@
+//! What becomes of the meta where GStreamer copies or transforms a buffer.
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+use std::sync::Once;
+
+use glib::translate::{IntoGlib, from_glib};
+
+use super::{FieldDescription, MotionVectorMeta, NAME, attach};
+use crate::estimator::MotionVector;
+
+const NAME_C: &CStr = c"MotionVectorMeta";
+
+/// Registers the meta with GStreamer. Any number of calls is one registration.
+///
+/// # Panics
+/// Where GStreamer is not initialised.
+pub fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // A second copy of this code in the process, plugin and library, must not register again.
+        if gst::meta::CustomMeta::is_registered(NAME) {
+            return;
+        }
+        let mut tags: [*const c_char; 4] =
+            [c"video".as_ptr(), c"size".as_ptr(), c"orientation".as_ptr(), ptr::null()];
+        // SAFETY: name and tags are NUL-terminated and copied by GStreamer, the list of tags ends
+        // with a null pointer, and `transform` is a function that lives as long as the program.
+        unsafe {
+            gst::ffi::gst_meta_register_custom(
+                NAME_C.as_ptr(),
+                tags.as_mut_ptr(),
+                Some(transform),
+                ptr::null_mut(),
+                None,
+            );
+        }
+    });
+}
+
+/// GStreamer's question what to do with the meta `meta` of `_source` on `target`. Dropping it is an
+/// answer too, and no failure, hence always true.
+///
+/// # Safety
+/// Only GStreamer calls it, with pointers as `GstCustomMetaTransformFunction` says.
+unsafe extern "C" fn transform(
+    target: *mut gst::ffi::GstBuffer,
+    meta: *mut gst::ffi::GstCustomMeta,
+    _source: *mut gst::ffi::GstBuffer,
+    kind: glib::ffi::GQuark,
+    data: glib::ffi::gpointer,
+    _user_data: glib::ffi::gpointer,
+) -> glib::ffi::gboolean {
+    // SAFETY: GStreamer passes a writable target buffer and a custom meta of this name for the time
+    // of the call. `data` is of the type that `kind` names; other kinds are not looked into.
+    unsafe {
+        let target = gst::BufferRef::from_mut_ptr(target);
+        let structure = gst::StructureRef::from_glib_borrow(gst::ffi::gst_custom_meta_get_structure(meta));
+        let kind: glib::Quark = from_glib(kind);
+        if kind == <gst::meta::MetaTransformCopy as gst::meta::MetaTransform>::quark() {
+            let copy = &*(data as *const gst::ffi::GstMetaTransformCopy);
+            if copy.region == glib::ffi::GFALSE {
+                keep(target, structure);
+            }
+        } else if kind
+            == <gst_video::video_meta::VideoMetaTransformScale as gst::meta::MetaTransform>::quark()
+        {
+            let scale = &*(data as *const gst_video::ffi::GstVideoMetaTransform);
+            scaled(target, structure, Size::of(&*scale.in_info), Size::of(&*scale.out_info));
+        }
+    }
+    true.into_glib()
+}
+
+/// Copies the meta as it is, fields included that are not known here.
+fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
+    if let Ok(mut meta) = gst::meta::CustomMeta::add(target, NAME) {
+        for (name, value) in structure.iter() {
+            meta.mut_structure().set_value(name, value.clone());
+        }
+    }
+}
+
+/// Size and pixel shape of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    width: u32,
+    height: u32,
+    par: (u32, u32),
+}
+
+impl Size {
+    fn of(info: &gst_video::ffi::GstVideoInfo) -> Self {
+        Self {
+            width: info.width.max(0) as u32,
+            height: info.height.max(0) as u32,
+            par: (info.par_n.max(0) as u32, info.par_d.max(0) as u32),
+        }
+    }
+
+    /// Whether the two fill a display alike, so that nobody needs to add borders.
+    fn is_shaped_as(&self, other: &Self) -> bool {
+        let product =
+            |a: u32, b: u32, c: u32, d: u32| [a, b, c, d].into_iter().map(u128::from).product::<u128>();
+        product(self.width, self.par.0, other.height, other.par.1)
+            == product(other.width, other.par.0, self.height, self.par.1)
+    }
+}
+
+fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size, to: Size) {
+    let Ok(meta) = MotionVectorMeta::from_structure(structure) else { return };
+    let of_this_picture = (meta.description.width, meta.description.height) == (from.width, from.height);
+    if !of_this_picture || !from.is_shaped_as(&to) {
+        return;
+    }
+    if (from.width, from.height) == (to.width, to.height) {
+        keep(target, structure);
+    } else if let Some((description, vectors)) = scale_field(&meta, to) {
+        let bytes = glib::Bytes::from_owned(VectorBytes(vectors));
+        // The grid was checked: only GStreamer could refuse, and a field may be dropped.
+        let _ = attach(target, &description, bytes);
+    }
+}
+
+/// The field for the picture scaled to `to`; `None` where blocks or vectors would not fit.
+fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<(FieldDescription, Vec<MotionVector>)> {
+    let from = &meta.description;
+    let (block_width, columns) = scale_blocks(from.block_width, from.width, to.width)?;
+    let (block_height, rows) = scale_blocks(from.block_height, from.height, to.height)?;
+    if (columns, rows) != (from.columns, from.rows) {
+        return None;
+    }
+    let description =
+        FieldDescription { width: to.width, height: to.height, block_width, block_height, ..from.clone() };
+    let vectors = meta.vectors().iter().map(|vector| {
+        let x = scale_component(vector.x, from.width, to.width)?;
+        let y = scale_component(vector.y, from.height, to.height)?;
+        Some(MotionVector { x, y, cost: vector.cost })
+    });
+    Some((description, vectors.collect::<Option<_>>()?))
+}
+
+/// The scaled block's side and the number of such blocks; `None` where the side is no whole number.
+fn scale_blocks(side: u32, from: u32, to: u32) -> Option<(u32, u32)> {
+    let scaled = u64::from(side) * u64::from(to);
+    let whole = from > 0 && scaled > 0 && scaled.is_multiple_of(u64::from(from));
+    let side = whole.then(|| u32::try_from(scaled / u64::from(from)).ok())??;
+    Some((side, to.div_ceil(side)))
+}
+
+/// `component · to / from`, rounded half away from zero; `None` where it does not fit.
+fn scale_component(component: i16, from: u32, to: u32) -> Option<i16> {
+    let (from, to) = (i64::from(from), i64::from(to));
+    let doubled = 2 * i64::from(component) * to;
+    i16::try_from((doubled + from * doubled.signum()) / (2 * from)).ok()
+}
+
+/// Vectors as the bytes of the meta.
+struct VectorBytes(Vec<MotionVector>);
+
+impl AsRef<[u8]> for VectorBytes {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_round_half_away_from_zero() {
+        assert_eq!(scale_component(5, 2, 1), Some(3));
+        assert_eq!(scale_component(-5, 2, 1), Some(-3));
+        assert_eq!(scale_component(-4, 3, 1), Some(-1));
+        assert_eq!(scale_component(-7, 1, 2), Some(-14));
+        assert_eq!(scale_component(i16::MAX, 1, 2), None);
+    }
+
+    #[test]
+    fn blocks_stay_whole() {
+        assert_eq!(scale_blocks(16, 320, 160), Some((8, 20)));
+        assert_eq!(scale_blocks(16, 320, 100), Some((5, 20)));
+        assert_eq!(scale_blocks(16, 320, 150), None);
+        assert_eq!(scale_blocks(16, 320, 0), None);
+    }
+
+    #[test]
+    fn shape_counts_the_pixels_too() {
+        let size = |width, height, par| Size { width, height, par };
+        assert!(size(320, 240, (1, 1)).is_shaped_as(&size(640, 480, (1, 1))));
+        assert!(size(320, 240, (1, 1)).is_shaped_as(&size(640, 240, (1, 2))));
+        assert!(!size(320, 240, (1, 1)).is_shaped_as(&size(640, 240, (1, 1))));
+    }
+}

@@ -1,0 +1,489 @@
+//! Properties, caps, events and buffers of `motionestimate`. What is found, and by whom, is
+//! decided elsewhere.
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use glib::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::prelude::*;
+use gst_video::VideoFormat;
+
+use super::luma::luma;
+use super::statistics::{self, Statistics};
+use super::tracker::Tracker;
+use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use crate::backend;
+use crate::estimator::{Estimator, Parameters, SetupError, Window};
+use crate::meta::{self, FieldDescription};
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motionestimate",
+        gst::DebugColorFlags::empty(),
+        Some("Finds the motion between pictures"),
+    )
+});
+
+/// Formats with 8-bit luma in their first plane.
+const FORMATS: [VideoFormat; 7] = [
+    VideoFormat::Gray8,
+    VideoFormat::I420,
+    VideoFormat::Yv12,
+    VideoFormat::Nv12,
+    VideoFormat::Nv21,
+    VideoFormat::Y42b,
+    VideoFormat::Y444,
+];
+
+/// `search-range-y` for the same range on both axes.
+const SAME_RANGE: i32 = -1;
+
+/// The longest `search-range`.
+const MAX_RANGE: u32 = 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Settings {
+    algorithm: MotionEstimateAlgorithm,
+    kernel: MotionEstimateKernel,
+    device: String,
+    block_size: u32,
+    search_range: u32,
+    search_range_y: i32,
+    metric: MotionEstimateMetric,
+    border: MotionEstimateBorder,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            algorithm: MotionEstimateAlgorithm::default(),
+            kernel: MotionEstimateKernel::default(),
+            device: "auto".into(),
+            block_size: 16,
+            search_range: 16,
+            search_range_y: SAME_RANGE,
+            metric: MotionEstimateMetric::default(),
+            border: MotionEstimateBorder::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// What is searched in pictures of `width × height` samples.
+    fn parameters(&self, width: u32, height: u32) -> Result<Parameters, SetupError> {
+        let x = self.search_range as i32;
+        let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
+        Ok(Parameters {
+            width: width as usize,
+            height: height as usize,
+            block_size: self.block_size as usize,
+            window: Window::symmetric(x, y)?,
+            metric: self.metric.into(),
+            border: self.border.into(),
+        })
+    }
+
+    /// The estimator for pictures of `width × height` samples.
+    fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
+        // Any text is a device's name, if not of one that is there.
+        let Ok(device) = self.device.parse();
+        backend::open(&device, self.kernel.into(), &self.parameters(width, height)?)
+    }
+}
+
+/// What holds from one caps to the next.
+struct Stream {
+    info: gst_video::VideoInfo,
+    /// The settings by which `tracker` was made.
+    settings: Settings,
+    tracker: Tracker,
+    /// Timestamp of the reference picture.
+    reference_pts: Option<gst::ClockTime>,
+}
+
+/// What is done from start to stop.
+#[derive(Default)]
+struct State {
+    stream: Option<Stream>,
+    warned_interlaced: bool,
+    warned_fallback: bool,
+}
+
+/// The implementation of [`super::MotionEstimate`].
+///
+/// Locks are taken in the order of the fields; `state` alone is held during a search.
+#[derive(Default)]
+pub struct MotionEstimate {
+    state: Mutex<State>,
+    settings: Mutex<Settings>,
+    statistics: Mutex<Statistics>,
+}
+
+/// A panic elsewhere leaves none of the locked values half written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a developer wants to know of the error: the compiler's words, if it was one.
+fn setup_debug(error: &SetupError) -> String {
+    match error {
+        SetupError::KernelBuild { log, .. } => log.clone(),
+        _ => format!("{error:?}"),
+    }
+}
+
+/// The error as it is posted on the bus.
+fn setup_message(error: &SetupError) -> gst::ErrorMessage {
+    let debug = setup_debug(error);
+    match error {
+        SetupError::NoSuchDevice { .. } => {
+            gst::error_msg!(gst::ResourceError::NotFound, ("{error}"), ["{debug}"])
+        }
+        SetupError::Memory { .. } => {
+            gst::error_msg!(gst::ResourceError::NoSpaceLeft, ("{error}"), ["{debug}"])
+        }
+        SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{error}"), ["{debug}"]),
+        SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{error}"), ["{debug}"]),
+        _ => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{debug}"]),
+    }
+}
+
+impl MotionEstimate {
+    /// Opens the estimator for `settings`, and tells who it is.
+    fn open(
+        &self,
+        state: &mut State,
+        settings: &Settings,
+        info: &gst_video::VideoInfo,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        let opened = settings.open(info.width(), info.height())?;
+        let estimator = opened.estimator;
+        if let Some(reason) = opened.fallback {
+            gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", estimator.device());
+            if !std::mem::replace(&mut state.warned_fallback, true) {
+                gst::element_imp_warning!(
+                    self,
+                    gst::ResourceError::Failed,
+                    ("Searching on {} instead: {reason}", estimator.device()),
+                    ["{}", setup_debug(&reason)]
+                );
+            }
+        }
+        gst::info!(
+            CAT,
+            imp = self,
+            "{} with kernel {} searches {:?}",
+            estimator.device(),
+            estimator.kernel(),
+            estimator.parameters()
+        );
+        lock(&self.statistics).set_estimator(estimator.as_ref());
+        Ok(estimator)
+    }
+
+    /// Lets the settings hold from this picture on, where they have been changed.
+    fn apply_settings(&self, state: &mut State) -> Result<(), gst::ErrorMessage> {
+        let settings = lock(&self.settings);
+        if state.stream.as_ref().is_none_or(|stream| stream.settings == *settings) {
+            return Ok(());
+        }
+        let settings = settings.clone();
+        let Some(mut stream) = state.stream.take() else { return Ok(()) };
+        gst::info!(CAT, imp = self, "New settings: {settings:?}");
+        let estimator = self.open(state, &settings, &stream.info).map_err(|error| setup_message(&error))?;
+        stream.tracker = stream.tracker.with_estimator(estimator).map_err(|error| {
+            gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
+        })?;
+        stream.settings = settings;
+        state.stream = Some(stream);
+        Ok(())
+    }
+
+    /// Makes the next picture the first of a sequence.
+    fn forget_reference(&self, reason: &str) {
+        if let Some(stream) = &mut lock(&self.state).stream {
+            gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
+            stream.tracker.forget();
+        }
+    }
+
+    /// Searches the picture in `buffer` and attaches what is found.
+    fn describe(&self, buffer: &mut gst::BufferRef) -> Result<(), gst::ErrorMessage> {
+        let state = &mut *lock(&self.state);
+        self.apply_settings(state)?;
+        let stream = state
+            .stream
+            .as_mut()
+            .ok_or_else(|| gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]))?;
+        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
+            gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
+            stream.tracker.forget();
+        }
+
+        let short = |reason: &dyn std::fmt::Display| {
+            gst::error_msg!(
+                gst::StreamError::Format,
+                ("A buffer does not hold the picture its caps promise"),
+                ["{reason}; {} bytes for {:?}", buffer.size(), stream.info]
+            )
+        };
+        let vectors = {
+            let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &stream.info)
+                .map_err(|error| short(&error))?;
+            let picture = luma(&frame).map_err(|error| short(&error))?;
+            stream.tracker.track(&picture).map_err(|error| {
+                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+            })?
+        };
+        let reference_pts = std::mem::replace(&mut stream.reference_pts, buffer.pts());
+        let estimator = stream.tracker.estimator();
+        lock(&self.statistics).add(estimator, vectors.as_deref());
+        gst::trace!(CAT, imp = self, "{:?} took {:?}", buffer.pts(), estimator.stage_times());
+
+        meta::remove(buffer);
+        let Some(vectors) = vectors else {
+            gst::debug!(CAT, imp = self, "No reference for the picture at {:?}", buffer.pts());
+            return Ok(());
+        };
+        let parameters = estimator.parameters();
+        let grid = parameters.grid();
+        let description = FieldDescription {
+            width: parameters.width as u32,
+            height: parameters.height as u32,
+            block_width: parameters.block_size as u32,
+            block_height: parameters.block_size as u32,
+            columns: grid.columns as u32,
+            rows: grid.rows as u32,
+            reference_offset: -1,
+            reference_pts,
+            metric: parameters.metric,
+        };
+        meta::attach(buffer, &description, glib::Bytes::from_owned(vectors)).map_err(|error| {
+            gst::error_msg!(gst::LibraryError::Failed, ("Vectors cannot be attached: {error}"), ["{error:?}"])
+        })
+    }
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for MotionEstimate {
+    const NAME: &'static str = "GstMotionEstimate";
+    type Type = super::MotionEstimate;
+    type ParentType = gst_base::BaseTransform;
+}
+
+impl ObjectImpl for MotionEstimate {
+    fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
+            let default = Settings::default();
+            vec![
+                glib::ParamSpecEnum::builder_with_default("algorithm", default.algorithm)
+                    .nick("Algorithm")
+                    .blurb("Which vectors are found")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecEnum::builder_with_default("kernel", default.kernel)
+                    .nick("Kernel")
+                    .blurb("How an OpenCL device searches: changes the speed, never the vectors")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecString::builder("device")
+                    .nick("Device")
+                    .blurb(
+                        "Who searches: auto (the best OpenCL GPU, else the CPU); native (the CPU without \
+                         OpenCL); gpu, cpu, accelerator (the first OpenCL device of that type); P:D \
+                         (OpenCL platform and device index); or a part of an OpenCL device's name",
+                    )
+                    .default_value(Some(default.device.as_str()))
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecUInt::builder("block-size")
+                    .nick("Block size")
+                    .blurb("Side of a block in samples, a multiple of 4: every block gets a vector")
+                    .minimum(4)
+                    .maximum(64)
+                    .default_value(default.block_size)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecUInt::builder("search-range")
+                    .nick("Search range")
+                    .blurb("Longest vector to the left, right, top and bottom, in samples")
+                    .minimum(1)
+                    .maximum(MAX_RANGE)
+                    .default_value(default.search_range)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecInt::builder("search-range-y")
+                    .nick("Vertical search range")
+                    .blurb("Longest vector to the top and bottom, in samples (-1 = as search-range)")
+                    .minimum(SAME_RANGE)
+                    .maximum(MAX_RANGE as i32)
+                    .default_value(default.search_range_y)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecEnum::builder_with_default("metric", default.metric)
+                    .nick("Metric")
+                    .blurb("How two blocks are compared; the best match has the lowest cost")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecEnum::builder_with_default("border", default.border)
+                    .nick("Border")
+                    .blurb("What lies outside the picture that is searched")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
+                    .nick("Statistics")
+                    .blurb(
+                        "Pictures, mean times in ns, effective rate, mean cost a sample, device and kernel",
+                    )
+                    .read_only()
+                    .build(),
+            ]
+        });
+        PROPERTIES.as_ref()
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        let mut settings = lock(&self.settings);
+        match pspec.name() {
+            "algorithm" => settings.algorithm = value.get().expect("type checked upstream"),
+            "kernel" => settings.kernel = value.get().expect("type checked upstream"),
+            "device" => {
+                let device: Option<String> = value.get().expect("type checked upstream");
+                settings.device = device.unwrap_or_else(|| Settings::default().device);
+            }
+            "block-size" => settings.block_size = value.get().expect("type checked upstream"),
+            "search-range" => settings.search_range = value.get().expect("type checked upstream"),
+            "search-range-y" => settings.search_range_y = value.get().expect("type checked upstream"),
+            "metric" => settings.metric = value.get().expect("type checked upstream"),
+            "border" => settings.border = value.get().expect("type checked upstream"),
+            name => unreachable!("no property {name} is writable"),
+        }
+        gst::debug!(CAT, imp = self, "{} set: {settings:?}", pspec.name());
+    }
+
+    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+        let settings = lock(&self.settings);
+        match pspec.name() {
+            "algorithm" => settings.algorithm.to_value(),
+            "kernel" => settings.kernel.to_value(),
+            "device" => settings.device.to_value(),
+            "block-size" => settings.block_size.to_value(),
+            "search-range" => settings.search_range.to_value(),
+            "search-range-y" => settings.search_range_y.to_value(),
+            "metric" => settings.metric.to_value(),
+            "border" => settings.border.to_value(),
+            "stats" => lock(&self.statistics).structure().to_value(),
+            name => unreachable!("no property {name} is readable"),
+        }
+    }
+}
+
+impl GstObjectImpl for MotionEstimate {}
+
+impl ElementImpl for MotionEstimate {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Motion estimator",
+                "Filter/Analyzer/Video",
+                "Finds a motion vector for every block of a picture, on a GPU or the CPU, and attaches the \
+                 vectors to the buffer as MotionVectorMeta",
+                "The gst-plugin-motionestimate authors",
+            )
+        });
+        Some(&*METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            // Neither the frame rate nor the interlacing is restricted: named here, they would be
+            // added to caps that leave them out. Fields in buffers of their own are no plain system
+            // memory but have a caps feature, and do not match.
+            let caps = gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
+                .format_list(FORMATS)
+                .width_range(1..)
+                .height_range(1..)
+                .build();
+            let template = |name, direction| {
+                gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
+                    .expect("a template needs a name and caps alone")
+            };
+            vec![template("sink", gst::PadDirection::Sink), template("src", gst::PadDirection::Src)]
+        });
+        TEMPLATES.as_ref()
+    }
+}
+
+impl BaseTransformImpl for MotionEstimate {
+    // In place, and not passing through: the base class then hands over each buffer with writable
+    // metadata, a copy that shares the memory where somebody else holds the buffer too. That, and
+    // that it passes the ALLOCATION query on, is all that is needed here.
+    const MODE: gst_base::subclass::BaseTransformMode = gst_base::subclass::BaseTransformMode::AlwaysInPlace;
+    const PASSTHROUGH_ON_SAME_CAPS: bool = false;
+    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        *lock(&self.statistics) = Statistics::default();
+        // What no picture can make right is told now and not with the first caps: wrong settings,
+        // a device that is missing, a kernel it cannot run.
+        let settings = lock(&self.settings).clone();
+        settings.open(settings.block_size, settings.block_size).map_err(|error| setup_message(&error))?;
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
+        Ok(())
+    }
+
+    fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
+        let info = gst_video::VideoInfo::from_caps(incaps)
+            .map_err(|_| gst::loggable_error!(CAT, "Not raw video: {incaps}"))?;
+        let state = &mut *lock(&self.state);
+        // Nothing of the stream before may be taken for this one's, not even after an error.
+        state.stream = None;
+        let settings = lock(&self.settings).clone();
+        let estimator = self.open(state, &settings, &info).map_err(|error| {
+            self.post_error_message(setup_message(&error));
+            gst::loggable_error!(CAT, "{error}")
+        })?;
+        if info.is_interlaced() && !std::mem::replace(&mut state.warned_interlaced, true) {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("Interlaced pictures are searched as whole frames: deinterlace before for true vectors"),
+                ["{incaps}"]
+            );
+        }
+        state.stream = Some(Stream { info, settings, tracker: Tracker::new(estimator), reference_pts: None });
+        Ok(())
+    }
+
+    fn sink_event(&self, event: gst::Event) -> bool {
+        match event.type_() {
+            gst::EventType::StreamStart
+            | gst::EventType::Segment
+            | gst::EventType::FlushStop
+            | gst::EventType::Gap => self.forget_reference(event.type_().name()),
+            gst::EventType::Eos => {
+                let structure = lock(&self.statistics).structure();
+                gst::info!(CAT, imp = self, "{structure}");
+                debug_assert_eq!(structure.name(), statistics::NAME);
+                let message = gst::message::Element::builder(structure).src(&*self.obj()).build();
+                self.post_message(message);
+            }
+            _ => (),
+        }
+        self.parent_sink_event(event)
+    }
+
+    fn transform_ip(&self, buffer: &mut gst::BufferRef) -> Result<gst::FlowSuccess, gst::FlowError> {
+        self.describe(buffer).map(|()| gst::FlowSuccess::Ok).map_err(|message| {
+            self.post_error_message(message);
+            gst::FlowError::Error
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! `motionestimate`: finds the motion of every picture and attaches it to the picture's buffer.
+/**
+ * element-motionestimate:
+ * @short_description: Finds a motion vector for every block of a picture
+ *
+ * `motionestimate` keeps the luma plane of the picture before, searches it for the best match of
+ * every block of the current picture, and attaches the vectors and their matching costs to the
+ * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, with no delay. Vectors are
+ * those of full search, bit for bit the same on every device and with every kernel.
+ *
+ * The first picture of a stream has nothing to be compared with, nor has the first after a
+ * discontinuity, a gap, a flush, a new segment or new caps: such a picture passes with no meta.
+ * A `MotionVectorMeta` that a buffer brings along is always removed, so that behind this element
+ * every such meta is its own.
+ *
+ * ## Devices
+ *
+ * `device=auto` takes the best OpenCL GPU and, where there is none, the CPU without OpenCL. A
+ * device that is asked for and missing is an error whose text lists every device that is there.
+ *
+ * ## Properties while playing
+ *
+ * Every property may be changed while playing and holds from the next picture on. The reference
+ * picture is kept, so no picture goes without vectors for it. Settings that cannot be followed
+ * are an error on the bus, as they are at start.
+ *
+ * ## Buffers
+ *
+ * The reference is a copy in the memory of the device, made by the one upload that each picture
+ * needs anyway. No buffer is held back, so pools upstream need no buffer more for this element,
+ * and the ALLOCATION query passes through: pools, and strides that need `GstVideoMeta`, are for
+ * the element downstream to accept, whom the very same memory reaches.
+ *
+ * ## Interlaced video
+ *
+ * Pictures with two interleaved fields are searched as whole frames, and a warning says so once.
+ * Where the fields differ in time, deinterlace before. Fields in buffers of their own
+ * (`interlace-mode=alternate`) are not accepted.
+ *
+ * ## Statistics
+ *
+ * The `stats` property is a structure named `motion-stats`. At EOS it is also posted on the bus,
+ * as an element message of that name.
+ *
+ * | field | type | value |
+ * |---|---|---|
+ * | `pictures` | guint64 | pictures seen since start |
+ * | `pictures-with-vectors` | guint64 | those that got vectors |
+ * | `upload-time` | guint64 | mean time to bring a picture to the device, ns |
+ * | `search-time` | guint64 | mean time of a search, ns |
+ * | `download-time` | guint64 | mean time to bring the vectors back, ns |
+ * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed |
+ * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
+ * | `device`, `kernel` | string | what is in use, NULL before the first caps |
+ *
+ * ## Example launch lines
+ * ```
+ * gst-launch-1.0 videotestsrc num-buffers=100 pattern=ball ! motionestimate ! fakesink
+ * ```
+ * Searches moving test pictures with the best device.
+ * ```
+ * gst-launch-1.0 -m videotestsrc num-buffers=100 ! video/x-raw,format=I420,width=1280,height=720 ! motionestimate device=native search-range=32 ! fakesink
+ * ```
+ * The same on the CPU with longer vectors; `-m` prints the `motion-stats` message.
+ *
+ * Since: plugins-motionestimate-0.1.0
+ */
+use glib::prelude::*;
+
+use crate::estimator::{Border, Kernel, Metric};
+
+mod imp;
+mod luma;
+mod statistics;
+mod tracker;
+mod vectors;
+
+/// Which vectors are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateAlgorithm")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum MotionEstimateAlgorithm {
+    /// The best of all candidates.
+    #[default]
+    #[enum_value(name = "Full search: the best match in the whole search window", nick = "full")]
+    Full = 0,
+}
+
+/// How full search is done on the device: the `kernel` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateKernel")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum MotionEstimateKernel {
+    /// See [`Kernel::Auto`].
+    #[default]
+    #[enum_value(name = "The fastest for the device", nick = "auto")]
+    Auto = 0,
+    /// See [`Kernel::ReferenceNaive`].
+    #[enum_value(
+        name = "A work-group a block, all reads from global memory (small windows only)",
+        nick = "reference-naive"
+    )]
+    ReferenceNaive = 1,
+    /// See [`Kernel::Reference`].
+    #[enum_value(name = "A work-group a block, block and search area in local memory", nick = "reference")]
+    Reference = 2,
+    /// See [`Kernel::CollaborativeNaive`].
+    #[enum_value(
+        name = "A displacement of the whole picture at a time, from global memory",
+        nick = "collaborative-naive"
+    )]
+    CollaborativeNaive = 3,
+    /// See [`Kernel::Collaborative`].
+    #[enum_value(
+        name = "All displacements of the whole picture at once, rows in local memory",
+        nick = "collaborative"
+    )]
+    Collaborative = 4,
+    /// See [`Kernel::CollaborativeUnaligned`].
+    #[enum_value(
+        name = "All displacements at once, unaligned reads (for CPU devices)",
+        nick = "collaborative-unaligned"
+    )]
+    CollaborativeUnaligned = 5,
+}
+
+impl From<MotionEstimateKernel> for Kernel {
+    fn from(kernel: MotionEstimateKernel) -> Self {
+        match kernel {
+            MotionEstimateKernel::Auto => Self::Auto,
+            MotionEstimateKernel::ReferenceNaive => Self::ReferenceNaive,
+            MotionEstimateKernel::Reference => Self::Reference,
+            MotionEstimateKernel::CollaborativeNaive => Self::CollaborativeNaive,
+            MotionEstimateKernel::Collaborative => Self::Collaborative,
+            MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
+        }
+    }
+}
+
+/// How two blocks are compared: the `metric` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateMetric")]
+#[repr(i32)]
+pub enum MotionEstimateMetric {
+    /// See [`Metric::Sad`].
+    #[default]
+    #[enum_value(name = "Sum of absolute differences", nick = "sad")]
+    Sad = 0,
+    /// See [`Metric::Ssd`].
+    #[enum_value(name = "Sum of squared differences", nick = "ssd")]
+    Ssd = 1,
+}
+
+impl From<MotionEstimateMetric> for Metric {
+    fn from(metric: MotionEstimateMetric) -> Self {
+        match metric {
+            MotionEstimateMetric::Sad => Self::Sad,
+            MotionEstimateMetric::Ssd => Self::Ssd,
+        }
+    }
+}
+
+/// What lies outside the reference picture: the `border` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateBorder")]
+#[repr(i32)]
+pub enum MotionEstimateBorder {
+    /// See [`Border::Extend`].
+    #[default]
+    #[enum_value(name = "The edge samples, repeated: vectors may point outside", nick = "extend")]
+    Extend = 0,
+    /// See [`Border::Restrict`].
+    #[enum_value(name = "Nothing: vectors stay inside the picture", nick = "restrict")]
+    Restrict = 1,
+}
+
+impl From<MotionEstimateBorder> for Border {
+    fn from(border: MotionEstimateBorder) -> Self {
+        match border {
+            MotionEstimateBorder::Extend => Self::Extend,
+            MotionEstimateBorder::Restrict => Self::Restrict,
+        }
+    }
+}
+
+glib::wrapper! {
+    /// The element `motionestimate`.
+    pub struct MotionEstimate(ObjectSubclass<imp::MotionEstimate>)
+        @extends gst_base::BaseTransform, gst::Element, gst::Object;
+}
+
+/// Registers the element with `plugin`.
+///
+/// # Errors
+/// Where GStreamer refuses it.
+pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
+}

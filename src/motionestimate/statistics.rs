@@ -1,0 +1,74 @@
+//! What the element has done so far, in figures.
+
+use std::time::Duration;
+
+use crate::estimator::{Estimator, MotionVector, Parameters};
+
+/// The name of the `stats` structure and of the message posted at EOS.
+pub const NAME: &str = "motion-stats";
+
+/// Sums over the pictures since the element was started.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    pictures: u64,
+    with_vectors: u64,
+    upload: Duration,
+    search: Duration,
+    download: Duration,
+    /// Sum of all vectors' costs.
+    cost: u64,
+    /// Samples of all blocks that have a vector.
+    samples: u64,
+    /// Absolute differences of all searches, as if each were computed.
+    differences: f64,
+    device: Option<String>,
+    kernel: Option<&'static str>,
+}
+
+impl Statistics {
+    /// Notes who does the work from now on.
+    pub fn set_estimator(&mut self, estimator: &dyn Estimator) {
+        self.device = Some(estimator.device().to_owned());
+        self.kernel = Some(estimator.kernel().name());
+    }
+
+    /// Counts the picture that `estimator` took last, with the vectors found for it.
+    pub fn add(&mut self, estimator: &dyn Estimator, vectors: Option<&[MotionVector]>) {
+        let times = estimator.stage_times();
+        self.pictures += 1;
+        self.upload += times.upload;
+        let Some(vectors) = vectors else { return };
+        let Parameters { width, height, block_size, ref window, .. } = *estimator.parameters();
+        self.with_vectors += 1;
+        self.search += times.search;
+        self.download += times.download;
+        self.cost += vectors.iter().map(|vector| u64::from(vector.cost)).sum::<u64>();
+        self.samples += (vectors.len() * block_size * block_size) as u64;
+        self.differences += (width * height) as f64 * window.candidates() as f64;
+    }
+
+    /// The figures as applications read them; the element's documentation lists the fields.
+    pub fn structure(&self) -> gst::Structure {
+        gst::Structure::builder(NAME)
+            .field("pictures", self.pictures)
+            .field("pictures-with-vectors", self.with_vectors)
+            .field("upload-time", mean_ns(self.upload, self.pictures))
+            .field("search-time", mean_ns(self.search, self.with_vectors))
+            .field("download-time", mean_ns(self.download, self.with_vectors))
+            .field("effective-rate", ratio(self.differences, self.search.as_secs_f64()))
+            .field("mean-cost", ratio(self.cost as f64, self.samples as f64))
+            .field("device", &self.device)
+            .field("kernel", self.kernel)
+            .build()
+    }
+}
+
+/// Mean time in nanoseconds, 0 of nothing.
+fn mean_ns(sum: Duration, count: u64) -> u64 {
+    u64::try_from(sum.as_nanos()).unwrap_or(u64::MAX).checked_div(count).unwrap_or(0)
+}
+
+/// `numerator / denominator`, 0 where there is nothing to divide by.
+fn ratio(numerator: f64, denominator: f64) -> f64 {
+    if denominator > 0.0 { numerator / denominator } else { 0.0 }
+}

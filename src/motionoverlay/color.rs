@@ -1,0 +1,69 @@
+//! Colours: the wheel of directions, and what a colour is in a picture's components.
+
+/// Red, green and blue, 0 to 1.
+pub(super) type Rgb = [f32; 3];
+
+/// Samples of movement at which the wheel is brightest.
+const FULL_LENGTH: f32 = 16.0;
+
+/// The colour of the movement `(x, y)` samples: the hue is the direction, clockwise from red for
+/// right, the brightness the square root of the length.
+pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
+    let value = (x.hypot(y) / FULL_LENGTH).sqrt().min(1.0);
+    let sixths = y.atan2(x).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU * 6.0;
+    [5.0, 3.0, 1.0].map(|shift| {
+        let along = (shift + sixths) % 6.0;
+        value * (1.0 - along.min(4.0 - along).clamp(0.0, 1.0))
+    })
+}
+
+/// How a picture stores colours in its components.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Model {
+    /// Red, green, blue, alpha.
+    Rgb,
+    /// Luma and two colour differences with the shares of red and blue in luma, and each component's
+    /// offset and scale.
+    Yuv { kr: f32, kb: f32, offset: [f32; 3], scale: [f32; 3] },
+}
+
+impl Model {
+    /// The value of each component for an opaque `color`.
+    pub(super) fn components(&self, color: Rgb) -> [u8; 4] {
+        let [r, g, b] = color;
+        let [first, second, third] = match *self {
+            Self::Rgb => color.map(|part| part * 255.0),
+            Self::Yuv { kr, kb, offset, scale } => {
+                let y = kr * r + (1.0 - kr - kb) * g + kb * b;
+                let differences = [y, (b - y) / (2.0 * (1.0 - kb)), (r - y) / (2.0 * (1.0 - kr))];
+                std::array::from_fn(|i| offset[i] + scale[i] * differences[i])
+            }
+        };
+        let sample = |value: f32| value.round().clamp(0.0, 255.0) as u8;
+        [sample(first), sample(second), sample(third), 255]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hue_is_the_direction_and_brightness_the_length() {
+        let close = |a: Rgb, b: Rgb| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.01);
+        assert!(close(of_movement(16.0, 0.0), [1.0, 0.0, 0.0]));
+        assert!(close(of_movement(-99.0, 0.0), [0.0, 1.0, 1.0]));
+        assert!(close(of_movement(0.0, 16.0), [0.5, 1.0, 0.0]));
+        assert!(close(of_movement(0.0, -4.0), [0.25, 0.0, 0.5]));
+        assert_eq!(of_movement(0.0, 0.0), [0.0; 3]);
+    }
+
+    #[test]
+    fn limited_range_yuv() {
+        let bt601 =
+            Model::Yuv { kr: 0.299, kb: 0.114, offset: [16.0, 128.0, 128.0], scale: [219.0, 224.0, 224.0] };
+        assert_eq!(bt601.components([1.0, 1.0, 1.0]), [235, 128, 128, 255]);
+        assert_eq!(bt601.components([1.0, 0.0, 0.0]), [81, 90, 240, 255]);
+        assert_eq!(Model::Rgb.components([1.0, 0.5, 0.0]), [255, 128, 0, 255]);
+    }
+}

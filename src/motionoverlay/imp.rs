@@ -1,0 +1,355 @@
+//! The element: properties, formats and frames.
+
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use gst::glib;
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::subclass::BaseTransformMode;
+use gst_base::subclass::prelude::*;
+use gst_video::prelude::*;
+use gst_video::subclass::prelude::*;
+
+use super::MotionOverlayStyle;
+use super::arrows::{Arrow, ArrowLayer};
+use super::canvas::Component;
+use super::color::{self, Model, Rgb};
+use crate::estimator::{MotionVector, UNITS_PER_SAMPLE};
+use crate::meta::MotionVectorMeta;
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motionoverlay",
+        gst::DebugColorFlags::empty(),
+        Some("Motion vectors drawn into the picture"),
+    )
+});
+
+const FORMATS: [gst_video::VideoFormat; 19] = [
+    gst_video::VideoFormat::I420,
+    gst_video::VideoFormat::Nv12,
+    gst_video::VideoFormat::Yv12,
+    gst_video::VideoFormat::Nv21,
+    gst_video::VideoFormat::Y42b,
+    gst_video::VideoFormat::Y444,
+    gst_video::VideoFormat::Gray8,
+    gst_video::VideoFormat::Rgba,
+    gst_video::VideoFormat::Bgra,
+    gst_video::VideoFormat::Argb,
+    gst_video::VideoFormat::Abgr,
+    gst_video::VideoFormat::Rgbx,
+    gst_video::VideoFormat::Bgrx,
+    gst_video::VideoFormat::Xrgb,
+    gst_video::VideoFormat::Xbgr,
+    gst_video::VideoFormat::Rgb,
+    gst_video::VideoFormat::Bgr,
+    gst_video::VideoFormat::Gbr,
+    gst_video::VideoFormat::A420,
+];
+
+const ARROW: Rgb = [1.0, 0.87, 0.2];
+const RIM: Rgb = [0.0, 0.0, 0.0];
+/// How much of the rim and of a tint there is, in 255.
+const RIM_OPACITY: u8 = 170;
+const TINT_OPACITY: u8 = 185;
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    style: MotionOverlayStyle,
+    scale: f64,
+    threshold: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { style: MotionOverlayStyle::Arrows, scale: 1.0, threshold: 0.5 }
+    }
+}
+
+impl Settings {
+    /// The movement that `vector` shows, in samples; `None` where it is too short to be drawn.
+    /// `reference_offset` tells whether the vector points into the past or into the future.
+    fn movement(&self, vector: MotionVector, reference_offset: i32) -> Option<(f32, f32)> {
+        let unit = UNITS_PER_SAMPLE as f32;
+        let (x, y) = (f32::from(vector.x) / unit, f32::from(vector.y) / unit);
+        let length = x.hypot(y);
+        let seen = length > 0.0 && f64::from(length) >= self.threshold;
+        let sign = if reference_offset > 0 { 1.0 } else { -1.0 };
+        seen.then_some((sign * x, sign * y))
+    }
+}
+
+/// What a stream of one format needs.
+struct State {
+    model: Model,
+    /// Made when the first arrows are drawn.
+    arrows: Option<ArrowLayer>,
+    /// One value a component for every block.
+    tints: Vec<[u8; 4]>,
+}
+
+#[derive(Default)]
+pub struct MotionOverlay {
+    settings: Mutex<Settings>,
+    state: Mutex<Option<State>>,
+}
+
+impl MotionOverlay {
+    fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for MotionOverlay {
+    const NAME: &'static str = "GstMotionOverlay";
+    type Type = super::MotionOverlay;
+    type ParentType = gst_video::VideoFilter;
+}
+
+impl ObjectImpl for MotionOverlay {
+    fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
+            let default = Settings::default();
+            vec![
+                glib::ParamSpecEnum::builder_with_default("style", default.style)
+                    .nick("Style")
+                    .blurb("How the vectors are drawn")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecDouble::builder("scale")
+                    .nick("Scale")
+                    .blurb("Draw vectors this many times as long as they are")
+                    .minimum(0.0)
+                    .maximum(100.0)
+                    .default_value(default.scale)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecDouble::builder("threshold")
+                    .nick("Threshold")
+                    .blurb("Length in samples below which a vector is not drawn")
+                    .minimum(0.0)
+                    .maximum(65536.0)
+                    .default_value(default.threshold)
+                    .mutable_playing()
+                    .build(),
+            ]
+        });
+        &PROPERTIES
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        let mut settings = self.settings();
+        match pspec.name() {
+            "style" => settings.style = value.get().expect("type checked upstream"),
+            "scale" => settings.scale = value.get().expect("type checked upstream"),
+            "threshold" => settings.threshold = value.get().expect("type checked upstream"),
+            name => unreachable!("no property {name}"),
+        }
+    }
+
+    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+        let settings = self.settings();
+        match pspec.name() {
+            "style" => settings.style.to_value(),
+            "scale" => settings.scale.to_value(),
+            "threshold" => settings.threshold.to_value(),
+            name => unreachable!("no property {name}"),
+        }
+    }
+}
+
+impl GstObjectImpl for MotionOverlay {}
+
+impl ElementImpl for MotionOverlay {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Motion vector overlay",
+                "Filter/Effect/Video",
+                "Draws the motion vectors that come with video into the picture",
+                "The gst-plugin-motionestimate authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            let caps = gst_video::VideoCapsBuilder::new().format_list(FORMATS).build();
+            [("sink", gst::PadDirection::Sink), ("src", gst::PadDirection::Src)]
+                .map(|(name, direction)| {
+                    gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
+                        .expect("names and caps of the templates are valid")
+                })
+                .into()
+        });
+        &TEMPLATES
+    }
+}
+
+impl BaseTransformImpl for MotionOverlay {
+    const MODE: BaseTransformMode = BaseTransformMode::AlwaysInPlace;
+    const PASSTHROUGH_ON_SAME_CAPS: bool = false;
+    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        *self.state() = None;
+        Ok(())
+    }
+}
+
+impl VideoFilterImpl for MotionOverlay {
+    fn set_info(
+        &self,
+        _incaps: &gst::Caps,
+        info: &gst_video::VideoInfo,
+        _outcaps: &gst::Caps,
+        _out_info: &gst_video::VideoInfo,
+    ) -> Result<(), gst::LoggableError> {
+        *self.state() = Some(State { model: model_of(info), arrows: None, tints: Vec::new() });
+        Ok(())
+    }
+
+    fn transform_frame_ip(
+        &self,
+        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let settings = *self.settings();
+        let mut state = self.state();
+        let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
+        let (width, height) = (frame.width(), frame.height());
+        let fields: Vec<_> = MotionVectorMeta::all_of(frame.buffer()).collect();
+        for field in fields {
+            let field = match field {
+                Ok(field) => field,
+                Err(error) => {
+                    gst::warning!(CAT, imp = self, "Vectors passed over: {error}");
+                    continue;
+                }
+            };
+            if (field.description().width, field.description().height) != (width, height) {
+                gst::warning!(CAT, imp = self, "Vectors are for another picture size: passed over");
+                continue;
+            }
+            let drawn = match settings.style {
+                MotionOverlayStyle::Arrows => state.draw_arrows(frame, &field, &settings),
+                MotionOverlayStyle::Color => state.draw_tints(frame, &field, &settings),
+            };
+            drawn.map_err(|error| {
+                gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw: {error}"]);
+                gst::FlowError::Error
+            })?;
+        }
+        Ok(gst::FlowSuccess::Ok)
+    }
+}
+
+impl State {
+    fn draw_arrows(
+        &mut self,
+        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+        field: &MotionVectorMeta,
+        settings: &Settings,
+    ) -> Result<(), glib::BoolError> {
+        let layer = match &mut self.arrows {
+            Some(layer) => layer,
+            none => none.insert(
+                ArrowLayer::new(frame.width(), frame.height())
+                    .ok_or_else(|| glib::bool_error!("the picture is too large"))?,
+            ),
+        };
+        let description = field.description();
+        let columns = description.columns as usize;
+        let (block_width, block_height) = (description.block_width as f32, description.block_height as f32);
+        let scale = settings.scale as f32;
+        let arrows = field.vectors().iter().enumerate().filter_map(|(index, &vector)| {
+            let (x, y) = settings.movement(vector, description.reference_offset)?;
+            let (x, y) = (x * scale, y * scale);
+            let middle = (
+                ((index % columns) as f32 + 0.5) * block_width,
+                ((index / columns) as f32 + 0.5) * block_height,
+            );
+            Some(if description.reference_offset > 0 {
+                Arrow { tail: middle, head: (middle.0 + x, middle.1 + y) }
+            } else {
+                Arrow { tail: (middle.0 - x, middle.1 - y), head: middle }
+            })
+        });
+        layer.draw(block_width.min(block_height), arrows);
+        let (rim, core) = (self.model.components(RIM), self.model.components(ARROW));
+        each_component(frame, |index, mut component| {
+            component.blend(layer.rim(), rim[index], RIM_OPACITY);
+            component.blend(layer.core(), core[index], 255);
+        })
+    }
+
+    fn draw_tints(
+        &mut self,
+        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+        field: &MotionVectorMeta,
+        settings: &Settings,
+    ) -> Result<(), glib::BoolError> {
+        let description = field.description();
+        let (width, height) = (description.width as usize, description.height as usize);
+        let (block_width, block_height) =
+            (description.block_width as usize, description.block_height as usize);
+        let scale = settings.scale as f32;
+        let tint = |&vector: &MotionVector| {
+            let (x, y) = settings.movement(vector, description.reference_offset).unwrap_or_default();
+            self.model.components(color::of_movement(x * scale, y * scale))
+        };
+        self.tints.clear();
+        self.tints.extend(field.vectors().iter().map(tint));
+        each_component(frame, |index, mut component| {
+            let rows = self.tints.chunks_exact(description.columns as usize);
+            for (y, row) in (0..height).step_by(block_height).zip(rows) {
+                for (x, tint) in (0..width).step_by(block_width).zip(row) {
+                    let columns = x..(x + block_width).min(width);
+                    let rows = y..(y + block_height).min(height);
+                    component.tint(columns, rows, tint[index], TINT_OPACITY);
+                }
+            }
+        })
+    }
+}
+
+/// How `info` stores colours.
+fn model_of(info: &gst_video::VideoInfo) -> Model {
+    if info.format_info().is_rgb() {
+        return Model::Rgb;
+    }
+    let colorimetry = info.colorimetry();
+    // Without a matrix of its own the picture is taken for standard definition.
+    let (kr, kb) = colorimetry.matrix().kr_kb().unwrap_or((0.299, 0.114));
+    let range = match colorimetry.range() {
+        gst_video::VideoColorRange::Unknown => gst_video::VideoColorRange::Range16_235,
+        range => range,
+    };
+    let (offset, scale) = info.format_info().range_offsets(range);
+    let first_three = |of: [i32; 4]| [of[0] as f32, of[1] as f32, of[2] as f32];
+    Model::Yuv { kr: kr as f32, kb: kb as f32, offset: first_three(offset), scale: first_three(scale) }
+}
+
+/// Calls `draw` with every component of `frame` and its index.
+fn each_component(
+    frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+    mut draw: impl FnMut(usize, Component<'_>),
+) -> Result<(), glib::BoolError> {
+    let format = frame.format_info();
+    for component in 0..frame.n_components() {
+        let index = component as usize;
+        let size = |value: i32| usize::try_from(value).map_err(|_| glib::bool_error!("a negative stride"));
+        let stride = size(frame.comp_stride(component))?;
+        let pixel_stride = size(frame.comp_pstride(component))?;
+        let (width, height) = (frame.comp_width(component) as usize, frame.comp_height(component) as usize);
+        let shift = (format.w_sub()[index], format.h_sub()[index]);
+        let samples = frame.comp_data_mut(component)?;
+        draw(index, Component { samples, stride, pixel_stride, width, height, shift });
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! The formats in which fields are written.
+
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use crate::estimator::{Metric, MotionVector, UNITS_PER_SAMPLE};
+use crate::meta::MotionVectorMeta;
+
+/// A way to write fields down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Ndjson,
+    Csv,
+    Binary,
+}
+
+impl Format {
+    pub(super) const ALL: [Self; 3] = [Self::Ndjson, Self::Csv, Self::Binary];
+
+    /// The name of its caps.
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Ndjson => "application/x-ndjson",
+            Self::Csv => "text/csv",
+            Self::Binary => "application/x-motion-vectors",
+        }
+    }
+
+    pub(super) fn of_media_type(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.media_type() == name)
+    }
+
+    /// Appends what a file begins with.
+    pub(super) fn write_header(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ndjson => {}
+            Self::Csv => {
+                out.extend_from_slice(CSV_COLUMNS.join(",").as_bytes());
+                out.push(b'\n');
+            }
+            Self::Binary => {
+                out.extend_from_slice(b"GSTMVECS");
+                out.extend_from_slice(&1u32.to_le_bytes());
+                out.extend_from_slice(&BINARY_FIXED_BYTES.to_le_bytes());
+            }
+        }
+    }
+
+    /// Appends one field of a picture, or that it has none.
+    ///
+    /// # Errors
+    /// Where a crate cannot write; into memory none does.
+    pub(super) fn write_field(
+        self,
+        picture: &PictureFacts,
+        field: Option<&MotionVectorMeta>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::Ndjson => write_ndjson(picture, field, out)?,
+            Self::Csv => write_csv(picture, field, out)?,
+            Self::Binary => write_binary(picture, field, out),
+        }
+        Ok(())
+    }
+}
+
+/// Why a field could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteError {
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("CSV: {0}")]
+    Csv(#[from] csv::Error),
+}
+
+/// What is known of a picture without its vectors; times in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PictureFacts {
+    pub(super) picture: u64,
+    pub(super) pts: Option<u64>,
+    pub(super) duration: Option<u64>,
+    pub(super) width: u32,
+    pub(super) height: u32,
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    #[serde(flatten)]
+    picture: &'a PictureFacts,
+    block_width: Option<u32>,
+    block_height: Option<u32>,
+    columns: Option<u32>,
+    rows: Option<u32>,
+    scale: Option<i32>,
+    reference_offset: Option<i32>,
+    reference_pts: Option<u64>,
+    metric: Option<&'static str>,
+    #[serde(serialize_with = "vectors_as_triples")]
+    vectors: Option<&'a [MotionVector]>,
+}
+
+fn vectors_as_triples<S: Serializer>(
+    vectors: &Option<&[MotionVector]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let Some(vectors) = vectors else { return serializer.serialize_none() };
+    let mut sequence = serializer.serialize_seq(Some(vectors.len()))?;
+    for MotionVector { x, y, cost } in *vectors {
+        sequence.serialize_element(&(x, y, cost))?;
+    }
+    sequence.end()
+}
+
+fn write_ndjson(
+    picture: &PictureFacts,
+    field: Option<&MotionVectorMeta>,
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
+    let description = field.map(MotionVectorMeta::description);
+    let object = Object {
+        picture,
+        block_width: description.map(|field| field.block_width),
+        block_height: description.map(|field| field.block_height),
+        columns: description.map(|field| field.columns),
+        rows: description.map(|field| field.rows),
+        scale: description.map(|_| UNITS_PER_SAMPLE),
+        reference_offset: description.map(|field| field.reference_offset),
+        reference_pts: description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds()),
+        metric: description.map(|field| field.metric.name()),
+        vectors: field.map(MotionVectorMeta::vectors),
+    };
+    serde_json::to_writer(&mut *out, &object)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+const CSV_COLUMNS: [&str; 15] = [
+    "picture",
+    "pts",
+    "duration",
+    "width",
+    "height",
+    "block_width",
+    "block_height",
+    "reference_offset",
+    "reference_pts",
+    "metric",
+    "column",
+    "row",
+    "x",
+    "y",
+    "cost",
+];
+
+fn write_csv(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) -> csv::Result<()> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+    let Some(field) = field else {
+        writer.serialize((picture, [(); CSV_COLUMNS.len() - 5]))?;
+        return Ok(writer.flush()?);
+    };
+    let description = field.description();
+    let of_field = (
+        description.block_width,
+        description.block_height,
+        description.reference_offset,
+        description.reference_pts.map(|pts| pts.nseconds()),
+        description.metric.name(),
+    );
+    for (row, vectors) in field.vectors().chunks_exact(description.columns as usize).enumerate() {
+        for (column, MotionVector { x, y, cost }) in vectors.iter().enumerate() {
+            writer.serialize((picture, of_field, column, row, x, y, cost))?;
+        }
+    }
+    Ok(writer.flush()?)
+}
+
+/// Bytes of a record before its vectors.
+const BINARY_FIXED_BYTES: u32 = 72;
+
+fn write_binary(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
+    let vectors = field.map_or(&[][..], MotionVectorMeta::vectors);
+    let description = field.map(MotionVectorMeta::description);
+    let number = |of: fn(&crate::meta::FieldDescription) -> u32| description.map_or(0, of);
+    let unknown = u64::MAX;
+
+    // A record this long would need a picture of millions of samples an axis.
+    let bytes = BINARY_FIXED_BYTES as usize + size_of_val(vectors);
+    out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(&number(|field| u32::from(field.metric == Metric::Ssd)).to_le_bytes());
+    let reference_pts = description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds());
+    for time in [Some(picture.picture), picture.pts, picture.duration, reference_pts] {
+        out.extend_from_slice(&time.unwrap_or(unknown).to_le_bytes());
+    }
+    for value in [
+        picture.width,
+        picture.height,
+        number(|field| field.block_width),
+        number(|field| field.block_height),
+        number(|field| field.columns),
+        number(|field| field.rows),
+        number(|field| field.reference_offset as u32),
+        number(|_| UNITS_PER_SAMPLE as u32),
+    ] {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+    for MotionVector { x, y, cost } in vectors {
+        out.extend_from_slice(&x.to_le_bytes());
+        out.extend_from_slice(&y.to_le_bytes());
+        out.extend_from_slice(&cost.to_le_bytes());
+    }
+}

@@ -1,0 +1,200 @@
+//! The element: caps, timestamps and the count of pictures.
+
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use gst::glib;
+use gst::subclass::prelude::*;
+use gst_base::subclass::BaseTransformMode;
+use gst_base::subclass::base_transform::GenerateOutputSuccess;
+use gst_base::subclass::prelude::*;
+
+use super::format::{Format, PictureFacts};
+use crate::meta::MotionVectorMeta;
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motionserialize",
+        gst::DebugColorFlags::empty(),
+        Some("Motion vectors as NDJSON, CSV or binary"),
+    )
+});
+
+#[derive(Default)]
+struct State {
+    /// The chosen format and the pictures' size.
+    negotiated: Option<(Format, u32, u32)>,
+    /// The format whose header was sent.
+    begun: Option<Format>,
+    /// Pictures so far.
+    pictures: u64,
+    /// Bytes of the last output: what the next will need.
+    bytes: usize,
+}
+
+#[derive(Default)]
+pub struct MotionSerialize {
+    state: Mutex<State>,
+}
+
+impl MotionSerialize {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Writes the fields of `buffer` as one output buffer.
+    fn serialize(&self, buffer: &gst::BufferRef) -> Result<gst::Buffer, gst::FlowError> {
+        let mut state = self.state();
+        let (format, width, height) = state.negotiated.ok_or(gst::FlowError::NotNegotiated)?;
+        let picture = PictureFacts {
+            picture: state.pictures,
+            pts: buffer.pts().map(gst::ClockTime::nseconds),
+            duration: buffer.duration().map(gst::ClockTime::nseconds),
+            width,
+            height,
+        };
+        let mut out = Vec::with_capacity(state.bytes + state.bytes / 8);
+        if state.begun != Some(format) {
+            format.write_header(&mut out);
+            state.begun = Some(format);
+        }
+        let fields = MotionVectorMeta::all_of(buffer).filter_map(|field| {
+            field.inspect_err(|error| gst::warning!(CAT, imp = self, "Vectors passed over: {error}")).ok()
+        });
+        let mut written = Ok(());
+        let mut count = 0;
+        for field in fields {
+            written = written.and_then(|()| format.write_field(&picture, Some(&field), &mut out));
+            count += 1;
+        }
+        if count == 0 {
+            written = format.write_field(&picture, None, &mut out);
+        }
+        written.map_err(|error| {
+            gst::element_imp_error!(self, gst::StreamError::Encode, ["Cannot write the vectors: {error}"]);
+            gst::FlowError::Error
+        })?;
+
+        state.pictures += 1;
+        state.bytes = out.len();
+        let mut output = gst::Buffer::from_mut_slice(out);
+        let target = output.make_mut();
+        target.set_pts(buffer.pts());
+        target.set_duration(buffer.duration());
+        target.set_offset(picture.picture);
+        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
+            target.set_flags(gst::BufferFlags::DISCONT);
+        }
+        Ok(output)
+    }
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for MotionSerialize {
+    const NAME: &'static str = "GstMotionSerialize";
+    type Type = super::MotionSerialize;
+    type ParentType = gst_base::BaseTransform;
+}
+
+impl ObjectImpl for MotionSerialize {}
+
+impl GstObjectImpl for MotionSerialize {}
+
+impl ElementImpl for MotionSerialize {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Motion vector serializer",
+                "Converter/Video",
+                "Writes the motion vectors that come with video as NDJSON, CSV or packed binary",
+                "The gst-plugin-motionestimate authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            let sink = gst::Caps::builder("video/x-raw").any_features().build();
+            let template = |name, direction, caps: &gst::Caps| {
+                gst::PadTemplate::new(name, direction, gst::PadPresence::Always, caps)
+                    .expect("names and caps of the templates are valid")
+            };
+            vec![
+                template("sink", gst::PadDirection::Sink, &sink),
+                template("src", gst::PadDirection::Src, &text_caps()),
+            ]
+        });
+        &TEMPLATES
+    }
+}
+
+/// The formats that can be written, the preferred first.
+fn text_caps() -> gst::Caps {
+    Format::ALL.map(|format| gst::Structure::new_empty(format.media_type())).into_iter().collect()
+}
+
+impl BaseTransformImpl for MotionSerialize {
+    const MODE: BaseTransformMode = BaseTransformMode::NeverInPlace;
+    const PASSTHROUGH_ON_SAME_CAPS: bool = false;
+    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *self.state() = State::default();
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        *self.state() = State::default();
+        Ok(())
+    }
+
+    fn transform_caps(
+        &self,
+        direction: gst::PadDirection,
+        _caps: &gst::Caps,
+        filter: Option<&gst::Caps>,
+    ) -> Option<gst::Caps> {
+        let caps = match direction {
+            gst::PadDirection::Sink => text_caps(),
+            _ => gst::Caps::builder("video/x-raw").any_features().build(),
+        };
+        Some(match filter {
+            Some(filter) => filter.intersect_with_mode(&caps, gst::CapsIntersectMode::First),
+            None => caps,
+        })
+    }
+
+    fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
+        let size = || {
+            let structure = incaps.structure(0)?;
+            let side = |name| structure.get::<i32>(name).ok().and_then(|side| u32::try_from(side).ok());
+            Some((side("width")?, side("height")?))
+        };
+        let (width, height) =
+            size().ok_or_else(|| gst::loggable_error!(CAT, "No picture size in {incaps}"))?;
+        let format = outcaps
+            .structure(0)
+            .and_then(|structure| Format::of_media_type(structure.name()))
+            .ok_or_else(|| gst::loggable_error!(CAT, "No known format in {outcaps}"))?;
+        gst::debug!(CAT, imp = self, "{width} x {height} to {format:?}");
+        self.state().negotiated = Some((format, width, height));
+        Ok(())
+    }
+
+    fn propose_allocation(
+        &self,
+        _decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        // Pixels are not looked at: whatever their layout, nobody needs to copy them for us.
+        query.add_allocation_meta::<gst_video::VideoMeta>(None);
+        Ok(())
+    }
+
+    fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
+        let Some(buffer) = self.take_queued_buffer() else {
+            return Ok(GenerateOutputSuccess::NoOutput);
+        };
+        self.serialize(&buffer).map(GenerateOutputSuccess::Buffer)
+    }
+}

@@ -1,0 +1,187 @@
+//! Where a picture is kept: extended to whole blocks and padded by its edge samples, so that no
+//! candidate has to ask whether it lies inside.
+
+use rayon::prelude::*;
+
+use super::tile;
+use crate::estimator::{Border, Parameters, Picture, PictureBuf, SetupError, Window};
+
+/// Rows that one task pads: fewer and starting the task costs more than the copy.
+const ROWS_A_TASK: usize = 64;
+
+/// Samples that one cache line holds.
+const LINE: usize = 64;
+
+/// The displacements of the block at `column`, `row` that can win.
+///
+/// A block that lies wholly outside sees nothing but repeated edge samples, whether it is just
+/// outside or far away: the costs are equal, and the order prefers the shorter vector. Candidates
+/// further out therefore never win, and neither time nor padding is spent on them.
+pub(super) fn useful_window(parameters: &Parameters, column: usize, row: usize) -> Window {
+    let side = parameters.block_size as i32;
+    let (x, y) = (column as i32 * side, row as i32 * side);
+    let (width, height) = (parameters.width as i32, parameters.height as i32);
+    let window = parameters.window_of_block(column, row);
+    window.clipped(-side - x..=width - x, -side - y..=height - y)
+}
+
+/// How a padded picture lies in memory. It follows from the parameters alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Samples before the first column.
+    left: usize,
+    /// Rows above the first.
+    top: usize,
+    /// Samples from one row to the next.
+    pub(super) pitch: usize,
+    /// Rows in all.
+    rows: usize,
+}
+
+impl Layout {
+    pub(super) fn new(parameters: &Parameters) -> Self {
+        let side = parameters.block_size;
+        let window = parameters.window;
+        // The first sample of a block goes from `-before` to `furthest`, see `useful_window`.
+        let axis = |first: i32, last: i32, samples: usize, extended: usize| match parameters.border {
+            Border::Restrict => (0, extended - side),
+            Border::Extend => {
+                (side.min(first.unsigned_abs() as usize), samples.min(extended - side + last as usize))
+            }
+        };
+        let (left, furthest_x) =
+            axis(window.x0(), window.x1(), parameters.width, parameters.extended_width());
+        let (top, furthest_y) =
+            axis(window.y0(), window.y1(), parameters.height, parameters.extended_height());
+        let columns = left + furthest_x + side + tile::READ;
+        // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
+        let pitch = columns.next_multiple_of(LINE) | LINE;
+        Self { left, top, pitch, rows: top + furthest_y + side }
+    }
+
+    /// Bytes of one picture; it cannot overflow, as pictures and blocks have a largest size.
+    pub(super) fn bytes(&self) -> u64 {
+        self.pitch as u64 * self.rows as u64
+    }
+
+    /// Where the sample at `(x, y)` lies, which may be as far outside as candidates go.
+    #[inline(always)]
+    pub(super) fn offset(&self, x: i32, y: i32) -> usize {
+        let (column, row) = (x + self.left as i32, y + self.top as i32);
+        debug_assert!(column >= 0 && row >= 0);
+        row as usize * self.pitch + column as usize
+    }
+}
+
+/// A padded picture.
+pub(super) struct Plane {
+    layout: Layout,
+    samples: Vec<u8>,
+}
+
+impl Plane {
+    /// Room for a picture.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
+    pub(super) fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
+        let needed = layout.bytes();
+        let refused = || SetupError::Memory { device: "native".into(), what: "a picture", needed, limit };
+        let length = usize::try_from(needed).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
+        let mut samples = Vec::new();
+        samples.try_reserve_exact(length).map_err(|_| refused())?;
+        samples.resize(length, 0);
+        Ok(Self { layout, samples })
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Every sample, `pitch` apart from row to row.
+    #[inline(always)]
+    pub(super) fn samples(&self) -> &[u8] {
+        &self.samples
+    }
+
+    /// Copies `picture` in and repeats its edges.
+    pub(super) fn fill(&mut self, picture: &Picture<'_>) {
+        let Layout { left, top, pitch, .. } = self.layout;
+        let last = picture.height() - 1;
+        let pad = |(row, padded): (usize, &mut [u8])| {
+            let source = picture.row(row.saturating_sub(top).min(last));
+            let (before, rest) = padded.split_at_mut(left);
+            let (inside, after) = rest.split_at_mut(source.len());
+            before.fill(source[0]);
+            inside.copy_from_slice(source);
+            after.fill(source[source.len() - 1]);
+        };
+        self.samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+            rows.chunks_mut(pitch)
+                .enumerate()
+                .for_each(|(row, padded)| pad((task * ROWS_A_TASK + row, padded)));
+        });
+    }
+
+    /// The picture without its padding.
+    pub(super) fn picture(&self, width: usize, height: usize) -> PictureBuf {
+        PictureBuf::from_fn(width, height, |x, y| self.samples[self.layout.offset(x as i32, y as i32)])
+    }
+}
+
+/// The bytes a new allocation may take without driving the machine out of memory, as far as that
+/// is known.
+pub(super) fn available_memory() -> u64 {
+    let kibibytes = || {
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    };
+    kibibytes().map_or(isize::MAX as u64, |kibibytes| kibibytes.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::Metric;
+
+    fn parameters(size: usize, range: i32, border: Border) -> Parameters {
+        let window = Window::symmetric(range, range).unwrap();
+        Parameters { width: size, height: size, block_size: 16, window, metric: Metric::Sad, border }
+    }
+
+    #[test]
+    fn every_sample_in_reach_is_the_extended_one() {
+        for (size, range, border) in
+            [(37, 5, Border::Extend), (5, 90, Border::Extend), (37, 5, Border::Restrict)]
+        {
+            let parameters = parameters(size, range, border);
+            let picture = PictureBuf::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
+            let layout = Layout::new(&parameters);
+            let mut plane = Plane::new(layout, u64::MAX).unwrap();
+            plane.fill(&picture.view());
+            for y in 0..layout.rows {
+                for x in 0..layout.pitch {
+                    let expected =
+                        picture.view().extended(x as i32 - layout.left as i32, y as i32 - layout.top as i32);
+                    assert_eq!(plane.samples()[y * layout.pitch + x], expected, "{x}, {y}");
+                }
+            }
+            assert_eq!(plane.picture(size, size), picture);
+        }
+    }
+
+    #[test]
+    fn the_largest_window_costs_no_more_than_a_block_of_padding() {
+        let layout = Layout::new(&parameters(1000, 8191, Border::Extend));
+        assert!(layout.bytes() < 1200 * 1100, "{layout:?}");
+    }
+
+    #[test]
+    fn too_little_memory_is_an_error() {
+        let layout = Layout::new(&parameters(1000, 16, Border::Extend));
+        let error = Plane::new(layout, layout.bytes() - 1).err();
+        assert!(matches!(error, Some(SetupError::Memory { .. })), "{error:?}");
+        assert!(Plane::new(layout, layout.bytes()).is_ok());
+    }
+}

@@ -1,0 +1,157 @@
+//! What an instruction set has to do: the costs of a tile of candidates.
+
+use crate::estimator::OrderKey;
+
+/// Candidates across a tile.
+pub(super) const COLUMNS: usize = 16;
+
+/// Candidates down a tile, at most.
+pub(super) const ROWS: usize = 8;
+
+/// Side of the largest part of a block that is compared at once: the SAD of 16 × 16 samples is at
+/// most 65280, so that it fits 16 bits and leaves the largest value to mean "no candidate".
+pub(super) const PART: usize = 16;
+
+/// Samples of a reference row that may be read from the first candidate's first sample on.
+pub(super) const READ: usize = 2 * PART;
+
+/// The costs of a tile's candidates, `rows × COLUMNS`. Rows and columns past those of its [`Task`]
+/// hold anything.
+pub(super) type Costs<C> = [[C; COLUMNS]; ROWS];
+
+/// One part of a block, and the tile of candidates it is compared with.
+///
+/// The candidate at row `v` and column `u` of the tile has its first sample at
+/// `reference[v * pitch + u]`.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    current: &'a [u8],
+    reference: &'a [u8],
+    pitch: usize,
+    width: usize,
+    height: usize,
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a> Task<'a> {
+    /// The part of `width × height` samples at the start of `current`, and `rows × columns`
+    /// candidates from the start of `reference` on; rows of both are `pitch` apart.
+    ///
+    /// # Panics
+    /// Where a size is out of range or a slice ends before the last sample that may be read.
+    #[inline(always)]
+    pub(super) fn new(
+        (current, reference, pitch): (&'a [u8], &'a [u8], usize),
+        (width, height): (usize, usize),
+        (rows, columns): (usize, usize),
+    ) -> Self {
+        assert!(width.is_multiple_of(4) && (4..=PART).contains(&width) && (4..=PART).contains(&height));
+        assert!((1..=ROWS).contains(&rows) && (1..=COLUMNS).contains(&columns));
+        let current = &current[..(height - 1) * pitch + width];
+        let reference = &reference[..(height + rows - 2) * pitch + READ];
+        Self { current, reference, pitch, width, height, rows, columns }
+    }
+
+    /// The part's samples: the slice holds `(height - 1) * pitch + width` of them.
+    #[inline(always)]
+    pub(super) fn current(&self) -> &'a [u8] {
+        self.current
+    }
+
+    /// The candidates' samples: the slice holds `(height + rows - 2) * pitch + READ` of them.
+    #[inline(always)]
+    pub(super) fn reference(&self) -> &'a [u8] {
+        self.reference
+    }
+
+    /// Samples from one row to the next.
+    #[inline(always)]
+    pub(super) fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// Samples across the part: 4, 8, 12 or 16.
+    #[inline(always)]
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Samples down the part: 4 to 16.
+    #[inline(always)]
+    pub(super) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Candidates down: 1 to [`ROWS`].
+    #[inline(always)]
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Candidates across: 1 to [`COLUMNS`].
+    #[inline(always)]
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+}
+
+/// An instruction set. A value of the type is the proof that this CPU has it.
+pub(super) trait Engine: Copy {
+    /// The SAD of every candidate of `task`.
+    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>);
+
+    /// The SSD of every candidate of `task`.
+    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>);
+}
+
+/// A cost in as many bits as it needs. The largest value is no candidate's cost.
+pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
+    const ZERO: Self;
+    const NONE: Self;
+}
+
+impl Cost for u16 {
+    const ZERO: Self = 0;
+    const NONE: Self = Self::MAX;
+}
+
+impl Cost for u32 {
+    const ZERO: Self = 0;
+    const NONE: Self = Self::MAX;
+}
+
+/// The better of `best` and the best of `rows × columns` candidates in `costs`, of which the first
+/// is displaced by `(x, y)`.
+///
+/// Most tiles hold nothing as good as what is known: that takes a minimum a lane and one
+/// comparison. Only a tile that does has its ties resolved, among the candidates of least cost.
+#[inline(always)]
+pub(super) fn best_of<C: Cost>(
+    costs: &Costs<C>,
+    (rows, columns): (usize, usize),
+    (x, y): (i32, i32),
+    best: OrderKey,
+) -> OrderKey {
+    let costs = &costs[..rows];
+    let absent: [C; COLUMNS] = std::array::from_fn(|u| if u < columns { C::ZERO } else { C::NONE });
+    let mut least = [C::NONE; COLUMNS];
+    for row in costs {
+        least = std::array::from_fn(|u| least[u].min(row[u]));
+    }
+    least = std::array::from_fn(|u| least[u] | absent[u]);
+    let least = least.into_iter().fold(C::NONE, Ord::min);
+    if least.into() > best.cost() {
+        return best;
+    }
+    let mut ties = [u32::MAX; COLUMNS];
+    for (v, row) in costs.iter().enumerate() {
+        for u in 0..COLUMNS {
+            let tie = OrderKey::tie(x + u as i32, y + v as i32);
+            let is_least = row[u] | absent[u] == least;
+            ties[u] = ties[u].min(if is_least { tie } else { u32::MAX });
+        }
+    }
+    let tie = ties.into_iter().fold(u32::MAX, u32::min);
+    best.min(OrderKey(u64::from(least.into()) << 32 | u64::from(tie)))
+}

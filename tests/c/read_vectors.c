@@ -1,0 +1,68 @@
+/* Runs the pipeline given as argument, which ends in a fakesink named "sink" with
+ * signal-handoffs=true, and prints for every buffer its timestamp and, where it has a motion field,
+ * what the field says and every vector. */
+#include <stdio.h>
+
+#include <gst/motion/gstmotionvector.h>
+
+static void
+print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
+    gpointer user_data)
+{
+  GstMotionVectorField field;
+  guint column, row;
+
+  (void) sink;
+  (void) pad;
+  (void) user_data;
+  printf ("picture %" G_GUINT64_FORMAT "\n", GST_BUFFER_PTS (buffer));
+  if (!gst_motion_vector_field_read (buffer, &field))
+    return;
+  printf ("field %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n", field.width,
+      field.height, field.block_width, field.block_height, field.columns,
+      field.rows, field.reference_offset, field.reference_pts, field.metric);
+  for (row = 0; row < field.rows; row++) {
+    for (column = 0; column < field.columns; column++) {
+      GstMotionVector vector =
+          gst_motion_vector_field_get (&field, column, row);
+      printf ("%d %d %u\n", vector.x, vector.y, vector.cost);
+    }
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  GError *error = NULL;
+  GstElement *pipeline, *sink;
+  GstMessage *message;
+  gboolean ended;
+
+  gst_init (&argc, &argv);
+  if (argc != 2) {
+    fprintf (stderr, "usage: %s PIPELINE\n", argv[0]);
+    return 2;
+  }
+  pipeline = gst_parse_launch (argv[1], &error);
+  if (error != NULL) {
+    fprintf (stderr, "%s\n", error->message);
+    return 1;
+  }
+  sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  if (sink == NULL) {
+    fprintf (stderr, "no element named \"sink\"\n");
+    return 1;
+  }
+  g_signal_connect (sink, "handoff", G_CALLBACK (print_field), NULL);
+  gst_object_unref (sink);
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (GST_ELEMENT_BUS (pipeline),
+      60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  ended = message != NULL && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+  if (message != NULL)
+    gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  return ended ? 0 : 1;
+}

@@ -1,0 +1,149 @@
+//! The CPU's instruction sets, all through the same cases.
+
+mod common;
+
+use common::{Case, Noise, cases, check, pictures};
+use gstmotionestimate::estimator::{
+    Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, SetupError,
+    Slot, Window, oracle,
+};
+use gstmotionestimate::native::{Level, Native};
+use proptest::prelude::*;
+
+fn native(parameters: &Parameters, level: Level) -> Native {
+    Native::with_level(parameters.clone(), level).unwrap()
+}
+
+#[test]
+fn every_level_finds_the_oracles_field() {
+    assert!(Level::available().any(|level| level == Level::Portable));
+    for case in cases() {
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, level));
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let (reference, current) = pictures(common::Content::Moved, 150, 131);
+    let window = Window::symmetric(9, 9).unwrap();
+    let parameters = Parameters {
+        width: 150,
+        height: 131,
+        block_size: 8,
+        window,
+        metric: Metric::Sad,
+        border: Border::Extend,
+    };
+    let name = "threads".into();
+    let case = Case { name, parameters, reference, current };
+    for threads in [1, 2, 3, 8, 31] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for level in Level::available() {
+            pool.install(|| check(&case, &mut native(&case.parameters, level)));
+        }
+    }
+}
+
+#[test]
+fn slots_are_used_again_and_again() {
+    let (width, height) = (90, 62);
+    let window = Window::new(-12, 7, -3, 11).unwrap();
+    for border in [Border::Extend, Border::Restrict] {
+        let parameters = Parameters { width, height, block_size: 12, window, metric: Metric::Sad, border };
+        for level in Level::available() {
+            let mut estimator = native(&parameters, level);
+            let mut noise = Noise::new(7);
+            let mut previous: Option<PictureBuf> = None;
+            let mut slot = Slot::A;
+            for turn in 0..20 {
+                let picture = PictureBuf::from_fn(width, height, |x, y| {
+                    noise.next() / 4 + (x * 3 + y * turn) as u8 / 2
+                });
+                estimator.load(slot, &picture.view()).unwrap();
+                if let Some(reference) = &previous {
+                    let expected = oracle::full_search(&parameters, &picture.view(), &reference.view());
+                    let mut found = vec![MotionVector::default(); expected.vectors.len()];
+                    // Twice, as a search must leave the pictures as they were.
+                    for _ in 0..2 {
+                        estimator.search(slot, &mut found).unwrap();
+                        assert_eq!(found, expected.vectors, "{level} {border:?}, picture {turn}");
+                    }
+                    assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
+                }
+                previous = Some(picture);
+                slot = slot.other();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_an_error() {
+    let window = Window::symmetric(4, 4).unwrap();
+    let parameters = Parameters {
+        width: 32,
+        height: 32,
+        block_size: 16,
+        window,
+        metric: Metric::Sad,
+        border: Border::Extend,
+    };
+    let made = |change: fn(&mut Parameters)| {
+        let mut parameters = parameters.clone();
+        change(&mut parameters);
+        Native::new(parameters).err()
+    };
+    assert!(matches!(made(|p| p.block_size = 18), Some(SetupError::BlockSize(18))));
+    assert!(matches!(made(|p| p.block_size = 68), Some(SetupError::BlockSize(68))));
+    assert!(matches!(made(|p| p.width = 0), Some(SetupError::PictureSize { .. })));
+    assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::PictureSize { .. })));
+
+    let mut estimator = Native::new(parameters).unwrap();
+    let mut vectors = [MotionVector::default(); 4];
+    let samples = [9; 33 * 33];
+    let picture = |side| Picture::new(&samples, side, side, side).unwrap();
+    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
+    assert_eq!(estimator.unload(Slot::A).unwrap(), None);
+    estimator.load(Slot::A, &picture(32)).unwrap();
+    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
+    estimator.load(Slot::B, &picture(32)).unwrap();
+    assert!(matches!(estimator.search(Slot::A, &mut vectors[..3]), Err(EstimateError::FieldSize(3, 4))));
+    assert!(matches!(estimator.load(Slot::B, &picture(33)), Err(EstimateError::PictureSize(33, 33, 32, 32))));
+    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
+}
+
+prop_compose! {
+    fn any_parameters()(
+        (width, height) in (1..90_usize, 1..90_usize),
+        block_size in (1..=16_usize).prop_map(|quarter| quarter * 4),
+        (x0, x1, y0, y1) in (-40..=0, 0..=40, -20..=0, 0..=20),
+        (is_sad, is_extended) in (any::<bool>(), any::<bool>()),
+    ) -> Parameters {
+        Parameters {
+            width,
+            height,
+            block_size,
+            window: Window::new(x0, x1, y0, y1).unwrap(),
+            metric: if is_sad { Metric::Sad } else { Metric::Ssd },
+            border: if is_extended { Border::Extend } else { Border::Restrict },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_parameters_give_the_oracles_field(
+        parameters in any_parameters(),
+        content in proptest::sample::select(&common::CONTENTS),
+    ) {
+        let (reference, current) = pictures(content, parameters.width, parameters.height);
+        let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, level));
+        }
+    }
+}

@@ -64,9 +64,21 @@ pub fn pictures(content: Content, width: usize, height: usize) -> (PictureBuf, P
     let mut make = |is_current: bool| {
         PictureBuf::from_fn(width, height, |x, y| match content {
             Content::Noise => noise.next(),
-            Content::Checkerboard => if (x + y + usize::from(is_current)).is_multiple_of(2) { 0 } else { 255 },
+            Content::Checkerboard => {
+                if (x + y + usize::from(is_current)).is_multiple_of(2) {
+                    0
+                } else {
+                    255
+                }
+            }
             Content::Flat => 93,
-            Content::Opposite => if is_current { 255 } else { 0 },
+            Content::Opposite => {
+                if is_current {
+                    255
+                } else {
+                    0
+                }
+            }
             Content::Moved => {
                 let shift = if is_current { (5, -3) } else { (0, 0) };
                 let grain = f64::from(noise.next() % 5);
@@ -78,7 +90,14 @@ pub fn pictures(content: Content, width: usize, height: usize) -> (PictureBuf, P
     (make(false), make(true))
 }
 
-fn case(content: Content, size: (usize, usize), block_size: usize, window: Window, metric: Metric, border: Border) -> Case {
+fn case(
+    content: Content,
+    size: (usize, usize),
+    block_size: usize,
+    window: Window,
+    metric: Metric,
+    border: Border,
+) -> Case {
     let (width, height) = size;
     let (reference, current) = pictures(content, width, height);
     let parameters = Parameters { width, height, block_size, window, metric, border };
@@ -106,9 +125,14 @@ pub fn cases() -> Vec<Case> {
                 cases.push(case(Content::Noise, size, 16, square(9), metric, border));
                 cases.push(case(Content::Moved, size, 8, square(4), metric, border));
             }
-            for (x0, x1, y0, y1) in
-                [(0, 0, 0, 0), (-16, 15, -16, 15), (-16, 16, -16, 16), (0, 9, -5, 0), (-33, 2, 0, 1), (-1, 31, -2, 40)]
-            {
+            for (x0, x1, y0, y1) in [
+                (0, 0, 0, 0),
+                (-16, 15, -16, 15),
+                (-16, 16, -16, 16),
+                (0, 9, -5, 0),
+                (-33, 2, 0, 1),
+                (-1, 31, -2, 40),
+            ] {
                 let window = Window::new(x0, x1, y0, y1).unwrap();
                 cases.push(case(Content::Moved, (70, 52), 16, window, metric, border));
                 cases.push(case(Content::Stripes, (52, 40), 8, window, metric, border));

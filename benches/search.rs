@@ -1,0 +1,138 @@
+//! Full search, 16 × 16 SAD, ±16: every instruction set of the CPU, every OpenCL device and kernel.
+//!
+//! Throughput is in absolute differences, so that `Gelem/s` is the effective rate: width · height ·
+//! candidates a picture, as if each were computed. Run with `cargo bench --bench search`; a part of
+//! a name, as `1080p` or `avx2`, after `--` selects.
+#![allow(missing_docs)]
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use gstmotionestimate::backend::{self, DeviceSelector};
+use gstmotionestimate::estimator::{
+    Border, Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, Slot, Window,
+};
+use gstmotionestimate::native::{Level, Native};
+
+const SIZES: [(&str, usize, usize); 4] =
+    [("cif", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080), ("4k", 3840, 2160)];
+
+/// What is searched in one picture size.
+struct Scene {
+    parameters: Parameters,
+    reference: PictureBuf,
+    current: PictureBuf,
+}
+
+impl Scene {
+    /// A texture with noise, moved by (5, -3) samples and with other noise.
+    fn new(width: usize, height: usize) -> Self {
+        let mut state = 1_u32;
+        let mut picture = |shift_x: f64, shift_y: f64| {
+            PictureBuf::from_fn(width, height, |x, y| {
+                let (x, y) = (x as f64 + shift_x, y as f64 + shift_y);
+                let texture = 60.0 * (x * 0.21 + y * 0.05).sin() + 55.0 * (y * 0.17 - x * 0.03).cos();
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (124.0 + texture) as u8 + (state >> 29) as u8
+            })
+        };
+        let (reference, current) = (picture(0.0, 0.0), picture(5.0, -3.0));
+        let window = Window::symmetric(16, 16).expect("a window");
+        let (metric, border) = (Metric::Sad, Border::Extend);
+        Self {
+            parameters: Parameters { width, height, block_size: 16, window, metric, border },
+            reference,
+            current,
+        }
+    }
+
+    fn differences(&self) -> u64 {
+        let Parameters { width, height, window, .. } = &self.parameters;
+        (width * height * window.candidates()) as u64
+    }
+}
+
+/// One group a picture size; `add` puts its estimators into it.
+fn groups(c: &mut Criterion, prefix: &str, add: impl Fn(&mut Group<'_>, &Scene)) {
+    for (name, width, height) in SIZES {
+        let scene = Scene::new(width, height);
+        let mut group = c.benchmark_group(format!("{prefix}/{name}"));
+        group.throughput(Throughput::Elements(scene.differences()));
+        group.sampling_mode(SamplingMode::Flat).sample_size(10);
+        group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+        add(&mut group, &scene);
+        group.finish();
+    }
+}
+
+type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
+
+/// Measures the search alone, in `pool` where there is one.
+fn measure(
+    group: &mut Group<'_>,
+    name: &str,
+    scene: &Scene,
+    estimator: &mut dyn Estimator,
+    pool: Option<&rayon::ThreadPool>,
+) {
+    let mut vectors = vec![MotionVector::default(); scene.parameters.grid().blocks()];
+    let loaded = estimator
+        .load(Slot::A, &scene.reference.view())
+        .and_then(|()| estimator.load(Slot::B, &scene.current.view()))
+        .and_then(|()| estimator.search(Slot::B, &mut vectors));
+    if let Err(error) = loaded {
+        return skip(name, &error);
+    }
+    group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+        let search = || estimator.search(Slot::B, &mut vectors).expect("a search that has worked before");
+        match pool {
+            Some(pool) => pool.install(|| bencher.iter(search)),
+            None => bencher.iter(search),
+        }
+    });
+}
+
+fn skip(name: &str, error: &dyn std::error::Error) {
+    eprintln!("\n!!! NOT MEASURED: {name}: {error}\n");
+}
+
+/// Every instruction set, on one core and on all.
+fn native(c: &mut Criterion) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    groups(c, "native", |group, scene| {
+        for threads in [1, cores] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+            for level in Level::available() {
+                let name = format!("{level}, {threads} threads");
+                match Native::with_level(scene.parameters.clone(), level) {
+                    Ok(mut estimator) => measure(group, &name, scene, &mut estimator, Some(&pool)),
+                    Err(error) => skip(&name, &error),
+                }
+            }
+        }
+    });
+}
+
+/// Every OpenCL device and kernel.
+fn opencl(c: &mut Criterion) {
+    let devices: Vec<_> =
+        backend::devices().into_iter().filter(|device| device.selector != DeviceSelector::Native).collect();
+    if devices.is_empty() {
+        eprintln!("\n!!! NOT MEASURED: OpenCL: there is no device\n");
+        return;
+    }
+    groups(c, "opencl", |group, scene| {
+        for device in &devices {
+            for kernel in Kernel::OPENCL {
+                let name = format!("{} {}, {kernel}", device.selector, device.name);
+                match backend::open(&device.selector, kernel, &scene.parameters) {
+                    Ok(mut estimator) => measure(group, &name, scene, estimator.as_mut(), None),
+                    Err(error) => skip(&name, &error),
+                }
+            }
+        }
+    });
+}
+
+criterion_group!(benches, native, opencl);
+criterion_main!(benches);

@@ -10,7 +10,7 @@ use crate::support::*;
 fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    let element = harness.find_element("me").unwrap();
+    let element = harness.find_element("motionestimate").unwrap();
     let mut expected = parameters(&info);
     let mut reference = pass(&mut harness, &info, 0);
     let mut time = 0;
@@ -53,7 +53,7 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
 fn a_change_before_the_first_picture_needs_no_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    harness.find_element("me").unwrap().set_property("search-range", 2u32);
+    harness.find_element("motionestimate").unwrap().set_property("search-range", 2u32);
     let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
     let window = Window::symmetric(2, 2).unwrap();
     check_sequence(&info, &Parameters { window, ..parameters(&info) }, &buffers);
@@ -63,7 +63,7 @@ fn a_change_before_the_first_picture_needs_no_reference() {
 fn a_setting_that_cannot_be_followed_is_an_error() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    let element = harness.find_element("me").unwrap();
+    let element = harness.find_element("motionestimate").unwrap();
     let bus = gst::Bus::new();
     element.set_bus(Some(&bus));
     pass(&mut harness, &info, 0);

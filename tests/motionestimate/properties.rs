@@ -1,6 +1,7 @@
 //! Properties that change while pictures flow.
 
 use gst::prelude::*;
+use gstmotionestimate::backend;
 use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
 use gstmotionestimate::motionestimate::{MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
 
@@ -37,6 +38,12 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     element.set_property("border", MotionEstimateBorder::Restrict);
     expected.border = Border::Restrict;
     check(&expected);
+    // The reference moves between devices, and back.
+    for device in backend::devices().iter().rev() {
+        element.set_property("device", device.selector.to_string());
+        check(&expected);
+        check(&expected);
+    }
     element.set_property("device", "auto");
     check(&expected);
 

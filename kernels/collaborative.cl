@@ -92,41 +92,36 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
     const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
 
     const int column = segment * items + item, line_words = items * BLOCK_WORDS + SPAN_WORDS;
-    const int used = min(items, g.columns - segment * items);
-    const bool works = item < used;
+    // Items past the row do as the others do, on the samples right of it.
+    const int left = min(column, g.columns) * BLOCK;
     // Rounds down, also below zero: SPAN is a power of two.
     const int over = x & (SPAN - 1), whole_x = x - over;
     const uint shift = (uint)over & 3;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
-        __local uint *line = lines + (i & 1) * line_words;
         const int top = row * BLOCK + i;
+        __global const Span *c = (__global const Span *)sample_at(current, g, left, top);
+        __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + y);
+        __local uint *own = lines + (i & 1) * line_words + item * BLOCK_WORDS;
+        __local Span *staged = (__local Span *)own;
         Span block_line[BLOCK_SPANS];
-        if (works) {
-            __global const Span *c = (__global const Span *)sample_at(current, g, column * BLOCK, top);
-            __global const Span *r =
-                (__global const Span *)sample_at(reference, g, column * BLOCK + whole_x, top + y);
-            __local Span *staged = (__local Span *)(line + item * BLOCK_WORDS);
-            for (int s = 0; s < BLOCK_SPANS; ++s) {
-                block_line[s] = c[s];
-                staged[s] = r[s];
-            }
-            if (item == used - 1)
-                staged[BLOCK_SPANS] = r[BLOCK_SPANS];
+        for (int s = 0; s < BLOCK_SPANS; ++s) {
+            block_line[s] = c[s];
+            staged[s] = r[s];
         }
+        if (item == items - 1)
+            staged[BLOCK_SPANS] = r[BLOCK_SPANS];
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (works) {
-            __local const uint *r = line + item * BLOCK_WORDS + over / 4;
-            const uint *c = (const uint *)block_line;
-            uint low = r[0];
-            for (int j = 0; j < BLOCK_WORDS; ++j) {
-                const uint high = r[j + 1];
-                cost = compare_four(c[j], join_words(low, high, shift), cost);
-                low = high;
-            }
+        const uint *block_words = (const uint *)block_line;
+        __local const uint *line = own + over / 4;
+        uint low = line[0];
+        for (int j = 0; j < BLOCK_WORDS; ++j) {
+            const uint high = line[j + 1];
+            cost = compare_four(block_words[j], join_words(low, high, shift), cost);
+            low = high;
         }
     }
-    if (works)
+    if (column < g.columns)
         costs[(size_t)(batch_job * g.rows + row) * (size_t)g.columns + (size_t)column] = cost;
 }
 

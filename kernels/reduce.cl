@@ -19,20 +19,19 @@ __kernel void reduce(__global const uint *costs, __global ulong *winners,
 {
     const uint across = (uint)get_local_size(0), shares = (uint)get_local_size(1);
     const uint item = (uint)get_local_id(0), share = (uint)get_local_id(1);
-    const uint blocks = (uint)(g.columns * g.rows), block = (uint)get_global_id(0);
+    const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
+    // Items past the last block do its work again and write nothing.
+    const uint block = min(index, blocks - 1);
+    const int left = (int)(block % (uint)g.columns) * block_size;
+    const int top = (int)(block / (uint)g.columns) * block_size;
     ulong best = WORST_KEY;
-    if (block < blocks) {
-        const int left = (int)(block % (uint)g.columns) * block_size;
-        const int top = (int)(block / (uint)g.columns) * block_size;
-        for (uint j = share; j < (uint)jobs; j += shares) {
-            const int job = first_job + (int)j;
-            const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
-            const bool inside = left + x >= 0 && top + y >= 0 &&
-                                left + x + block_size <= g.extended_width &&
-                                top + y + block_size <= g.extended_height;
-            if (inside || !g.inside_only)
-                best = min(best, order_key(costs[(size_t)j * blocks + block], x, y));
-        }
+    for (uint j = share; j < (uint)jobs; j += shares) {
+        const int job = first_job + (int)j;
+        const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+        const bool inside = left + x >= 0 && top + y >= 0 && left + x + block_size <= g.extended_width &&
+                            top + y + block_size <= g.extended_height;
+        const ulong key = order_key(costs[(size_t)j * blocks + block], x, y);
+        best = inside || !g.inside_only ? min(best, key) : best;
     }
     keys[share * across + item] = best;
     for (uint half_shares = shares / 2; half_shares > 0; half_shares /= 2) {
@@ -41,7 +40,7 @@ __kernel void reduce(__global const uint *costs, __global ulong *winners,
             keys[share * across + item] =
                 min(keys[share * across + item], keys[(share + half_shares) * across + item]);
     }
-    if (share == 0 && block < blocks) {
+    if (share == 0 && index < blocks) {
         best = keys[item];
         if (first_job > 0)
             best = min(best, winners[block]);

@@ -10,6 +10,10 @@
 // ties fall the same way on every device. The thesis' item 0 is the window's top left, as here,
 // but its group is a square; here it is one-dimensional, the candidate's number
 // y * window_columns + x.
+//
+// Candidates that do not count are computed too, in the room around the picture, and their key is
+// left out: items that branch round a loop diverge on a GPU, and in a kernel with barriers PoCL 3.1
+// runs such a loop for the wrong items.
 
 #include "common.cl"
 
@@ -22,18 +26,14 @@ __kernel void reference_naive(__global const uchar *current, __global const ucha
     const int column = block % g.columns, row = block / g.columns;
     const int x = g.x0 + item % g.window_columns, y = g.y0 + item / g.window_columns;
 
-    ulong key = WORST_KEY;
-    if (counts(g, column, row, x, y)) {
-        uint cost = 0;
-        for (int i = 0; i < BLOCK; ++i) {
-            __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-            __global const uchar *r = sample_at(reference, g, column * BLOCK + x, row * BLOCK + i + y);
-            for (int j = 0; j < BLOCK; ++j)
-                cost += compare_sample(c[j], r[j]);
-        }
-        key = order_key(cost, x, y);
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i) {
+        __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
+        __global const uchar *r = sample_at(reference, g, column * BLOCK + x, row * BLOCK + i + y);
+        for (int j = 0; j < BLOCK; ++j)
+            cost += compare_sample(c[j], r[j]);
     }
-    keys[item] = key;
+    keys[item] = counts(g, column, row, x, y) ? order_key(cost, x, y) : WORST_KEY;
     smallest_key(keys, (uint)get_local_size(0));
     if (item == 0)
         vectors[block] = vector_of_key(keys[0]);
@@ -87,8 +87,6 @@ __kernel void reference_staged(__global const uchar *current, __global const uch
             for (int k = item; k < candidate_rows * candidate_columns; k += items) {
                 const int tx = k % candidate_columns, ty = k / candidate_columns;
                 const int x = first_x + tx, y = first_y + ty;
-                if (!counts(g, column, row, x, y))
-                    continue;
                 const uint shift = (uint)(tx + skew) & 3;
                 __local const uint *r = area + ty * area_words + (tx + skew) / 4;
                 __local const uint *c = block_words;
@@ -101,7 +99,7 @@ __kernel void reference_staged(__global const uchar *current, __global const uch
                         low = high;
                     }
                 }
-                best = min(best, order_key(cost, x, y));
+                best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
             }
             // The next tile overwrites the area.
             barrier(CLK_LOCAL_MEM_FENCE);

@@ -10,8 +10,8 @@ use crate::estimator::{self, Border, Parameters, Picture, PictureBuf, SetupError
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
 
-/// The most bytes that a kernel reads past a window's samples: the span that the collaborative
-/// kernel stages beside its line, or the word that joins a misaligned one.
+/// The most bytes that a kernel reads past a window's samples on either side: the span that the
+/// collaborative kernel stages beside its line, or the word that joins a misaligned one.
 const OVER_READ: usize = 16;
 
 /// Field for field `Geometry` in `common.cl`.
@@ -58,7 +58,8 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(parameters: &Parameters, window: &Window) -> Self {
         let left = (window.x0().unsigned_abs() as usize + OVER_READ).next_multiple_of(ALIGNMENT);
-        let right = window.x1() as usize + OVER_READ;
+        // Idle items of the collaborative kernel work on a block right of the picture.
+        let right = window.x1() as usize + parameters.block_size + OVER_READ;
         let pitch = (left + parameters.extended_width() + right).next_multiple_of(ALIGNMENT);
         let top = window.y0().unsigned_abs() as usize;
         let grid = parameters.grid();

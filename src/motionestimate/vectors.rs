@@ -80,7 +80,7 @@ mod tests {
         let address = second.as_ptr();
         assert_ne!(first.as_ptr(), address);
         let bytes = glib::Bytes::from_owned(second);
-        assert_eq!((bytes.len(), bytes.as_ptr()), (48, address.cast()));
+        assert_eq!((bytes.len(), bytes[..].as_ptr()), (48, address.cast()));
         drop(bytes);
         assert_eq!(pool.take().as_ptr(), address);
 

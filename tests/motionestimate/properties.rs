@@ -77,6 +77,10 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
     element.set_property("block-size", 10u32);
     assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
     assert!(error_text(&wait(&bus)).contains("block size 10"));
+
+    element.set_property("block-size", 8u32);
+    let buffers = [pass(&mut harness, &info, 2), pass(&mut harness, &info, 3)];
+    check_sequence(&info, &parameters(&info), &buffers);
 }
 
 #[test]

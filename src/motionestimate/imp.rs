@@ -184,19 +184,19 @@ impl MotionEstimate {
 
     /// Lets the settings hold from this picture on, where they have been changed.
     fn apply_settings(&self, state: &mut State) -> Result<(), gst::ErrorMessage> {
-        let settings = lock(&self.settings);
-        if state.stream.as_ref().is_none_or(|stream| stream.settings == *settings) {
-            return Ok(());
-        }
-        let settings = settings.clone();
-        let Some(mut stream) = state.stream.take() else { return Ok(()) };
+        let Some(stream) = &state.stream else { return Ok(()) };
+        let settings = match lock(&self.settings) {
+            settings if *settings == stream.settings => return Ok(()),
+            settings => settings.clone(),
+        };
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
-        let estimator = self.open(state, &settings, &stream.info).map_err(|error| setup_message(&error))?;
-        stream.tracker = stream.tracker.with_estimator(estimator).map_err(|error| {
+        let info = stream.info.clone();
+        let estimator = self.open(state, &settings, &info).map_err(|error| setup_message(&error))?;
+        let Some(stream) = state.stream.take() else { return Ok(()) };
+        let tracker = stream.tracker.with_estimator(estimator).map_err(|error| {
             gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
         })?;
-        stream.settings = settings;
-        state.stream = Some(stream);
+        state.stream = Some(Stream { settings, tracker, ..stream });
         Ok(())
     }
 
@@ -482,6 +482,7 @@ impl BaseTransformImpl for MotionEstimate {
 
     fn transform_ip(&self, buffer: &mut gst::BufferRef) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.describe(buffer).map(|()| gst::FlowSuccess::Ok).map_err(|message| {
+            self.forget_reference("error");
             self.post_error_message(message);
             gst::FlowError::Error
         })

@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn picture(time: usize) -> PictureBuf {
-        PictureBuf::from_fn(37, 21, |x, y| ((x + time) * 37 ^ (y + 2 * time) * 101) as u8)
+        PictureBuf::from_fn(37, 21, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
     }
 
     fn check(tracker: &mut Tracker, current: usize, reference: usize) {

@@ -83,7 +83,11 @@ fn allocation_query_is_answered_downstream() {
     let ask = |harness: &Harness| {
         let mut query = gst::query::Allocation::new(Some(&info.to_caps().unwrap()), true);
         let answered = harness.element().unwrap().static_pad("sink").unwrap().query(query.query_mut());
-        (answered, query.find_allocation_meta::<gst_video::VideoMeta>().is_some(), query.allocation_pools().count())
+        (
+            answered,
+            query.find_allocation_meta::<gst_video::VideoMeta>().is_some(),
+            query.allocation_pools().count(),
+        )
     };
     let mut with_meta = harness("motionestimate device=native", &info);
     with_meta.add_propose_allocation_meta(gst_video::VideoMeta::meta_api(), None);

@@ -1,4 +1,13 @@
-//! Devices and drivers that are missing or broken.
+//! Devices and drivers that are missing or broken. Which drivers there are is found out once a
+//! process, so the broken ones are given to processes of their own, which load the plugin as a
+//! user's do.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use gstmotionestimate::estimator::Kernel;
 
 use crate::support::*;
 
@@ -11,4 +20,105 @@ fn unknown_device_is_an_error_that_lists_what_is_there() {
     for device in gstmotionestimate::backend::devices() {
         assert!(text.contains(&device.name), "{text} lists {}", device.name);
     }
+}
+
+#[test]
+fn kernel_the_device_cannot_run_is_an_error_that_says_why() {
+    for kernel in Kernel::OPENCL {
+        let (_, message) = run(&format!(
+            "videotestsrc num-buffers=3 ! motionestimate device=native kernel={kernel} ! appsink name=sink"
+        ));
+        let text = error_text(&message);
+        assert!(text.contains(kernel.name()) && text.contains("native"), "{text}");
+    }
+}
+
+#[cfg(feature = "opencl")]
+#[test]
+fn window_with_more_candidates_than_a_work_group_has_items() {
+    // 129 x 129 candidates; no OpenCL device has work-groups of that size.
+    let (_, message) =
+        run("videotestsrc num-buffers=3 ! motionestimate device=0:0 kernel=reference-naive search-range=64 \
+         ! appsink name=sink");
+    let text = error_text(&message);
+    assert!(text.contains("reference-naive") && text.contains("16641"), "{text}");
+}
+
+/// A directory of its own for each test, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("motionestimate-{}-{name}", std::process::id()));
+        for directory in ["plugins", "vendors"] {
+            fs::create_dir_all(path.join(directory)).expect("a directory");
+        }
+        let plugin = std::env::current_exe().expect("this test").with_file_name("libgstmotionestimate.so");
+        symlink(&plugin, path.join("plugins/libgstmotionestimate.so")).expect("a link");
+        Self(path)
+    }
+
+    fn vendors(&self) -> PathBuf {
+        self.0.join("vendors")
+    }
+
+    /// Searches three pictures with the drivers in [`Self::vendors`].
+    fn launch(&self, settings: &[&str]) -> Output {
+        let path = |name: &str| self.0.join(name);
+        Command::new("gst-launch-1.0")
+            .args("-m videotestsrc num-buffers=3 ! motionestimate".split(' '))
+            .args(settings)
+            .args("! fakesink".split(' '))
+            .env("GST_PLUGIN_PATH", path("plugins"))
+            .env("GST_REGISTRY", path("registry.bin"))
+            .env("OCL_ICD_VENDORS", path("vendors"))
+            .env_remove("OCL_ICD_FILENAMES")
+            .output()
+            .expect("gst-launch-1.0 is part of GStreamer's tools")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing depends on it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn check_auto_works_and_named_devices_do_not(scratch: &Scratch) {
+    let text = |output: &Output| {
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let auto = scratch.launch(&["device=auto"]);
+    let auto_text = text(&auto);
+    assert!(auto.status.success(), "{auto_text}");
+    assert!(auto_text.contains("pictures-with-vectors=(guint64)2"), "{auto_text}");
+    assert!(auto_text.contains("device=(string)native"), "{auto_text}");
+    assert!(!auto_text.contains("WARNING"), "{auto_text}");
+
+    let fallback = scratch.launch(&["device=auto", "kernel=reference"]);
+    let fallback_text = text(&fallback);
+    assert!(fallback.status.success(), "{fallback_text}");
+    assert!(fallback_text.contains("Searching on native instead"), "{fallback_text}");
+
+    for device in ["0:0", "gpu", "cpu"] {
+        let named = scratch.launch(&[&format!("device={device}")]);
+        let named_text = text(&named);
+        assert!(!named.status.success(), "{named_text}");
+        assert!(named_text.contains(&format!("no device matches \"{device}\"")), "{named_text}");
+        assert!(named_text.contains("native"), "{named_text}");
+    }
+}
+
+#[test]
+fn no_opencl_driver() {
+    check_auto_works_and_named_devices_do_not(&Scratch::new("none"));
+}
+
+#[test]
+fn opencl_driver_whose_library_is_missing() {
+    let scratch = Scratch::new("broken");
+    let icd: &Path = &scratch.vendors().join("broken.icd");
+    fs::write(icd, "libno-such-opencl-driver.so\n").expect("an ICD file");
+    check_auto_works_and_named_devices_do_not(&scratch);
 }

@@ -28,9 +28,9 @@ fn several_instances_in_a_pipeline_do_not_disturb_each_other() {
     init();
     let pipeline = gst::parse::launch(
         "videotestsrc num-buffers=12 pattern=ball ! video/x-raw,format=I420,width=90,height=60 ! tee name=t \
-         t. ! queue ! motionestimate device=native block-size=8 search-range=5 ! appsink sync=false name=a \
-         t. ! queue ! motionestimate device=native block-size=8 search-range=5 ! appsink sync=false name=b \
-         t. ! queue ! appsink sync=false name=c",
+         t. ! queue ! motionestimate device=native block-size=8 search-range=5 ! appsink sync=false wait-on-eos=false name=a \
+         t. ! queue ! motionestimate device=native block-size=8 search-range=5 ! appsink sync=false wait-on-eos=false name=b \
+         t. ! queue ! appsink sync=false wait-on-eos=false name=c",
     )
     .unwrap()
     .downcast::<gst::Pipeline>()

@@ -1,6 +1,7 @@
 //! Properties that change while pictures flow.
 
 use gst::prelude::*;
+use gstmotionestimate::backend;
 use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
 use gstmotionestimate::motionestimate::{MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
 
@@ -10,7 +11,7 @@ use crate::support::*;
 fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    let element = harness.find_element("me").unwrap();
+    let element = harness.find_element("motionestimate").unwrap();
     let mut expected = parameters(&info);
     let mut reference = pass(&mut harness, &info, 0);
     let mut time = 0;
@@ -37,6 +38,12 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     element.set_property("border", MotionEstimateBorder::Restrict);
     expected.border = Border::Restrict;
     check(&expected);
+    // The reference moves between devices, and back.
+    for device in backend::devices().iter().rev() {
+        element.set_property("device", device.selector.to_string());
+        check(&expected);
+        check(&expected);
+    }
     element.set_property("device", "auto");
     check(&expected);
 
@@ -53,7 +60,7 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
 fn a_change_before_the_first_picture_needs_no_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    harness.find_element("me").unwrap().set_property("search-range", 2u32);
+    harness.find_element("motionestimate").unwrap().set_property("search-range", 2u32);
     let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
     let window = Window::symmetric(2, 2).unwrap();
     check_sequence(&info, &Parameters { window, ..parameters(&info) }, &buffers);
@@ -63,13 +70,17 @@ fn a_change_before_the_first_picture_needs_no_reference() {
 fn a_setting_that_cannot_be_followed_is_an_error() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    let element = harness.find_element("me").unwrap();
+    let element = harness.find_element("motionestimate").unwrap();
     let bus = gst::Bus::new();
     element.set_bus(Some(&bus));
     pass(&mut harness, &info, 0);
     element.set_property("block-size", 10u32);
     assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
     assert!(error_text(&wait(&bus)).contains("block size 10"));
+
+    element.set_property("block-size", 8u32);
+    let buffers = [pass(&mut harness, &info, 2), pass(&mut harness, &info, 3)];
+    check_sequence(&info, &parameters(&info), &buffers);
 }
 
 #[test]

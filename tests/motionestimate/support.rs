@@ -13,14 +13,14 @@ use gstmotionestimate::meta::MotionVectorMeta;
 pub const SIZE: (u32, u32) = (61, 47);
 
 /// Element and settings of most tests.
-pub const ELEMENT: &str = "motionestimate name=me device=native block-size=8 search-range=5";
+pub const ELEMENT: &str = "motionestimate device=native block-size=8 search-range=5";
 
 pub fn init() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: every test comes here first and waits until it is done; nothing reads the
-        // environment before.
-        unsafe { std::env::set_var("G_DEBUG", "fatal_warnings") };
+        // What G_DEBUG=fatal_warnings does; GLib reads that before main() is entered.
+        let levels = glib::LogLevels::LEVEL_WARNING | glib::LogLevels::LEVEL_CRITICAL;
+        glib::log_set_always_fatal(levels | glib::LogLevels::LEVEL_ERROR);
         gst::init().expect("GStreamer");
         gstmotionestimate::plugin_register_static().expect("the plugin registers");
     });
@@ -28,6 +28,7 @@ pub fn init() {
 
 /// Video of `format`, 25 pictures a second.
 pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
+    init();
     VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().expect("video info")
 }
 
@@ -49,7 +50,6 @@ pub fn parameters(info: &VideoInfo) -> Parameters {
 
 /// A harness around `launch` whose source has the caps of `info`.
 pub fn harness(launch: &str, info: &VideoInfo) -> Harness {
-    init();
     let mut harness = Harness::new_parse(launch);
     harness.set_src_caps(info.to_caps().expect("caps"));
     harness
@@ -186,6 +186,7 @@ pub fn run(launch: &str) -> (Vec<gst::Sample>, gst::Message) {
         gst::parse::launch(launch).expect("a pipeline").downcast::<gst::Pipeline>().expect("a pipeline");
     let sink = pipeline.by_name("sink").expect("a sink").downcast::<gst_app::AppSink>().expect("an appsink");
     sink.set_sync(false);
+    sink.set_property("wait-on-eos", false);
     let bus = pipeline.bus().expect("a bus");
     // A failed change of state is told on the bus too.
     let _ = pipeline.set_state(gst::State::Playing);

@@ -94,7 +94,7 @@ fn huge_pictures() {
         let mut samples = vec![0; SIDE * SIDE];
         for (y, row) in samples.chunks_exact_mut(SIDE).enumerate() {
             for (x, sample) in row.iter_mut().enumerate() {
-                *sample = ((x + time) * 167 ^ (y * 59)) as u8;
+                *sample = (((x + time) * 167) ^ (y * 59)) as u8;
             }
         }
         gst::Buffer::from_mut_slice(samples)

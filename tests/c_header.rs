@@ -5,24 +5,33 @@ mod fields;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use gstmotionestimate::meta::MotionVectorMeta;
 
 const SOURCE: &str = "videotestsrc num-buffers=4 pattern=ball motion=sweep ! \
                       video/x-raw,format=I420,width=70,height=52,framerate=25/1 ! motionestimate device=native";
 
-/// The folder with the plugin: the one above that of the test's program.
+/// A folder with the plugin and nothing else: cargo puts it beside the test's program, among the
+/// libraries of build scripts and macros.
 fn plugin_folder() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    program.parent().and_then(Path::parent).unwrap().to_owned()
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let program = std::env::current_exe().unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugin");
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = "libgstmotionestimate.so";
+        std::fs::copy(program.with_file_name(name), folder.join(name)).unwrap();
+        folder
+    });
+    FOLDER.clone()
 }
 
 /// `program` with the plugin in its path and every warning fatal.
-fn with_plugin(program: impl AsRef<std::ffi::OsStr>) -> Command {
+fn with_plugin(program: impl AsRef<std::ffi::OsStr>, registry: &str) -> Command {
     let mut command = Command::new(program);
     command
         .env("GST_PLUGIN_PATH", plugin_folder())
-        .env("GST_REGISTRY", Path::new(env!("CARGO_TARGET_TMPDIR")).join("registry.bin"))
+        .env("GST_REGISTRY", Path::new(env!("CARGO_TARGET_TMPDIR")).join(registry))
         .env("G_DEBUG", "fatal_warnings");
     command
 }
@@ -80,14 +89,14 @@ fn c_reads_what_rust_reads() {
             .args(flags.split_whitespace()),
     );
     let pipeline = format!("{SOURCE} ! fakesink name=sink signal-handoffs=true");
-    assert_eq!(output(with_plugin(&program).arg(&pipeline)), expected());
+    assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected());
 }
 
 #[test]
 fn python_reads_what_rust_reads() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
     // The system's interpreter: it is the one that has the system's gi.
-    let printed = output(with_plugin("/usr/bin/python3").arg(script).arg(SOURCE));
+    let printed = output(with_plugin("/usr/bin/python3", "python-registry.bin").arg(script).arg(SOURCE));
     let buffers = fields::run(&fields::launch(&format!("{SOURCE} ! appsink name=sink")));
     let expected: Vec<_> = buffers
         .iter()

@@ -96,8 +96,8 @@ fn what_does_not_fit_the_scaled_picture_is_dropped() {
 fn what_moves_samples_drops_the_field() {
     assert_dropped("videocrop left=16");
     assert_dropped("videocrop top=16 bottom=16");
-    assert_dropped("videoflip method=rotate-180");
-    assert_dropped("videoflip method=clockwise");
+    assert_dropped("videoflip video-direction=180");
+    assert_dropped("videoflip video-direction=90r");
     assert_dropped("videobox left=-16 ! video/x-raw,width=176");
 }
 

@@ -24,7 +24,8 @@
 //!   were measured) where every block still has a whole number of samples and the grid stays the
 //!   same; otherwise it is dropped. It is dropped too where the picture's aspect ratio changes,
 //!   because a scaler may then add borders.
-//! - Everything else that moves samples (cropping, flipping, rotating) drops it.
+//! - Every other filter that makes new buffers (cropping, flipping, rotating) drops it. Filters that
+//!   change samples where they are keep it.
 //!
 //! What reads a field checks it wholly: a structure from elsewhere with missing fields, other types
 //! or sizes that do not fit gives a [`MetaError`], never a bad read.

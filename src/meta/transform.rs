@@ -22,6 +22,8 @@ pub fn register() {
         if gst::meta::CustomMeta::is_registered(NAME) {
             return;
         }
+        // These tags make converters and scalers ask `transform`, and filters that know no better
+        // drop the meta.
         let mut tags: [*const c_char; 4] =
             [c"video".as_ptr(), c"size".as_ptr(), c"orientation".as_ptr(), ptr::null()];
         // SAFETY: name and tags are NUL-terminated and copied by GStreamer, the list of tags ends

@@ -271,8 +271,8 @@ impl State {
             let (x, y) = settings.movement(vector, description.reference_offset)?;
             let (x, y) = (x * scale, y * scale);
             let middle = (
-                ((index % columns) as f32 + 0.5) * block_width,
-                ((index / columns) as f32 + 0.5) * block_height,
+                middle_of_block(index % columns, description.block_width, description.width),
+                middle_of_block(index / columns, description.block_height, description.height),
             );
             Some(if description.reference_offset > 0 {
                 Arrow { tail: middle, head: (middle.0 + x, middle.1 + y) }
@@ -316,6 +316,12 @@ impl State {
             }
         })
     }
+}
+
+/// The middle of what the picture shows of a block, along one axis.
+fn middle_of_block(index: usize, side: u32, size: u32) -> f32 {
+    let start = index as f32 * side as f32;
+    (start + (start + side as f32).min(size as f32)) / 2.0
 }
 
 /// How `info` stores colours.

@@ -168,8 +168,11 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, 
             gst::MessageView::Error(error) => {
                 let from = error.src().map(|s| s.name().to_string()).unwrap_or_default();
                 let debug = error.debug().map(|d| format!("\n{d}")).unwrap_or_default();
-                let pictures = seen.lock().unwrap().pictures;
-                return Err(format!("after {pictures} pictures, {from}: {}{debug}", error.error()).into());
+                let what = match seen.lock().unwrap().pictures {
+                    0 => "no picture could be read from the video".to_owned(),
+                    pictures => format!("stopped after {pictures} pictures"),
+                };
+                return Err(format!("{what}\n{from}: {}{debug}", error.error()).into());
             }
             gst::MessageView::Element(element) => {
                 if let Some(s) = element.structure().filter(|s| s.name() == "motion-stats") {

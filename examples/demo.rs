@@ -76,7 +76,7 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
     };
     Ok(format!(
         "uridecodebin uri={} ! videoconvert ! video/x-raw,format=I420 ! motionestimate name=estimate ! tee name=t \
-         t. ! queue ! motionoverlay name=overlay ! x264enc speed-preset=veryfast \
+         t. ! queue ! motionoverlay name=overlay ! videocrop name=even ! x264enc speed-preset=veryfast \
          ! video/x-h264,profile=high ! mp4mux ! filesink async=false location={} \
          t. ! queue ! motionserialize ! application/x-ndjson ! filesink async=false location={}",
         glib::filename_to_uri(video, None)?,
@@ -128,14 +128,21 @@ impl Seen {
     }
 }
 
-/// Counts the pictures that leave the overlay.
+/// Takes note of what leaves the overlay. Where a side is odd, the last column or row is cut off for
+/// the encoder: H.264 in the format that plays everywhere has none.
 fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let pad = pipeline.by_name("overlay").and_then(|e| e.static_pad("src")).ok_or("no overlay")?;
+    let even = pipeline.by_name("even").ok_or("no videocrop")?.downgrade();
     let noted = Arc::clone(&seen);
-    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+    pad.add_probe(gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
         if let Some(buffer) = info.buffer() {
             noted.lock().unwrap().note(buffer, pad.current_caps().as_ref());
+        } else if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
+            && let (Ok(info), Some(even)) = (gst_video::VideoInfo::from_caps(caps.caps()), even.upgrade())
+        {
+            even.set_property("right", (info.width() % 2) as i32);
+            even.set_property("bottom", (info.height() % 2) as i32);
         }
         gst::PadProbeReturn::Ok
     });
@@ -161,7 +168,11 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, 
             gst::MessageView::Error(error) => {
                 let from = error.src().map(|s| s.name().to_string()).unwrap_or_default();
                 let debug = error.debug().map(|d| format!("\n{d}")).unwrap_or_default();
-                return Err(format!("{from}: {}{debug}", error.error()).into());
+                let what = match seen.lock().unwrap().pictures {
+                    0 => "no picture could be read from the video".to_owned(),
+                    pictures => format!("stopped after {pictures} pictures"),
+                };
+                return Err(format!("{what}\n{from}: {}{debug}", error.error()).into());
             }
             gst::MessageView::Element(element) => {
                 if let Some(s) = element.structure().filter(|s| s.name() == "motion-stats") {

@@ -126,7 +126,7 @@ fn opencl(c: &mut Criterion) {
             for kernel in Kernel::OPENCL {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
                 match backend::open(&device.selector, kernel, &scene.parameters) {
-                    Ok(mut estimator) => measure(group, &name, scene, estimator.as_mut(), None),
+                    Ok(mut opened) => measure(group, &name, scene, opened.estimator.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }
             }

@@ -46,7 +46,12 @@ impl<'a> Task<'a> {
         (width, height): (usize, usize),
         (rows, columns): (usize, usize),
     ) -> Self {
-        assert!(width.is_multiple_of(4) && (4..=PART).contains(&width) && (4..=PART).contains(&height));
+        assert!(
+            width.is_multiple_of(4)
+                && height.is_multiple_of(4)
+                && (4..=PART).contains(&width)
+                && (4..=PART).contains(&height)
+        );
         assert!((1..=ROWS).contains(&rows) && (1..=COLUMNS).contains(&columns));
         let current = &current[..(height - 1) * pitch + width];
         let reference = &reference[..(height + rows - 2) * pitch + READ];

@@ -315,7 +315,9 @@ impl ObjectImpl for MotionEstimate {
                     .build(),
                 glib::ParamSpecInt::builder("search-range-y")
                     .nick("Vertical search range")
-                    .blurb("Longest vector to the top and bottom, in samples (-1 = as search-range, 0 = none)")
+                    .blurb(
+                        "Longest vector to the top and bottom, in samples (-1 = as search-range, 0 = none)",
+                    )
                     .minimum(SAME_RANGE)
                     .maximum(MAX_RANGE as i32)
                     .default_value(default.search_range_y)

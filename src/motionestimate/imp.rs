@@ -10,7 +10,7 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoFormat;
 
 use super::luma::luma;
-use super::statistics::{self, Statistics};
+use super::statistics::Statistics;
 use super::tracker::Tracker;
 use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
 use crate::backend;
@@ -315,7 +315,9 @@ impl ObjectImpl for MotionEstimate {
                     .build(),
                 glib::ParamSpecInt::builder("search-range-y")
                     .nick("Vertical search range")
-                    .blurb("Longest vector to the top and bottom, in samples (-1 = as search-range)")
+                    .blurb(
+                        "Longest vector to the top and bottom, in samples (-1 = as search-range, 0 = none)",
+                    )
                     .minimum(SAME_RANGE)
                     .maximum(MAX_RANGE as i32)
                     .default_value(default.search_range_y)
@@ -471,7 +473,6 @@ impl BaseTransformImpl for MotionEstimate {
             gst::EventType::Eos => {
                 let structure = lock(&self.statistics).structure();
                 gst::info!(CAT, imp = self, "{structure}");
-                debug_assert_eq!(structure.name(), statistics::NAME);
                 let message = gst::message::Element::builder(structure).src(&*self.obj()).build();
                 self.post_message(message);
             }

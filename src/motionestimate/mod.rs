@@ -51,7 +51,7 @@
  * | `download-time` | guint64 | mean time to bring the vectors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `device`, `kernel` | string | what is in use, NULL before the first caps |
+ * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
  *
  * ## Example launch lines
  * ```

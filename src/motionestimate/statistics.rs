@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::estimator::{Estimator, Kernel, MotionVector, Parameters};
 
 /// The name of the `stats` structure and of the message posted at EOS.
-pub const NAME: &str = "motion-stats";
+const NAME: &str = "motion-stats";
 
 /// Sums over the pictures since the element was started.
 #[derive(Clone, Debug, Default)]

@@ -44,7 +44,6 @@ typedef uchar4 Samples;
 #endif
 
 #define BLOCK_SPANS (BLOCK / SPAN)
-#define SPAN_WORDS (SPAN / 4)
 
 // Figure 6: every sample by itself from global memory.
 __kernel void collaborative_naive(__global const uchar *current, __global const uchar *reference,
@@ -80,9 +79,10 @@ __kernel void collaborative_naive(__global const uchar *current, __global const 
 //
 //   group  (job, row, segment) from the group's number, segment fastest; segments a row:
 //          ceil(columns / items)
-//   lines  two lines of items * BLOCK_WORDS + SPAN_WORDS words
+//   lines  two lines of items * BLOCK_SPANS + 1 spans; declared as spans, because a device may
+//          align local memory no better than its type asks
 __kernel void collaborative_staged(__global const uchar *current, __global const uchar *reference,
-                                   __global uint *costs, __local uint *lines, int first_job,
+                                   __global uint *costs, __local Span *lines, int first_job,
                                    Geometry g)
 {
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
@@ -91,7 +91,7 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
     const int batch_job = group / segments / g.rows, job = first_job + batch_job;
     const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
 
-    const int column = segment * items + item, line_words = items * BLOCK_WORDS + SPAN_WORDS;
+    const int column = segment * items + item, line_spans = items * BLOCK_SPANS + 1;
     // Items past the row do as the others do, on the samples right of it.
     const int left = min(column, g.columns) * BLOCK;
     // Rounds down, also below zero: SPAN is a power of two.
@@ -102,8 +102,7 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
         const int top = row * BLOCK + i;
         __global const Span *c = (__global const Span *)sample_at(current, g, left, top);
         __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + y);
-        __local uint *own = lines + (i & 1) * line_words + item * BLOCK_WORDS;
-        __local Span *staged = (__local Span *)own;
+        __local Span *staged = lines + (i & 1) * line_spans + item * BLOCK_SPANS;
         Span block_line[BLOCK_SPANS];
         for (int s = 0; s < BLOCK_SPANS; ++s) {
             block_line[s] = c[s];
@@ -113,7 +112,7 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
             staged[BLOCK_SPANS] = r[BLOCK_SPANS];
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint *block_words = (const uint *)block_line;
-        __local const uint *line = own + over / 4;
+        __local const uint *line = (__local const uint *)staged + over / 4;
         uint low = line[0];
         for (int j = 0; j < BLOCK_WORDS; ++j) {
             const uint high = line[j + 1];

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn restricted_candidates_stay_inside() {
-        let reference = PictureBuf::from_fn(16, 8, |x, y| texture(x, y));
+        let reference = PictureBuf::from_fn(16, 8, texture);
         let current = PictureBuf::from_fn(16, 8, |x, _| if x < 8 { 255 } else { 0 });
         let mut parameters = parameters(16, 8, 8, 8);
         parameters.border = Border::Restrict;

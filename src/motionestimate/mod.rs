@@ -54,11 +54,11 @@
  * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
  *
  * ## Example launch lines
- * ```
+ * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 pattern=ball ! motionestimate ! fakesink
  * ```
  * Searches moving test pictures with the best device.
- * ```
+ * ```text
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! video/x-raw,format=I420,width=1280,height=720 ! motionestimate device=native search-range=32 ! fakesink
  * ```
  * The same on the CPU with longer vectors; `-m` prints the `motion-stats` message.

@@ -25,7 +25,7 @@ impl Engine for Avx2 {
 
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        Portable.ssd(task, costs);
+        Portable::new().ssd(task, costs);
     }
 }
 

@@ -10,7 +10,8 @@ use crate::estimator::MotionVector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// Plain Rust, for every CPU.
+    /// Plain Rust, for every CPU; its innermost loops are compiled for AVX2 as well, and that is used
+    /// where the CPU has it.
     Portable,
     /// x86-64 with AVX2.
     Avx2,
@@ -66,15 +67,15 @@ impl fmt::Display for Level {
 pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
 fn portable_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    search_row(Portable, job, row, vectors);
+    search_row(Portable::new(), job, row, vectors);
 }
 
 #[cfg(target_arch = "x86_64")]
 fn avx2_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
     use super::avx2::Avx2;
 
-    /// The search compiled for AVX2, so that the engine is inlined into it and what surrounds it
-    /// is vectorised as widely.
+    /// The search in a function for which AVX2 is enabled, so that the engine's functions, for which
+    /// it is too, may be inlined.
     #[target_feature(enable = "avx2")]
     fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
         search_row(engine, job, row, vectors);

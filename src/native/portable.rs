@@ -3,127 +3,157 @@
 use super::tile::{Costs, Engine, PART, ROWS, Task};
 
 /// Any CPU.
+///
+/// Where there is AVX2, the innermost loops are taken from a second compilation of the same source
+/// that may use it.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub(super) struct Portable {
+    sad: fn(&[Row], &[Row], &mut [u32]),
+    ssd: fn(&[Row], &[Row], &mut [u32]),
+}
+
+/// A row of a part, filled up with zeros where the part is narrower.
+type Row = [u8; 16];
+
+impl Portable {
+    /// The compilation that suits this CPU best.
+    pub(super) fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            return Self::for_avx2();
+        }
+        Self::for_any()
+    }
+
+    fn for_any() -> Self {
+        fn sad(part: &[Row], column: &[Row], sums: &mut [u32]) {
+            add_sad(part, column, sums);
+        }
+        fn ssd(part: &[Row], column: &[Row], sums: &mut [u32]) {
+            add_ssd(part, column, sums);
+        }
+        Self { sad, ssd }
+    }
+
+    /// To be called only where there is AVX2.
+    #[cfg(target_arch = "x86_64")]
+    fn for_avx2() -> Self {
+        #[target_feature(enable = "avx2")]
+        fn sad(part: &[Row], column: &[Row], sums: &mut [u32]) {
+            add_sad(part, column, sums);
+        }
+        #[target_feature(enable = "avx2")]
+        fn ssd(part: &[Row], column: &[Row], sums: &mut [u32]) {
+            add_ssd(part, column, sums);
+        }
+        Self {
+            // SAFETY: this CPU has AVX2, as `new` alone calls this function and asks before.
+            sad: |part, column, sums| unsafe { sad(part, column, sums) },
+            // SAFETY: as above.
+            ssd: |part, column, sums| unsafe { ssd(part, column, sums) },
+        }
+    }
+}
 
 impl Engine for Portable {
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        compare(task, costs, |current, reference| sad(current, reference) as u16);
+        compare(task, costs, self.sad, |cost| cost as u16);
     }
 
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        compare(task, costs, ssd);
+        compare(task, costs, self.ssd, |cost| cost);
     }
 }
 
-/// Rows of samples laid end to end, sixteen an array.
-type Rows<const N: usize> = [[u8; 16]; N];
-
-/// The SAD of 16 × 16 samples where both slices hold as many.
+/// Adds to `sums[v]` the SAD of `part` and the rows of `column` from `v` on.
+///
+/// Four rows of the part at a time against every candidate: in this shape rustc 1.95 was seen to
+/// make one `psadbw` of each row. (The sums wrap, so that no addition is checked; none is that
+/// large.)
 #[inline(always)]
-fn sad(current: &[u8], reference: &[u8]) -> u32 {
-    let (current, reference) = (current.as_chunks::<16>().0, reference.as_chunks::<16>().0);
-    match (current.try_into(), reference.try_into()) {
-        (Ok(current), Ok(reference)) => sad_16x16(current, reference),
-        _ => current.iter().zip(reference).map(|(c, r)| sad_16x1(c, r)).fold(0, u32::wrapping_add),
-    }
-}
-
-/// The shape in which the compiler finds the instruction that sums absolute differences, sixteen
-/// a time: sixteen sums, added up at the end, in a function of its own. Inlined, the loops around
-/// it draw the vectorizer elsewhere, and it is three times slower. (The sums wrap, as a check of
-/// each addition would spoil it too; none is that large.)
-#[inline(never)]
-fn sad_16x16(current: &Rows<16>, reference: &Rows<16>) -> u32 {
-    let mut sums = [0_u32; 16];
-    for quarter in 0..4 {
-        for row in 4 * quarter..4 * quarter + 4 {
+fn add_sad(part: &[Row], column: &[Row], sums: &mut [u32]) {
+    add_costs(part, column, sums, |part, candidate| {
+        let mut lanes = [0_u32; 16];
+        for (c, r) in part.iter().zip(candidate) {
             for i in 0..16 {
-                sums[i] = sums[i].wrapping_add(difference(current[row][i], reference[row][i]));
+                let difference = i32::from(c[i]).wrapping_sub(i32::from(r[i])).unsigned_abs();
+                lanes[i] = lanes[i].wrapping_add(difference);
             }
         }
-    }
-    sums.into_iter().fold(0, u32::wrapping_add)
-}
-
-#[inline(never)]
-fn sad_16x1(current: &[u8; 16], reference: &[u8; 16]) -> u32 {
-    let mut sum = 0_u32;
-    for i in 0..16 {
-        sum = sum.wrapping_add(difference(current[i], reference[i]));
-    }
-    sum
-}
-
-#[inline(always)]
-fn difference(c: u8, r: u8) -> u32 {
-    i32::from(c).wrapping_sub(i32::from(r)).unsigned_abs()
+        lanes.into_iter().fold(0, u32::wrapping_add)
+    });
 }
 
 /// The same with squares.
 #[inline(always)]
-fn ssd(current: &[u8], reference: &[u8]) -> u32 {
-    sum(current, reference, |c, r| {
-        let difference = i32::from(i16::from(c).wrapping_sub(i16::from(r)));
-        difference.wrapping_mul(difference) as u32
-    })
+fn add_ssd(part: &[Row], column: &[Row], sums: &mut [u32]) {
+    add_costs(part, column, sums, |part, candidate| {
+        let mut sum = 0_i32;
+        for (c, r) in part.as_flattened().iter().zip(candidate.as_flattened()) {
+            let difference = i32::from(i16::from(*c).wrapping_sub(i16::from(*r)));
+            sum = sum.wrapping_add(difference.wrapping_mul(difference));
+        }
+        sum as u32
+    });
 }
 
 #[inline(always)]
-fn sum(current: &[u8], reference: &[u8], term: impl Fn(u8, u8) -> u32) -> u32 {
-    let mut sums = [0_u32; 16];
-    for (c, r) in current.as_chunks::<16>().0.iter().zip(reference.as_chunks::<16>().0) {
-        for i in 0..16 {
-            sums[i] = sums[i].wrapping_add(term(c[i], r[i]));
+fn add_costs(part: &[Row], column: &[Row], sums: &mut [u32], cost: impl Fn(&[Row; 4], &[Row; 4]) -> u32) {
+    for (quarter, part) in part.as_chunks::<4>().0.iter().enumerate() {
+        let candidates = column[4 * quarter..].windows(4);
+        for (candidate, sum) in candidates.zip(&mut *sums) {
+            let candidate = candidate.first_chunk().expect("windows of four rows");
+            *sum = sum.wrapping_add(cost(part, candidate));
         }
     }
-    sums.into_iter().fold(0, u32::wrapping_add)
 }
 
-/// Gives the usual parts loops of constant length.
+/// Compares `task`'s candidates, with `add_costs` to compare a part with a column of them.
 #[inline(always)]
-fn compare<C: Copy>(task: &Task<'_>, costs: &mut Costs<C>, cost: impl Fn(&[u8], &[u8]) -> C) {
-    match (task.width(), task.height()) {
-        (16, 16) => compare_columns::<16, C>(task, 16, costs, cost),
-        (16, height) => compare_columns::<16, C>(task, height, costs, cost),
-        (12, height) => compare_columns::<12, C>(task, height, costs, cost),
-        (8, 8) => compare_columns::<8, C>(task, 8, costs, cost),
-        (8, height) => compare_columns::<8, C>(task, height, costs, cost),
-        (_, 4) => compare_columns::<4, C>(task, 4, costs, cost),
-        (_, height) => compare_columns::<4, C>(task, height, costs, cost),
+fn compare<C: Copy>(
+    task: &Task<'_>,
+    costs: &mut Costs<C>,
+    add_costs: fn(&[Row], &[Row], &mut [u32]),
+    narrowed: impl Fn(u32) -> C,
+) {
+    match task.width() {
+        4 => compare_columns::<4, C>(task, costs, add_costs, narrowed),
+        8 => compare_columns::<8, C>(task, costs, add_costs, narrowed),
+        12 => compare_columns::<12, C>(task, costs, add_costs, narrowed),
+        _ => compare_columns::<16, C>(task, costs, add_costs, narrowed),
     }
 }
 
-/// Compares one column of candidates after the other.
-///
-/// The `W` samples of each of its rows are laid end to end: the samples of any candidate in the
-/// column are then one slice, compared with the part's in one plain loop, and one copy of a row
-/// serves every candidate it belongs to.
+/// Compares one column of candidates after the other; a row once copied serves every candidate of
+/// the column that it belongs to.
 #[inline(always)]
 fn compare_columns<const W: usize, C: Copy>(
     task: &Task<'_>,
-    height: usize,
     costs: &mut Costs<C>,
-    cost: impl Fn(&[u8], &[u8]) -> C,
+    add_costs: fn(&[Row], &[Row], &mut [u32]),
+    narrowed: impl Fn(u32) -> C,
 ) {
-    let mut part = [0; PART * PART];
-    gather::<W>(&mut part, height, task.current(), task.pitch());
-    let mut column = [0; PART * (PART + ROWS - 1)];
+    let (mut part, mut column) = ([[0; 16]; PART], [[0; 16]; PART + ROWS - 1]);
+    let part = &mut part[..task.height()];
+    let column = &mut column[..task.height() + task.rows() - 1];
+    gather::<W>(part, task.current(), task.pitch());
     for u in 0..task.columns() {
-        gather::<W>(&mut column, height + task.rows() - 1, &task.reference()[u..], task.pitch());
-        for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
-            costs[u] = cost(&part[..W * height], &column[v * W..][..W * height]);
+        gather::<W>(column, &task.reference()[u..], task.pitch());
+        let mut sums = [0; ROWS];
+        add_costs(part, column, &mut sums[..task.rows()]);
+        for (costs, sum) in costs.iter_mut().zip(sums) {
+            costs[u] = narrowed(sum);
         }
     }
 }
 
-/// Lays the first `W` samples of `rows` rows of `samples`, `pitch` apart, end to end.
+/// Copies the first `W` samples of each row, which are `pitch` apart in `samples`. The samples
+/// after them stay zero, in part and candidates alike, so that they cost nothing.
 #[inline(always)]
-fn gather<const W: usize>(gathered: &mut [u8], rows: usize, samples: &[u8], pitch: usize) {
-    let (gathered, _) = gathered.as_chunks_mut::<W>();
-    for (row, gathered) in gathered[..rows].iter_mut().enumerate() {
-        *gathered = *samples[row * pitch..].first_chunk().expect("a task's rows hold READ samples");
+fn gather<const W: usize>(rows: &mut [Row], samples: &[u8], pitch: usize) {
+    for (index, row) in rows.iter_mut().enumerate() {
+        row[..W].copy_from_slice(&samples[index * pitch..][..W]);
     }
 }

@@ -157,3 +157,37 @@ fn gather<const W: usize>(rows: &mut [Row], samples: &[u8], pitch: usize) {
         row[..W].copy_from_slice(&samples[index * pitch..][..W]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever this machine has, what runs on the others is run too.
+    #[test]
+    fn the_compilation_for_any_cpu_finds_the_same() {
+        let (any, best) = (Portable::for_any(), Portable::new());
+        let row = |seed: usize| std::array::from_fn(|i| (seed * 97 + i * 61 + seed * i * 13) as u8);
+        let part: Vec<Row> = (0..PART).map(row).collect();
+        let column: Vec<Row> = (100..100 + PART + ROWS - 1).map(row).collect();
+        for height in (4..=PART).step_by(4) {
+            for rows in 1..=ROWS {
+                let (part, column) = (&part[..height], &column[..height + rows - 1]);
+                let sums = |add: fn(&[Row], &[Row], &mut [u32])| {
+                    let mut sums = [0; ROWS];
+                    add(part, column, &mut sums[..rows]);
+                    sums
+                };
+                let expected = |metric: fn(u32) -> u32| -> Vec<u32> {
+                    let candidate = |v: usize| {
+                        let samples = part.iter().zip(&column[v..]).flat_map(|(c, r)| c.iter().zip(r));
+                        samples.map(|(c, r)| metric(u32::from(c.abs_diff(*r)))).sum()
+                    };
+                    (0..rows).map(candidate).collect()
+                };
+                assert_eq!(sums(any.sad)[..rows], expected(|difference| difference));
+                assert_eq!(sums(any.ssd)[..rows], expected(|difference| difference * difference));
+                assert_eq!((sums(any.sad), sums(any.ssd)), (sums(best.sad), sums(best.ssd)));
+            }
+        }
+    }
+}

@@ -17,6 +17,9 @@ impl Avx2 {
 }
 
 impl Engine for Avx2 {
+    /// As many sums as leave registers for samples.
+    const ROWS: usize = 8;
+
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
         // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.

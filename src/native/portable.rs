@@ -56,6 +56,9 @@ impl Portable {
 }
 
 impl Engine for Portable {
+    /// The more, the more candidates a copied row serves.
+    const ROWS: usize = ROWS;
+
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
         compare(task, costs, self.sad, |cost| cost as u16);

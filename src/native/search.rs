@@ -16,13 +16,15 @@ pub(super) struct Job<'a> {
 pub(super) fn search_row<E: Engine>(engine: E, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
     let side = job.parameters.block_size;
     for (column, vector) in vectors.iter_mut().enumerate() {
-        let block = Block { job, column, row };
+        let block = Block { job, column, row, tallest: E::ROWS };
         let best = match job.parameters.metric {
             Metric::Sad if side <= tile::PART => block.search(|task, costs| engine.sad(task, costs)),
             Metric::Sad => block.search(|task, costs: &mut Costs<u32>| {
                 let mut part = [[0; tile::COLUMNS]; tile::ROWS];
                 engine.sad(task, &mut part);
-                *costs = part.map(|row| row.map(u32::from));
+                for (costs, part) in costs.iter_mut().zip(part).take(task.rows()) {
+                    *costs = part.map(u32::from);
+                }
             }),
             Metric::Ssd => block.search(|task, costs| engine.ssd(task, costs)),
         };
@@ -35,6 +37,8 @@ struct Block<'a> {
     job: &'a Job<'a>,
     column: usize,
     row: usize,
+    /// Candidates down a tile.
+    tallest: usize,
 }
 
 impl Block<'_> {
@@ -48,7 +52,7 @@ impl Block<'_> {
         let window = useful_window(self.job.parameters, self.column, self.row);
         let mut best = OrderKey::WORST;
         let mut costs = [[C::ZERO; tile::COLUMNS]; tile::ROWS];
-        for (y, rows) in bands(window.y0(), window.rows()) {
+        for (y, rows) in bands(window.y0(), window.rows(), self.tallest) {
             for x in (window.x0()..=window.x1()).step_by(tile::COLUMNS) {
                 let columns = tile::COLUMNS.min((window.x1() - x + 1) as usize);
                 if side <= tile::PART {
@@ -77,7 +81,8 @@ impl Block<'_> {
         for part_y in (0..side).step_by(tile::PART) {
             for part_x in (0..side).step_by(tile::PART) {
                 part_costs(&self.task(displacement, (part_x, part_y), shape), &mut part);
-                for (sum, part) in costs.as_flattened_mut().iter_mut().zip(part.as_flattened()) {
+                let (sums, part) = (&mut costs[..shape.0], &part[..shape.0]);
+                for (sum, part) in sums.as_flattened_mut().iter_mut().zip(part.as_flattened()) {
                     *sum += *part;
                 }
             }
@@ -99,10 +104,10 @@ impl Block<'_> {
     }
 }
 
-/// Divides `rows` rows of candidates from `y` on into the fewest tiles, of nearly equal height:
-/// the first row and the height of each.
-fn bands(y: i32, rows: usize) -> impl Iterator<Item = (i32, usize)> {
-    let tiles = rows.div_ceil(tile::ROWS);
+/// Divides `rows` rows of candidates from `y` on into the fewest tiles of at most `tallest`, of
+/// nearly equal height: the first row and the height of each.
+fn bands(y: i32, rows: usize, tallest: usize) -> impl Iterator<Item = (i32, usize)> {
+    let tiles = rows.div_ceil(tallest);
     (0..tiles).map(move |tile| {
         let (start, end) = (rows * tile / tiles, rows * (tile + 1) / tiles);
         (y + start as i32, end - start)
@@ -117,9 +122,9 @@ mod tests {
     fn bands_cover_every_row_once() {
         for rows in 1..100 {
             let mut next = -7;
-            for (y, height) in bands(-7, rows) {
+            for (y, height) in bands(-7, rows, 8) {
                 assert_eq!(y, next);
-                assert!((1..=tile::ROWS).contains(&height));
+                assert!((1..=8).contains(&height));
                 next += height as i32;
             }
             assert_eq!(next, -7 + rows as i32);

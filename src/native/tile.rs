@@ -5,8 +5,8 @@ use crate::estimator::OrderKey;
 /// Candidates across a tile.
 pub(super) const COLUMNS: usize = 16;
 
-/// Candidates down a tile, at most.
-pub(super) const ROWS: usize = 8;
+/// Candidates down a tile, at most; [`Engine::ROWS`] has what an instruction set takes.
+pub(super) const ROWS: usize = 36;
 
 /// Side of the largest part of a block that is compared at once: the SAD of 16 × 16 samples is at
 /// most 65280, so that it fits 16 bits and leaves the largest value to mean "no candidate".
@@ -103,6 +103,9 @@ impl<'a> Task<'a> {
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
 pub(super) trait Engine: Copy {
+    /// Candidates down a tile, at most [`ROWS`].
+    const ROWS: usize;
+
     /// The SAD of every candidate of `task`.
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>);
 

@@ -19,13 +19,15 @@ pub(super) fn search_row<E: Engine>(engine: E, job: &Job<'_>, row: usize, vector
         let block = Block { job, column, row, tallest: E::ROWS };
         let best = match job.parameters.metric {
             Metric::Sad if side <= tile::PART => block.search(|task, costs| engine.sad(task, costs)),
-            Metric::Sad => block.search(|task, costs: &mut Costs<u32>| {
-                let mut part = [[0; tile::COLUMNS]; tile::ROWS];
-                engine.sad(task, &mut part);
-                for (costs, part) in costs.iter_mut().zip(part).take(task.rows()) {
-                    *costs = part.map(u32::from);
-                }
-            }),
+            Metric::Sad => {
+                let mut narrow = [[0; tile::COLUMNS]; tile::ROWS];
+                block.search(|task, costs: &mut Costs<u32>| {
+                    engine.sad(task, &mut narrow);
+                    for (costs, narrow) in costs.iter_mut().zip(&narrow).take(task.rows()) {
+                        *costs = narrow.map(u32::from);
+                    }
+                })
+            }
             Metric::Ssd => block.search(|task, costs| engine.ssd(task, costs)),
         };
         *vector = best.vector();
@@ -46,19 +48,21 @@ impl Block<'_> {
     #[inline(always)]
     fn search<C: Cost + std::ops::AddAssign>(
         &self,
-        part_costs: impl Fn(&Task<'_>, &mut Costs<C>),
+        mut part_costs: impl FnMut(&Task<'_>, &mut Costs<C>),
     ) -> OrderKey {
         let side = self.job.parameters.block_size;
         let window = useful_window(self.job.parameters, self.column, self.row);
         let mut best = OrderKey::WORST;
         let mut costs = [[C::ZERO; tile::COLUMNS]; tile::ROWS];
+        let mut part = costs;
         for (y, rows) in bands(window.y0(), window.rows(), self.tallest) {
             for x in (window.x0()..=window.x1()).step_by(tile::COLUMNS) {
                 let columns = tile::COLUMNS.min((window.x1() - x + 1) as usize);
                 if side <= tile::PART {
                     part_costs(&self.task((x, y), (0, 0), (rows, columns)), &mut costs);
                 } else {
-                    self.sum_parts((x, y), (rows, columns), &part_costs, &mut costs);
+                    let (sums, part) = (&mut costs[..rows], &mut part);
+                    self.sum_parts((x, y), (rows, columns), &mut part_costs, sums, part);
                 }
                 best = best_of(&costs, (rows, columns), (x, y), best);
             }
@@ -66,24 +70,23 @@ impl Block<'_> {
         best
     }
 
-    /// The costs of a block of several parts.
+    /// The costs of a block of several parts, in `sums`; `part` holds those of one part meanwhile.
     #[inline(always)]
     fn sum_parts<C: Cost + std::ops::AddAssign>(
         &self,
         displacement: (i32, i32),
         shape: (usize, usize),
-        part_costs: &impl Fn(&Task<'_>, &mut Costs<C>),
-        costs: &mut Costs<C>,
+        part_costs: &mut impl FnMut(&Task<'_>, &mut Costs<C>),
+        sums: &mut [[C; tile::COLUMNS]],
+        part: &mut Costs<C>,
     ) {
         let side = self.job.parameters.block_size;
-        *costs = [[C::ZERO; tile::COLUMNS]; tile::ROWS];
-        let mut part = *costs;
+        sums.fill([C::ZERO; tile::COLUMNS]);
         for part_y in (0..side).step_by(tile::PART) {
             for part_x in (0..side).step_by(tile::PART) {
-                part_costs(&self.task(displacement, (part_x, part_y), shape), &mut part);
-                let (sums, part) = (&mut costs[..shape.0], &part[..shape.0]);
-                for (sum, part) in sums.as_flattened_mut().iter_mut().zip(part.as_flattened()) {
-                    *sum += *part;
+                part_costs(&self.task(displacement, (part_x, part_y), shape), part);
+                for (sum, cost) in sums.as_flattened_mut().iter_mut().zip(part.as_flattened()) {
+                    *sum += *cost;
                 }
             }
         }

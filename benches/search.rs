@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::estimator::{
-    Border, Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, Slot, Window,
-};
+use gstmotionestimate::estimator::{Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Window};
 use gstmotionestimate::native::{Level, Native};
 
 const SIZES: [(&str, usize, usize); 4] =
@@ -38,12 +36,7 @@ impl Scene {
         };
         let (reference, current) = (picture(0.0, 0.0), picture(5.0, -3.0));
         let window = Window::symmetric(16, 16).expect("a window");
-        let (metric, border) = (Metric::Sad, Border::Extend);
-        Self {
-            parameters: Parameters { width, height, block_size: 16, window, metric, border },
-            reference,
-            current,
-        }
+        Self { parameters: Parameters::new(width, height, 16, window), reference, current }
     }
 
     fn differences(&self) -> u64 {

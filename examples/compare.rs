@@ -27,12 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for (metric, border) in [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)] {
         let parameters = Parameters {
-            width: first.width(),
-            height: first.height(),
-            block_size: 16,
-            window: Window::symmetric(16, 16)?,
             metric,
             border,
+            ..Parameters::new(first.width(), first.height(), 16, Window::symmetric(16, 16)?)
         };
         let expected: Vec<MotionField> = pictures
             .windows(2)

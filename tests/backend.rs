@@ -2,11 +2,11 @@
 #![allow(missing_docs)]
 
 use gstmotionestimate::backend::{DeviceSelector, Opened, devices, open};
-use gstmotionestimate::estimator::{Border, Kernel, Metric, Parameters, SetupError, Window};
+use gstmotionestimate::estimator::{Kernel, Parameters, SetupError, Window};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(4, 4).unwrap();
-    Parameters { width: 48, height: 32, block_size: 16, window, metric: Metric::Sad, border: Border::Extend }
+    Parameters::new(48, 32, 16, window)
 }
 
 fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {

@@ -28,14 +28,7 @@ fn every_level_finds_the_oracles_field() {
 fn the_number_of_threads_changes_nothing() {
     let (reference, current) = pictures(common::Content::Moved, 150, 131);
     let window = Window::symmetric(9, 9).unwrap();
-    let parameters = Parameters {
-        width: 150,
-        height: 131,
-        block_size: 8,
-        window,
-        metric: Metric::Sad,
-        border: Border::Extend,
-    };
+    let parameters = Parameters::new(150, 131, 8, window);
     let name = "threads".into();
     let case = Case { name, parameters, reference, current };
     for threads in [1, 2, 3, 8, 31] {
@@ -51,7 +44,7 @@ fn slots_are_used_again_and_again() {
     let (width, height) = (90, 62);
     let window = Window::new(-12, 7, -3, 11).unwrap();
     for border in [Border::Extend, Border::Restrict] {
-        let parameters = Parameters { width, height, block_size: 12, window, metric: Metric::Sad, border };
+        let parameters = Parameters { border, ..Parameters::new(width, height, 12, window) };
         for level in Level::available() {
             let mut estimator = native(&parameters, level);
             let mut noise = Noise::new(7);
@@ -82,14 +75,7 @@ fn slots_are_used_again_and_again() {
 #[test]
 fn what_cannot_be_searched_is_an_error() {
     let window = Window::symmetric(4, 4).unwrap();
-    let parameters = Parameters {
-        width: 32,
-        height: 32,
-        block_size: 16,
-        window,
-        metric: Metric::Sad,
-        border: Border::Extend,
-    };
+    let parameters = Parameters::new(32, 32, 16, window);
     let made = |change: fn(&mut Parameters)| {
         let mut parameters = parameters.clone();
         change(&mut parameters);
@@ -122,12 +108,9 @@ prop_compose! {
         (is_sad, is_extended) in (any::<bool>(), any::<bool>()),
     ) -> Parameters {
         Parameters {
-            width,
-            height,
-            block_size,
-            window: Window::new(x0, x1, y0, y1).unwrap(),
             metric: if is_sad { Metric::Sad } else { Metric::Ssd },
             border: if is_extended { Border::Extend } else { Border::Restrict },
+            ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
         }
     }
 }

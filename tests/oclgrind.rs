@@ -20,7 +20,8 @@ fn small_pictures_are_exact() {
         for kernel in Kernel::OPENCL {
             for (block_size, width, height, metric, border) in sizes {
                 let window = Window::new(-3, 1, -1, 1).unwrap();
-                let parameters = Parameters { width, height, block_size, window, metric, border };
+                let parameters =
+                    Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
                 let (reference, current) = pictures(Content::Noise, width, height);
                 // Batches of four jobs.
                 let options = Options { cost_bytes: 16 * parameters.grid().blocks() as u64 };

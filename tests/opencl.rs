@@ -88,7 +88,7 @@ fn case(p: Parameters, content: common::Content) -> Case {
 }
 
 fn parameters(width: usize, height: usize, window: Window) -> Parameters {
-    Parameters { width, height, block_size: 16, window, metric: Metric::Sad, border: Border::Extend }
+    Parameters::new(width, height, 16, window)
 }
 
 #[test]
@@ -100,13 +100,11 @@ fn any_parameters_are_exact() {
     );
     // Block sizes and metrics are few here, for each pair is compiled; the other tests have all.
     let run = |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict))| {
+        let block_size = if small { 8 } else { 16 };
         let parameters = Parameters {
-            width,
-            height,
-            block_size: if small { 8 } else { 16 },
-            window: Window::new(x0, x1, y0, y1).unwrap(),
             metric: if ssd { Metric::Ssd } else { Metric::Sad },
             border: if restrict { Border::Restrict } else { Border::Extend },
+            ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
         };
         let case = case(parameters, CONTENTS[content]);
         check_or_refused(&devices[device], Kernel::OPENCL[kernel], &case, Options::default());

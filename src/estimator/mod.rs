@@ -15,7 +15,7 @@ mod window;
 pub use error::{EstimateError, PictureError, SetupError};
 pub use kernel::Kernel;
 pub use order::OrderKey;
-pub use parameters::{Border, Metric, Parameters};
+pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use picture::{Picture, PictureBuf};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};

@@ -59,7 +59,7 @@ mod tests {
 
     fn parameters(width: usize, height: usize, block_size: usize, range: i32) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
-        Parameters { width, height, block_size, window, metric: Metric::Sad, border: Border::Extend }
+        Parameters::new(width, height, block_size, window)
     }
 
     /// Samples whose every 4 x 4 block is unlike every other.

@@ -1,5 +1,14 @@
 use super::{Grid, SetupError, Window};
 
+/// Which vectors are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// The best of all candidates of the window.
+    #[default]
+    Full,
+}
+
 /// How two blocks are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Metric {
@@ -30,7 +39,7 @@ pub enum Border {
     Restrict,
 }
 
-/// Everything that decides *what* full search finds in two pictures.
+/// Everything that decides *what* is found in two pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Picture width in samples.
@@ -41,6 +50,8 @@ pub struct Parameters {
     pub block_size: usize,
     /// The displacements that are tried.
     pub window: Window,
+    /// Which of the displacements are tried, and so what is found.
+    pub algorithm: Algorithm,
     /// How blocks are compared.
     pub metric: Metric,
     /// What lies outside the reference.
@@ -50,6 +61,12 @@ pub struct Parameters {
 impl Parameters {
     /// The largest picture an axis.
     pub const MAX_PICTURE: usize = 32768;
+
+    /// Full search by SAD, the reference going on outside the picture.
+    pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
+        let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
+        Self { width, height, block_size, window, algorithm, metric, border }
+    }
 
     /// Checks what the types do not: the block size and the picture size.
     ///

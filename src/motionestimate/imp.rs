@@ -5,16 +5,14 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use glib::prelude::*;
 use gst::subclass::prelude::*;
-use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoFormat;
 
 use super::luma::luma;
+use super::settings::Settings;
 use super::statistics::Statistics;
 use super::tracker::Tracker;
-use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
-use crate::backend;
-use crate::estimator::{Estimator, Parameters, SetupError, Window};
+use crate::estimator::{Estimator, SetupError};
 use crate::meta::{self, FieldDescription};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -35,62 +33,6 @@ const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Y42b,
     VideoFormat::Y444,
 ];
-
-/// `search-range-y` for the same range on both axes.
-const SAME_RANGE: i32 = -1;
-
-/// The longest `search-range`.
-const MAX_RANGE: u32 = 1024;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Settings {
-    algorithm: MotionEstimateAlgorithm,
-    kernel: MotionEstimateKernel,
-    device: String,
-    block_size: u32,
-    search_range: u32,
-    search_range_y: i32,
-    metric: MotionEstimateMetric,
-    border: MotionEstimateBorder,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            algorithm: MotionEstimateAlgorithm::default(),
-            kernel: MotionEstimateKernel::default(),
-            device: "auto".into(),
-            block_size: 16,
-            search_range: 16,
-            search_range_y: SAME_RANGE,
-            metric: MotionEstimateMetric::default(),
-            border: MotionEstimateBorder::default(),
-        }
-    }
-}
-
-impl Settings {
-    /// What is searched in pictures of `width × height` samples.
-    fn parameters(&self, width: u32, height: u32) -> Result<Parameters, SetupError> {
-        let x = self.search_range as i32;
-        let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
-        Ok(Parameters {
-            width: width as usize,
-            height: height as usize,
-            block_size: self.block_size as usize,
-            window: Window::symmetric(x, y)?,
-            metric: self.metric.into(),
-            border: self.border.into(),
-        })
-    }
-
-    /// The estimator for pictures of `width × height` samples.
-    fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
-        // Any text is a device's name, if not of one that is there.
-        let Ok(device) = self.device.parse();
-        backend::open(&device, self.kernel.into(), &self.parameters(width, height)?)
-    }
-}
 
 /// What holds from one caps to the next.
 struct Stream {
@@ -275,108 +217,28 @@ impl ObjectSubclass for MotionEstimate {
 impl ObjectImpl for MotionEstimate {
     fn properties() -> &'static [glib::ParamSpec] {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
-            let default = Settings::default();
-            vec![
-                glib::ParamSpecEnum::builder_with_default("algorithm", default.algorithm)
-                    .nick("Algorithm")
-                    .blurb("Which vectors are found")
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecEnum::builder_with_default("kernel", default.kernel)
-                    .nick("Kernel")
-                    .blurb("How an OpenCL device searches: changes the speed, never the vectors")
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecString::builder("device")
-                    .nick("Device")
-                    .blurb(
-                        "Who searches: auto (the best OpenCL GPU, else the CPU); native (the CPU without \
-                         OpenCL); gpu, cpu, accelerator (the first OpenCL device of that type); P:D \
-                         (OpenCL platform and device index); or a part of an OpenCL device's name",
-                    )
-                    .default_value(Some(default.device.as_str()))
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecUInt::builder("block-size")
-                    .nick("Block size")
-                    .blurb("Side of a block in samples, a multiple of 4: every block gets a vector")
-                    .minimum(4)
-                    .maximum(64)
-                    .default_value(default.block_size)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecUInt::builder("search-range")
-                    .nick("Search range")
-                    .blurb("Longest vector to the left, right, top and bottom, in samples")
-                    .minimum(1)
-                    .maximum(MAX_RANGE)
-                    .default_value(default.search_range)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecInt::builder("search-range-y")
-                    .nick("Vertical search range")
-                    .blurb(
-                        "Longest vector to the top and bottom, in samples (-1 = as search-range, 0 = none)",
-                    )
-                    .minimum(SAME_RANGE)
-                    .maximum(MAX_RANGE as i32)
-                    .default_value(default.search_range_y)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecEnum::builder_with_default("metric", default.metric)
-                    .nick("Metric")
-                    .blurb("How two blocks are compared; the best match has the lowest cost")
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecEnum::builder_with_default("border", default.border)
-                    .nick("Border")
-                    .blurb("What lies outside the picture that is searched")
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
-                    .nick("Statistics")
-                    .blurb(
-                        "Pictures, mean times in ns, effective rate, mean cost a sample, device and kernel",
-                    )
-                    .read_only()
-                    .build(),
-            ]
+            let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
+                .nick("Statistics")
+                .blurb("Pictures, mean times in ns, effective rate, mean cost a sample, device and kernel")
+                .read_only()
+                .build();
+            let mut properties = Settings::param_specs();
+            properties.push(stats);
+            properties
         });
         PROPERTIES.as_ref()
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
         let mut settings = lock(&self.settings);
-        match pspec.name() {
-            "algorithm" => settings.algorithm = value.get().expect("type checked upstream"),
-            "kernel" => settings.kernel = value.get().expect("type checked upstream"),
-            "device" => {
-                let device: Option<String> = value.get().expect("type checked upstream");
-                settings.device = device.unwrap_or_else(|| Settings::default().device);
-            }
-            "block-size" => settings.block_size = value.get().expect("type checked upstream"),
-            "search-range" => settings.search_range = value.get().expect("type checked upstream"),
-            "search-range-y" => settings.search_range_y = value.get().expect("type checked upstream"),
-            "metric" => settings.metric = value.get().expect("type checked upstream"),
-            "border" => settings.border = value.get().expect("type checked upstream"),
-            name => unreachable!("no property {name} is writable"),
-        }
+        settings.set(pspec.name(), value);
         gst::debug!(CAT, imp = self, "{} set: {settings:?}", pspec.name());
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        let settings = lock(&self.settings);
         match pspec.name() {
-            "algorithm" => settings.algorithm.to_value(),
-            "kernel" => settings.kernel.to_value(),
-            "device" => settings.device.to_value(),
-            "block-size" => settings.block_size.to_value(),
-            "search-range" => settings.search_range.to_value(),
-            "search-range-y" => settings.search_range_y.to_value(),
-            "metric" => settings.metric.to_value(),
-            "border" => settings.border.to_value(),
             "stats" => lock(&self.statistics).structure().to_value(),
-            name => unreachable!("no property {name} is readable"),
+            name => lock(&self.settings).value(name),
         }
     }
 }

@@ -67,10 +67,11 @@
  */
 use glib::prelude::*;
 
-use crate::estimator::{Border, Kernel, Metric};
+use crate::estimator::{Algorithm, Border, Kernel, Metric};
 
 mod imp;
 mod luma;
+mod settings;
 mod statistics;
 mod tracker;
 mod vectors;
@@ -85,6 +86,14 @@ pub enum MotionEstimateAlgorithm {
     #[default]
     #[enum_value(name = "Full search: the best match in the whole search window", nick = "full")]
     Full = 0,
+}
+
+impl From<MotionEstimateAlgorithm> for Algorithm {
+    fn from(algorithm: MotionEstimateAlgorithm) -> Self {
+        match algorithm {
+            MotionEstimateAlgorithm::Full => Self::Full,
+        }
+    }
 }
 
 /// How full search is done on the device: the `kernel` property.

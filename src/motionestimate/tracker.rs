@@ -71,12 +71,12 @@ impl Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Border, Metric, Parameters, PictureBuf, Window, oracle};
+    use crate::estimator::{Parameters, PictureBuf, Window, oracle};
     use crate::native::Native;
 
     fn parameters(block_size: usize, range: i32) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
-        Parameters { width: 37, height: 21, block_size, window, metric: Metric::Sad, border: Border::Extend }
+        Parameters::new(37, 21, block_size, window)
     }
 
     fn picture(time: usize) -> PictureBuf {

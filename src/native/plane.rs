@@ -143,11 +143,10 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Metric;
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
-        Parameters { width: size, height: size, block_size: 16, window, metric: Metric::Sad, border }
+        Parameters { border, ..Parameters::new(size, size, 16, window) }
     }
 
     #[test]

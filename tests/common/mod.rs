@@ -100,7 +100,7 @@ fn case(
 ) -> Case {
     let (width, height) = size;
     let (reference, current) = pictures(content, width, height);
-    let parameters = Parameters { width, height, block_size, window, metric, border };
+    let parameters = Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
     let name = format!("{content:?} {parameters:?}");
     Case { name, parameters, reference, current }
 }

@@ -6,7 +6,7 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::estimator::{Border, Metric, Parameters, PictureBuf, Window, oracle};
+use gstmotionestimate::estimator::{Parameters, PictureBuf, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
 
 /// Picture size of most tests: whole blocks on neither axis.
@@ -38,14 +38,8 @@ pub fn gray() -> VideoInfo {
 
 /// What `ELEMENT` searches in pictures of `info`.
 pub fn parameters(info: &VideoInfo) -> Parameters {
-    Parameters {
-        width: info.width() as usize,
-        height: info.height() as usize,
-        block_size: 8,
-        window: Window::symmetric(5, 5).expect("window"),
-        metric: Metric::Sad,
-        border: Border::Extend,
-    }
+    let window = Window::symmetric(5, 5).expect("window");
+    Parameters::new(info.width() as usize, info.height() as usize, 8, window)
 }
 
 /// A harness around `launch` whose source has the caps of `info`.

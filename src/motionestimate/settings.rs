@@ -1,0 +1,170 @@
+//! The writable properties: their values, their texts, and what they ask for.
+
+use glib::prelude::*;
+use gst::prelude::*;
+
+use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use crate::backend;
+use crate::estimator::{Parameters, SetupError, Window};
+
+/// `search-range-y` for the same range on both axes.
+const SAME_RANGE: i32 = -1;
+
+/// The longest `search-range`.
+const MAX_RANGE: u32 = 1024;
+
+/// What the writable properties hold, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub algorithm: MotionEstimateAlgorithm,
+    pub kernel: MotionEstimateKernel,
+    pub device: String,
+    pub block_size: u32,
+    pub search_range: u32,
+    pub search_range_y: i32,
+    pub metric: MotionEstimateMetric,
+    pub border: MotionEstimateBorder,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            algorithm: MotionEstimateAlgorithm::default(),
+            kernel: MotionEstimateKernel::default(),
+            device: "auto".into(),
+            block_size: 16,
+            search_range: 16,
+            search_range_y: SAME_RANGE,
+            metric: MotionEstimateMetric::default(),
+            border: MotionEstimateBorder::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// What is searched in pictures of `width × height` samples.
+    ///
+    /// # Errors
+    /// [`SetupError::Window`] for ranges that no window has.
+    pub fn parameters(&self, width: u32, height: u32) -> Result<Parameters, SetupError> {
+        let x = self.search_range as i32;
+        let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
+        Ok(Parameters {
+            width: width as usize,
+            height: height as usize,
+            block_size: self.block_size as usize,
+            window: Window::symmetric(x, y)?,
+            algorithm: self.algorithm.into(),
+            metric: self.metric.into(),
+            border: self.border.into(),
+        })
+    }
+
+    /// The estimator for pictures of `width × height` samples.
+    ///
+    /// # Errors
+    /// As [`backend::open`].
+    pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
+        // Any text is a device's name, if not of one that is there.
+        let Ok(device) = self.device.parse();
+        backend::open(&device, self.kernel.into(), &self.parameters(width, height)?)
+    }
+
+    /// The properties that set them.
+    pub fn param_specs() -> Vec<glib::ParamSpec> {
+        let default = Self::default();
+        vec![
+            glib::ParamSpecEnum::builder_with_default("algorithm", default.algorithm)
+                .nick("Algorithm")
+                .blurb("Which vectors are found")
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("kernel", default.kernel)
+                .nick("Kernel")
+                .blurb("How an OpenCL device searches: changes the speed, never the vectors")
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecString::builder("device")
+                .nick("Device")
+                .blurb(
+                    "Who searches: auto (the best OpenCL GPU, else the CPU); native (the CPU without \
+                         OpenCL); gpu, cpu, accelerator (the first OpenCL device of that type); P:D \
+                         (OpenCL platform and device index); or a part of an OpenCL device's name",
+                )
+                .default_value(Some(default.device.as_str()))
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecUInt::builder("block-size")
+                .nick("Block size")
+                .blurb("Side of a block in samples, a multiple of 4: every block gets a vector")
+                .minimum(4)
+                .maximum(64)
+                .default_value(default.block_size)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecUInt::builder("search-range")
+                .nick("Search range")
+                .blurb("Longest vector to the left, right, top and bottom, in samples")
+                .minimum(1)
+                .maximum(MAX_RANGE)
+                .default_value(default.search_range)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecInt::builder("search-range-y")
+                .nick("Vertical search range")
+                .blurb("Longest vector to the top and bottom, in samples (-1 = as search-range, 0 = none)")
+                .minimum(SAME_RANGE)
+                .maximum(MAX_RANGE as i32)
+                .default_value(default.search_range_y)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("metric", default.metric)
+                .nick("Metric")
+                .blurb("How two blocks are compared; the best match has the lowest cost")
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("border", default.border)
+                .nick("Border")
+                .blurb("What lies outside the picture that is searched")
+                .mutable_playing()
+                .build(),
+        ]
+    }
+
+    /// Sets the property `name`, one of [`Self::param_specs`], to a `value` of its type.
+    pub fn set(&mut self, name: &str, value: &glib::Value) {
+        match name {
+            "algorithm" => self.algorithm = of_type(value),
+            "kernel" => self.kernel = of_type(value),
+            "device" => {
+                self.device = of_type::<Option<String>>(value).unwrap_or_else(|| Self::default().device)
+            }
+            "block-size" => self.block_size = of_type(value),
+            "search-range" => self.search_range = of_type(value),
+            "search-range-y" => self.search_range_y = of_type(value),
+            "metric" => self.metric = of_type(value),
+            "border" => self.border = of_type(value),
+            _ => unreachable!("no property {name} is writable"),
+        }
+    }
+
+    /// The value of the property `name`, one of [`Self::param_specs`].
+    pub fn value(&self, name: &str) -> glib::Value {
+        match name {
+            "algorithm" => self.algorithm.to_value(),
+            "kernel" => self.kernel.to_value(),
+            "device" => self.device.to_value(),
+            "block-size" => self.block_size.to_value(),
+            "search-range" => self.search_range.to_value(),
+            "search-range-y" => self.search_range_y.to_value(),
+            "metric" => self.metric.to_value(),
+            "border" => self.border.to_value(),
+            _ => unreachable!("no property {name} is readable"),
+        }
+    }
+}
+
+/// What `value` holds. GObject has checked its type against the property's.
+fn of_type<'v, T: glib::value::FromValue<'v>>(value: &'v glib::Value) -> T {
+    value.get().unwrap_or_else(|_| unreachable!("{value:?} is not of the property's type"))
+}

@@ -45,16 +45,16 @@ const OURS: [RGBColor; 8] = [
 ];
 
 impl Chart<'_> {
-    /// Draws it into `path`.
+    /// Draws it into `path`; without a figure there is nothing to draw, and `false` says so.
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Box<dyn Error>> {
+    pub fn write(&self, path: &Path) -> Result<bool, Box<dyn Error>> {
         let figures = || self.series.iter().flat_map(|series| series.values.iter().flatten());
         let low = figures().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
         let high = figures().copied().fold(0.0, f64::max);
         if low > high {
-            return Ok(());
+            return Ok(false);
         }
         let (low, high) = (low / 1.5, high * 1.5);
         let area = SVGBackend::new(path, (900, 480)).into_drawing_area();
@@ -123,6 +123,6 @@ impl Chart<'_> {
             .label_font(("sans-serif", 12))
             .draw()?;
         area.present()?;
-        Ok(())
+        Ok(true)
     }
 }

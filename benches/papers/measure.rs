@@ -1,6 +1,5 @@
 //! Runs a search on a device, and a grid of searches within a limit of time.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
@@ -19,8 +18,6 @@ pub struct Session<'a> {
     pub clips: &'a [Clip],
     pub quick: bool,
     pub limit: Duration,
-    /// Where the files of this device go.
-    pub folder: PathBuf,
 }
 
 /// What does the search.
@@ -49,7 +46,19 @@ impl Engine {
         Self::OpenCl { kernel, group_size: Some(items) }
     }
 
-    fn open(self, device: &DeviceSelector, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
+    /// The name of what it runs on.
+    pub fn device<'a>(self, session: &'a Session<'_>) -> &'a str {
+        match self {
+            Engine::Native { .. } => "native",
+            Engine::OpenCl { .. } => session.name(),
+        }
+    }
+
+    fn open(
+        self,
+        device: &DeviceSelector,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
         match self {
             Engine::Native { level, .. } => {
                 let level = level.unwrap_or_else(Level::best);
@@ -230,7 +239,8 @@ impl Session<'_> {
         scene: &Scene,
         upload: Upload,
     ) -> Result<Timing, String> {
-        let mut estimator = engine.open(&self.device.selector, parameters).map_err(|error| error.to_string())?;
+        let mut estimator =
+            engine.open(&self.device.selector, parameters).map_err(|error| error.to_string())?;
         let mut run = || self.repeat(estimator.as_mut(), scene, upload).map_err(|error| error.to_string());
         match engine {
             Engine::Native { threads: Some(threads), .. } => {

@@ -52,7 +52,8 @@ impl Scene {
 /// Noise from 0 to 1 that is fixed at the corners of squares of `2^log_side` and smooth between.
 fn noise(x: u32, y: u32, log_side: u32, layer: u32) -> f64 {
     let corner = |x: u32, y: u32| {
-        let mut hash = x.wrapping_mul(0x9E37_79B1) ^ y.wrapping_mul(0x85EB_CA77) ^ layer.wrapping_mul(0xC2B2_AE3D);
+        let mut hash =
+            x.wrapping_mul(0x9E37_79B1) ^ y.wrapping_mul(0x85EB_CA77) ^ layer.wrapping_mul(0xC2B2_AE3D);
         for shift in [15, 13, 16] {
             hash = (hash ^ (hash >> shift)).wrapping_mul(0x2C1B_3C6D);
         }
@@ -83,9 +84,9 @@ impl Clip {
         let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
         let is_y4m = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
         let pictures = if is_y4m {
-            fs::read(path).map_err(|error| name(error.into())).and_then(|bytes| {
-                y4m(&bytes, 2).map_err(|error| name(error.into()))
-            })?
+            fs::read(path)
+                .map_err(|error| name(error.into()))
+                .and_then(|bytes| y4m(&bytes, 2).map_err(|error| name(error.into())))?
         } else {
             decode(path, 2).map_err(name)?
         };

@@ -54,6 +54,14 @@ impl Cell {
         }
     }
 
+    /// The figure of ours, of the kernel alone where there are two.
+    pub fn first(&self) -> Option<f64> {
+        match self {
+            Cell::Ours(value) | Cell::Pair(value, _) => Some(*value),
+            Cell::Label(_) | Cell::Printed(_) | Cell::Missing | Cell::Refused | Cell::Stopped => None,
+        }
+    }
+
     /// The fields of a CSV line, as many as the column has.
     fn fields(&self, count: usize) -> Vec<String> {
         match self {
@@ -108,9 +116,11 @@ impl Table {
                 .iter()
                 .zip(&widths)
                 .enumerate()
-                .map(|(i, (cell, &width))| {
-                    if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-                })
+                .map(
+                    |(i, (cell, &width))| {
+                        if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                    },
+                )
                 .collect();
             text += line.join("  ").trim_end();
             text.push('\n');
@@ -156,8 +166,7 @@ impl Table {
 
     /// The table in CSV: a pair becomes two columns, figures have all their digits.
     pub fn csv(&self) -> String {
-        let is_pair =
-            |i: usize| self.rows.iter().any(|row: &Vec<Cell>| matches!(row[i], Cell::Pair(..)));
+        let is_pair = |i: usize| self.rows.iter().any(|row: &Vec<Cell>| matches!(row[i], Cell::Pair(..)));
         let pairs: Vec<bool> = (0..self.columns.len()).map(is_pair).collect();
         let mut writer = csv::Writer::from_writer(Vec::new());
         let heading = self.columns.iter().zip(&pairs).flat_map(|(column, &pair)| {

@@ -86,7 +86,9 @@ fn table(
         let times = serial.timing().zip(optimised.timing());
         let speedup = times.map(|(a, b)| a.whole.as_secs_f64() / b.whole.as_secs_f64());
         let mut row = vec![Cell::Label(case.label.clone())];
-        row.extend(case.printed.map(Cell::Printed));
+        let [times @ .., printed_speedup] = case.printed;
+        row.extend(times.map(|time| Cell::Printed(time, 4)));
+        row.push(Cell::Printed(printed_speedup, 2));
         row.extend(outcomes.iter().map(|outcome| outcome.pair(|time| time.as_secs_f64())));
         row.push(speedup.map_or(Cell::Missing, Cell::Ours));
         rows.push(row);

@@ -90,7 +90,8 @@ fn write<W>(
     columns.extend(PRINTED.map(|name| Column::new("Halldal", name)));
     columns.push(Column::new("", session.name()));
     let rows = forms.iter().zip(&ours).map(|(form, ours)| {
-        let printed = form.printed.map(|figure| figure.map_or(Cell::Missing, Cell::Printed));
+        let printed =
+            form.printed.map(|figure| figure.map_or(Cell::Missing, |figure| Cell::Printed(figure, 0)));
         let mut row = vec![Cell::Label(form.name.clone())];
         row.extend(printed);
         row.push(ours.clone());

@@ -36,13 +36,13 @@ impl Scene {
 
     /// A still picture seen by a camera that moved by `shift` samples to the right and down. Its
     /// detail falls with its fineness, as in nature: layers of smooth noise, each half as large and
-    /// strong as the one before.
+    /// two thirds as strong as the one before.
     pub fn shifted(width: usize, height: usize, shift: usize) -> Self {
         let view = |shift: usize| {
             PictureBuf::from_fn(width, height, |x, y| {
                 let (x, y) = ((x + shift) as u32, (y + shift) as u32);
-                let layers = (0..8).map(|layer| noise(x, y, 8 - layer, layer) * 0.5 / f64::from(1 << layer));
-                (16.0 + 220.0 * layers.sum::<f64>()) as u8
+                let layer = |i| (noise(x, y, 8 - i, i) - 0.5) * (2.0_f64 / 3.0).powi(i as i32);
+                (128.0 + 180.0 * (0..7).map(layer).sum::<f64>()) as u8
             })
         };
         Self { reference: view(0), current: view(shift) }

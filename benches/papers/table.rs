@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// A heading: what several columns have in common, and the column's own.
@@ -27,12 +28,14 @@ impl Column {
 pub enum Cell {
     /// What the row is about.
     Label(String),
-    /// A figure of the paper, with the digits it has there.
-    Printed(f64),
+    /// A figure of the paper, and how many decimals the paper's column has.
+    Printed(f64, usize),
     /// The paper has no figure here.
     Missing,
-    /// A figure of ours.
+    /// A figure of ours, with three digits.
     Ours(f64),
+    /// A figure of ours with two decimals.
+    Hundredths(f64),
     /// Two figures of ours: of the kernel alone, and with the transfers.
     Pair(f64, f64),
     /// Not run, because the device refuses it; the foot says why.
@@ -45,9 +48,15 @@ impl Cell {
     fn text(&self) -> String {
         match self {
             Cell::Label(text) => text.clone(),
-            Cell::Printed(value) => value.to_string(),
+            Cell::Printed(value, decimals) => {
+                let text = value.to_string();
+                let written = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+                if written < *decimals { format!("{value:.decimals$}") } else { text }
+            }
             Cell::Missing => String::new(),
             Cell::Ours(value) => digits(*value),
+            Cell::Hundredths(value) if value.is_finite() => format!("{value:.2}"),
+            Cell::Hundredths(value) => digits(*value),
             Cell::Pair(kernel, whole) => format!("{} / {}", digits(*kernel), digits(*whole)),
             Cell::Refused => "n/a".into(),
             Cell::Stopped => "-".into(),
@@ -57,8 +66,8 @@ impl Cell {
     /// The figure of ours, of the kernel alone where there are two.
     pub fn first(&self) -> Option<f64> {
         match self {
-            Cell::Ours(value) | Cell::Pair(value, _) => Some(*value),
-            Cell::Label(_) | Cell::Printed(_) | Cell::Missing | Cell::Refused | Cell::Stopped => None,
+            Cell::Ours(value) | Cell::Hundredths(value) | Cell::Pair(value, _) => Some(*value),
+            Cell::Label(_) | Cell::Printed(..) | Cell::Missing | Cell::Refused | Cell::Stopped => None,
         }
     }
 
@@ -66,7 +75,7 @@ impl Cell {
     fn fields(&self, count: usize) -> Vec<String> {
         match self {
             Cell::Pair(kernel, whole) => vec![kernel.to_string(), whole.to_string()],
-            Cell::Ours(value) => vec![value.to_string(); count],
+            Cell::Ours(value) | Cell::Hundredths(value) => vec![value.to_string(); count],
             other => vec![other.text(); count],
         }
     }
@@ -100,15 +109,25 @@ impl Table {
         let cells: Vec<Vec<String>> =
             self.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
         let length = |text: &str| text.chars().count();
-        let widths: Vec<usize> = (0..self.columns.len())
+        let mut widths: Vec<usize> = (0..self.columns.len())
             .map(|i| {
                 let body = cells.iter().map(|row| length(&row[i])).max().unwrap_or(0);
                 body.max(length(&self.columns[i].name))
             })
             .collect();
 
+        let groups = self.groups();
+        for (group, columns) in &groups {
+            let span: usize = widths[columns.clone()].iter().sum::<usize>() + 2 * (columns.len() - 1);
+            widths[columns.end - 1] += length(group).saturating_sub(span);
+        }
+
         let mut text = format!("{}\n\n", self.title);
-        text += self.groups(&widths).trim_end();
+        let over = groups.iter().map(|(group, columns)| {
+            let span = widths[columns.clone()].iter().sum::<usize>() + 2 * (columns.len() - 1);
+            format!("{group:^span$}")
+        });
+        text += over.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
         let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
         for row in std::iter::once(&names).chain(&cells) {
@@ -132,20 +151,16 @@ impl Table {
         text
     }
 
-    /// The line of the groups, each over its columns, cut where they are narrower.
-    fn groups(&self, widths: &[usize]) -> String {
-        let mut line = String::new();
-        let mut i = 0;
-        while i < self.columns.len() {
-            let group = &self.columns[i].group;
-            let end = (i..self.columns.len()).find(|&j| self.columns[j].group != *group);
-            let end = end.unwrap_or(self.columns.len());
-            let span: usize = widths[i..end].iter().sum::<usize>() + 2 * (end - i - 1);
-            let shown: String = group.chars().take(span).collect();
-            let _ = write!(line, "{shown:^span$}  ");
-            i = end;
+    /// The groups, and the columns that each is over.
+    fn groups(&self) -> Vec<(&str, Range<usize>)> {
+        let mut groups: Vec<(&str, Range<usize>)> = Vec::new();
+        for (i, column) in self.columns.iter().enumerate() {
+            match groups.last_mut() {
+                Some((group, columns)) if *group == column.group => columns.end = i + 1,
+                _ => groups.push((&column.group, i..i + 1)),
+            }
         }
-        line
+        groups
     }
 
     /// The table in Markdown, with its foot.

@@ -104,7 +104,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
     headings.extend(ours.iter().map(|column| Column::new(session.name(), &column.name)));
     let rows = sizes.iter().zip(&printed.rows).zip(&measured.rows).map(|((size, figures), outcomes)| {
         let mut row = vec![Cell::Label(name(size)), Cell::Label(size.2.to_string())];
-        row.extend(figures.iter().map(|&figure| Cell::Printed(figure)));
+        row.extend(figures.iter().map(|&figure| Cell::Printed(figure, 0)));
         row.extend(outcomes.iter().map(|outcome| outcome.pair(milliseconds)));
         row
     });
@@ -195,7 +195,7 @@ fn quality(
         let windows = [Window::of_area(side, BLOCK)?, Window::symmetric(reach, reach)?];
         let mut row = vec![Cell::Label(side.to_string())];
         row.extend(figures.map_or([Cell::Missing, Cell::Missing], |&(_, psnr, mse)| {
-            [Cell::Printed(psnr), Cell::Printed(mse)]
+            [Cell::Printed(psnr, 2), Cell::Printed(mse, 2)]
         }));
         for (is_reach, window) in [false, true].into_iter().zip(windows) {
             progress.inc(1);
@@ -204,7 +204,7 @@ fn quality(
                 continue;
             }
             let (psnr, mse) = predicted(session, scene, window)?;
-            row.extend([Cell::Ours(psnr), Cell::Ours(mse)]);
+            row.extend([Cell::Hundredths(psnr), Cell::Hundredths(mse)]);
         }
         rows.push(row);
     }

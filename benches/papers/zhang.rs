@@ -43,7 +43,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     columns.extend(ours.iter().map(|(name, engine)| Column::new(engine.device(session), *name)));
     let rows = ZHANG_SEQUENCES.iter().enumerate().map(|(i, (name, ..))| {
         let mut row = vec![Cell::Label((*name).into())];
-        row.extend(ZHANG.map(|(_, rates)| Cell::Printed(rates[i])));
+        row.extend(ZHANG.map(|(_, rates)| Cell::Printed(rates[i], 0)));
         row.extend(measured.rows[i].iter().map(|outcome| outcome.pair(rate)));
         row
     });

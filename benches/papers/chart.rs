@@ -57,10 +57,11 @@ impl Chart<'_> {
             return Ok(false);
         }
         let (low, high) = (low / 1.5, high * 1.5);
-        let area = SVGBackend::new(path, (900, 480)).into_drawing_area();
+        let area = SVGBackend::new(path, (1120, 480)).into_drawing_area();
         area.fill(&WHITE)?;
+        let (plot, key) = area.split_horizontally(820);
         let count = self.categories.len();
-        let mut chart = ChartBuilder::on(&area)
+        let mut chart = ChartBuilder::on(&plot)
             .caption(&self.title, ("sans-serif", 17))
             .margin(12)
             .x_label_area_size(44)
@@ -75,6 +76,7 @@ impl Chart<'_> {
             .configure_mesh()
             .disable_x_mesh()
             .x_labels(2 * count + 1)
+            .x_label_style(("sans-serif", 10))
             .x_label_formatter(&name)
             .y_label_formatter(&|value| crate::table::digits(*value))
             .y_desc(self.unit)
@@ -100,10 +102,10 @@ impl Chart<'_> {
                 .collect();
             let width = if series.printed { 1 } else { 2 };
             let style = colour.stroke_width(width);
-            let drawn = match self.shape {
+            match self.shape {
                 Shape::Lines => {
                     let points = figures.iter().map(|&(i, value)| (i as f64 + 0.5, value));
-                    chart.draw_series(LineSeries::new(points, style).point_size(2))?
+                    chart.draw_series(LineSeries::new(points, style).point_size(2))?;
                 }
                 Shape::Bars => {
                     let bar = 0.8 / self.series.len() as f64;
@@ -111,17 +113,14 @@ impl Chart<'_> {
                     chart.draw_series(figures.iter().map(|&(i, value)| {
                         let x = i as f64 + left;
                         Rectangle::new([(x, low), (x + 0.92 * bar, value)], colour.filled())
-                    }))?
+                    }))?;
                 }
-            };
-            drawn.label(&series.name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            }
+            // The key stands beside the plot, where it covers nothing.
+            let y = 48 + 18 * index as i32;
+            key.draw(&Rectangle::new([(0, y), (18, y + 4)], colour.filled()))?;
+            key.draw(&Text::new(series.name.as_str(), (26, y - 4), ("sans-serif", 12)))?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .label_font(("sans-serif", 12))
-            .draw()?;
         area.present()?;
         Ok(true)
     }

@@ -143,9 +143,11 @@ pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<PictureBuf>, String> {
         if !frame.starts_with("FRAME") {
             return Err("a picture without a header".into());
         }
-        let plane = samples.get(..luma).ok_or("the last picture is cut off")?;
-        pictures.push(PictureBuf::new(plane.to_vec(), width, height).map_err(|error| error.to_string())?);
-        rest = samples.get(luma.saturating_add(chroma)..).unwrap_or_default();
+        let end = luma.checked_add(chroma).ok_or("a picture too large")?;
+        let (planes, next) = samples.split_at_checked(end).ok_or("the last picture is cut off")?;
+        let luma = planes[..luma].to_vec();
+        pictures.push(PictureBuf::new(luma, width, height).map_err(|error| error.to_string())?);
+        rest = next;
     }
     Ok(pictures)
 }

@@ -128,7 +128,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
         })
         .collect();
     series.extend(ours.iter().enumerate().map(|(i, column)| Series {
-        name: format!("{}: {}", session.name(), column.name),
+        name: format!("here: {}", column.name),
         values: measured.rows.iter().map(|row| row[i].timing().map(|t| milliseconds(t.kernel))).collect(),
         printed: false,
     }));
@@ -136,7 +136,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
     report.chart(
         &format!("uta-figure-{figure}"),
         &Chart {
-            title: format!("Uta, figure {figure}: {}", printed.caption),
+            title: format!("Uta, figure {figure}, and here on {}", session.name()),
             unit: "ms, kernel alone",
             categories: sizes.iter().map(name).collect(),
             series,

@@ -3,6 +3,7 @@
 //! No other module names OpenCL. [`devices`] lists what is there, [`OpenCl`] searches on one of
 //! them with one of the kernels in `kernels/`.
 
+mod cache;
 mod cl;
 mod collaborative;
 mod device;

@@ -133,6 +133,9 @@ pub enum MotionEstimateKernel {
         nick = "collaborative-unaligned"
     )]
     CollaborativeUnaligned = 5,
+    /// See [`Kernel::TwoPass`].
+    #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
+    TwoPass = 6,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -144,6 +147,7 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::CollaborativeNaive => Self::CollaborativeNaive,
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
+            MotionEstimateKernel::TwoPass => Self::TwoPass,
         }
     }
 }

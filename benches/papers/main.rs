@@ -15,7 +15,7 @@ mod printed;
 mod report;
 mod table;
 mod uta;
-// mod zhang;
+mod zhang;
 
 use std::error::Error;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             match paper {
                 Paper::Uta => uta::run(&session, &mut report)?,
                 Paper::Halldal => halldal::run(&session, &mut report)?,
-                Paper::Zhang => {}
+                Paper::Zhang => zhang::run(&session, &mut report)?,
                 Paper::Bonanno => {}
             }
         }

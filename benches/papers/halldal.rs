@@ -40,7 +40,7 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
     let more = |name: &str, work| Form { name: name.into(), printed: [None; 3], work };
     if session.is_native() {
         let one = Engine::Native { level: None, threads: Some(1) };
-        return vec![cpu, more("fastest instructions, one thread", one), more("all cores", Engine::NATIVE)];
+        return vec![cpu, more("fastest, one thread", one), more("all cores", Engine::NATIVE)];
     }
     let engines = [
         Engine::grouped(Kernel::ReferenceNaive, 29 * 29),
@@ -52,7 +52,7 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
         printed: [None, gtx480, gt280],
         work,
     });
-    let ours = more("reference, the group size of its own choice", Engine::kernel(Kernel::Reference));
+    let ours = more("reference, own group size", Engine::kernel(Kernel::Reference));
     std::iter::once(cpu).chain(his).chain([ours]).collect()
 }
 

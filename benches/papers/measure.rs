@@ -259,6 +259,7 @@ impl Session<'_> {
     ) -> Result<Timing, EstimateError> {
         let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
         let (reference, current) = (scene.reference.view(), scene.current.view());
+        let (most, budget) = self.effort();
         let mut once = |upload| {
             let start = Instant::now();
             if upload == Upload::Both {
@@ -267,7 +268,7 @@ impl Session<'_> {
             estimator.load(Slot::B, &current)?;
             estimator.search(Slot::B, &mut vectors)?;
             let whole = start.elapsed();
-            if whole > self.limit {
+            if whole > budget {
                 // The upload's share of the search is lost in so long a time.
                 return Ok(Timing { kernel: estimator.stage_times().search, whole });
             }
@@ -280,7 +281,6 @@ impl Session<'_> {
         if first.whole > self.limit {
             return Ok(first);
         }
-        let (most, budget) = self.effort();
         let start = Instant::now();
         let mut runs = Vec::new();
         while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {

@@ -184,7 +184,7 @@ pub const HALLDAL_SEARCH_CPU: f64 = 0.5;
 pub const HALLDAL_SEARCH: [(&str, Option<f64>, Option<f64>); 3] = [
     ("29 x 29", Some(17.4), None),
     ("29 x 15", Some(34.0), Some(3.9)),
-    ("29 x 15, search frame in shared memory", Some(32.0), Some(18.5)),
+    ("29 x 15, shared memory", Some(32.0), Some(18.5)),
 ];
 
 /// Halldal, 7.2.1: pictures a second on the CPU, "approximately".
@@ -194,9 +194,9 @@ pub const HALLDAL_PREDICTION_CPU: f64 = 1470.0;
 /// he calls GTX280 as well.
 pub const HALLDAL_PREDICTION: [(&str, f64, f64); 4] = [
     ("one thread", 21.7, 4.4),
-    ("host managed threads", 71.0, 90.0),
-    ("kernel managed threads", 153.0, 270.0),
-    ("host managed threads, several blocks", 120.0, 103.0),
+    ("host managed", 71.0, 90.0),
+    ("kernel managed", 153.0, 270.0),
+    ("host managed, several blocks", 120.0, 103.0),
 ];
 
 /// Zhang, figure 7 as section III-C gives it: sequence, width, height.

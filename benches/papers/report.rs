@@ -10,6 +10,18 @@ use gstmotionestimate::backend::DeviceInfo;
 use crate::chart::Chart;
 use crate::table::Table;
 
+/// When, where and how the tables came about.
+fn origin() -> String {
+    let now = glib::DateTime::now_utc().and_then(|now| now.format("%Y-%m-%d"));
+    let date = now.map(String::from).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cpu = model.map_or("CPU", |(_, model)| model);
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    format!("{date}, {cores} cores of {cpu}; `cargo bench --bench papers -- {}`.", words.join(" "))
+}
+
 /// The tables of one device.
 pub struct Report {
     folder: PathBuf,
@@ -22,8 +34,9 @@ impl Report {
     pub fn new(folder: &Path, device: &DeviceInfo) -> Result<Self, Box<dyn Error>> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let heading = format!("{} ({}, {})", device.name, device.kind, device.driver);
-        println!("{heading}\n");
-        Ok(Self { folder: folder.to_owned(), markdown: format!("## {heading}\n\n") })
+        let origin = origin();
+        println!("{heading}\n{origin}\n");
+        Ok(Self { folder: folder.to_owned(), markdown: format!("## {heading}\n\n{origin}\n\n") })
     }
 
     /// Prints and writes a table.

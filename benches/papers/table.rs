@@ -166,7 +166,7 @@ impl Table {
     /// The table in Markdown, with its foot.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = format!("**{}**\n\n", self.title);
+        let mut text = format!("### {}\n\n", self.title);
         text += &line(self.columns.iter().map(Column::whole).collect());
         let marks = (0..self.columns.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned());
         text += &line(marks.collect());

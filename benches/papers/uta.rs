@@ -167,10 +167,7 @@ fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>
     let (width, height) = clip.size();
     let mut foot = vec![format!("Ours: the first two pictures of {}, {width}x{height}.", clip.name())];
     if (width, height) != (1920, 1080) {
-        foot.push(
-            "The thesis' pictures are of 1920x1080: a motion of the film is so many samples less here."
-                .into(),
-        );
+        foot.push("Theirs are of 1920x1080, where the same motion is longer in samples.".into());
     }
     foot.push("For W = 55 the thesis' PSNR and MSE contradict each other: 66.53 is 29.90 dB.".into());
     quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)

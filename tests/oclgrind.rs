@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Case, Content, check, pictures};
-use gstmotionestimate::estimator::{Border, Kernel, Metric, Parameters, Tuning, Window};
+use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, Tuning, Window};
 use gstmotionestimate::opencl::{OpenCl, devices};
 
 #[test]
@@ -23,12 +23,18 @@ fn small_pictures_are_exact() {
                 let parameters =
                     Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
                 let (reference, current) = pictures(Content::Noise, width, height);
-                // Batches of four jobs.
+                // Batches of four jobs, bands of one or two blocks.
                 let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
-                let tuning = Tuning { cost_bytes, ..Tuning::default() };
-                let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
-                let name = format!("{kernel} {parameters:?}");
-                check(&Case { name, parameters, reference, current }, &mut estimator);
+                let plain = Tuning { cost_bytes, ..Tuning::default() };
+                // Odd groups, and launches beside one another.
+                let odd = Tuning { group_size: Some(7), launch: Launch::Queues(2), ..plain };
+                for tuning in [plain, odd] {
+                    let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
+                    let (parameters, name) =
+                        (parameters.clone(), format!("{kernel} {tuning:?} {parameters:?}"));
+                    let (reference, current) = (reference.clone(), current.clone());
+                    check(&Case { name, parameters, reference, current }, &mut estimator);
+                }
             }
         }
     }

@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn fields_are_read_whatever_integer_they_are() {
         let all = parsed(
-            "motion-tuning,group-size=435,cost-bytes=(uint64)5000000000,launch=queues,queues=(uint)4,\
-             launches=(int64)64",
+            "motion-tuning,group-size=435,cost-bytes=(guint64)5000000000,launch=queues,queues=(uint)4,\
+             launches=(gint64)64",
         );
         let expected = Tuning {
             group_size: Some(435),

@@ -3,7 +3,10 @@
 use glib::prelude::*;
 use gst::prelude::*;
 
-use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use super::{
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
+    MotionEstimatePrediction,
+};
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Window};
 
@@ -24,6 +27,7 @@ pub struct Settings {
     pub search_range_y: i32,
     pub metric: MotionEstimateMetric,
     pub border: MotionEstimateBorder,
+    pub prediction: MotionEstimatePrediction,
 }
 
 impl Default for Settings {
@@ -37,6 +41,7 @@ impl Default for Settings {
             search_range_y: SAME_RANGE,
             metric: MotionEstimateMetric::default(),
             border: MotionEstimateBorder::default(),
+            prediction: MotionEstimatePrediction::default(),
         }
     }
 }
@@ -57,6 +62,7 @@ impl Settings {
             algorithm: self.algorithm.into(),
             metric: self.metric.into(),
             border: self.border.into(),
+            prediction: self.prediction.into(),
         })
     }
 
@@ -128,6 +134,11 @@ impl Settings {
                 .blurb("What lies outside the picture that is searched")
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecEnum::builder_with_default("prediction", default.prediction)
+                .nick("Prediction")
+                .blurb("Whether each vector is predicted from its neighbours: the meta then has predictors")
+                .mutable_playing()
+                .build(),
         ]
     }
 
@@ -144,6 +155,7 @@ impl Settings {
             "search-range-y" => self.search_range_y = of_type(value),
             "metric" => self.metric = of_type(value),
             "border" => self.border = of_type(value),
+            "prediction" => self.prediction = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
     }
@@ -159,6 +171,7 @@ impl Settings {
             "search-range-y" => self.search_range_y.to_value(),
             "metric" => self.metric.to_value(),
             "border" => self.border.to_value(),
+            "prediction" => self.prediction.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }
     }

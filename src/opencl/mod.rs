@@ -7,21 +7,25 @@ mod cl;
 mod device;
 mod picture;
 mod plan;
+mod prediction;
 mod program;
+mod recurrence;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
+pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes, Window,
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
+    Slot, StageTimes, Window,
 };
 use cl::{Arg, Buffer, Context, Queue};
 use picture::{Layout, Slots, buffer};
 use plan::{Plan, REDUCE_ITEMS, Task};
+use prediction::Prediction;
 use program::Source;
 
 /// What may be chosen beside the parameters. It never changes what is found.
@@ -58,6 +62,7 @@ pub struct OpenCl {
     vectors: Buffer,
     search: cl::Kernel,
     reduction: Option<Reduction>,
+    prediction: Option<Prediction>,
     times: StageTimes,
     queue: Queue,
     // Last: what was made in the context is released before it.
@@ -122,6 +127,7 @@ impl OpenCl {
             vectors: buffer(&context, device, "the vectors", size_of::<MotionVector>() * blocks)?,
             search,
             reduction,
+            prediction: Prediction::new(&context, device, kernel, parameters)?,
             times: StageTimes::default(),
             queue: context.queue(device.raw()).map_err(refused)?,
             _context: context,
@@ -253,6 +259,9 @@ impl Estimator for OpenCl {
     }
 
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        if let Some(prediction) = &mut self.prediction {
+            prediction.has_field = false;
+        }
         self.parameters.grid().check(vectors)?;
         let start = Instant::now();
         self.queue_search(current)?;
@@ -262,6 +271,22 @@ impl Estimator for OpenCl {
         let bytes = bytemuck::cast_slice_mut(vectors);
         self.queue.read(&self.vectors, bytes).map_err(|error| self.failed(error))?;
         self.times.download = start.elapsed();
+        if let Some(prediction) = &mut self.prediction {
+            prediction.has_field = true;
+        }
+        Ok(())
+    }
+
+    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+        let start = Instant::now();
+        let prediction = self.prediction.as_mut().ok_or(EstimateError::NotPredicting)?;
+        if !prediction.has_field {
+            return Err(EstimateError::NoField);
+        }
+        self.parameters.grid().check(predictors)?;
+        let predicted = prediction.predict(&self.queue, &self.vectors, predictors);
+        predicted.map_err(|error| self.failed(error))?;
+        self.times.prediction = start.elapsed();
         Ok(())
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Source {
     Reference,
     Collaborative,
     Reduce,
+    Prediction,
+    Recurrence,
 }
 
 impl Source {
@@ -25,6 +27,8 @@ impl Source {
             Self::Reference => include_str!("../../kernels/reference.cl"),
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
+            Self::Prediction => include_str!("../../kernels/prediction.cl"),
+            Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
         }
     }
 

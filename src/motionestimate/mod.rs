@@ -81,10 +81,10 @@ use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 
 mod imp;
 mod luma;
+mod pool;
 mod settings;
 mod statistics;
 mod tracker;
-mod vectors;
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]

@@ -52,7 +52,17 @@ fn check_native(grid: Grid, vectors: &[MotionVector]) {
 
 #[test]
 fn many_at_once_are_the_definitions() {
-    for (columns, rows) in GRIDS.into_iter().chain([(480, 270), (1, 8192), (8192, 2), (0, 0), (0, 3)]) {
+    for (columns, rows) in GRIDS.into_iter().chain([
+        (480, 270),
+        (129, 3),
+        (130, 3),
+        (131, 2),
+        (258, 2),
+        (1, 8192),
+        (8192, 2),
+        (0, 0),
+        (0, 3),
+    ]) {
         let grid = Grid { columns, rows };
         check_native(grid, &vectors(grid, (columns + 1000 * rows) as u32));
     }

@@ -1,15 +1,19 @@
 //! Prediction on the CPU's cores.
 //!
 //! All vectors are known once the search is done, so no predictor waits for another: rows go to the
-//! threads, and within a row the blocks between the edges are one loop without branches, which the
-//! compiler turns into vector instructions.
+//! threads, and within a row the blocks between the edges are loops without branches over adjacent
+//! numbers, which the compiler turns into vector instructions.
 
 use rayon::prelude::*;
 
+use crate::estimator::prediction::median;
 use crate::estimator::{EstimateError, Grid, MotionVector, Parameters, Prediction, Predictor};
 
 /// Blocks of a thread's share at least: less is not worth a hand-over.
 const SHARE: usize = 8192;
+
+/// Blocks whose vectors are laid side by side at a time, on the stack.
+const STRETCH: usize = 128;
 
 /// Writes the median predictors of `vectors` to `predictors`, both `rows × columns`, row-major:
 /// what [`crate::estimator::prediction::median_predictors`] defines. It runs in the rayon pool it
@@ -57,11 +61,32 @@ fn predict_row(above: &[MotionVector], vectors: &[MotionVector], predictors: &mu
         return;
     }
     predictors[0] = Predictor::median(Predictor::default(), of(above[0]), of(above[1]));
-    let (b, c) = (&above[1..last], &above[2..]);
-    for (((predictor, &a), &b), &c) in predictors[1..last].iter_mut().zip(vectors).zip(b).zip(c) {
-        *predictor = Predictor::median(of(a), of(b), of(c));
+    let stretches = predictors[1..last].chunks_mut(STRETCH).zip(vectors.chunks(STRETCH));
+    for (index, (predictors, left)) in stretches.enumerate() {
+        let blocks = predictors.len();
+        predict_stretch(&above[1 + index * STRETCH..][..blocks + 1], &left[..blocks], predictors);
     }
     predictors[last] = Predictor::median(of(vectors[last - 1]), of(above[last]), of(above[last - 1]));
+}
+
+/// Blocks with all neighbours: `above` and `left` begin with those of the first, and `above` has one
+/// more. At most [`STRETCH`] of them.
+fn predict_stretch(above: &[MotionVector], left: &[MotionVector], predictors: &mut [Predictor]) {
+    let (mut a, mut bc) = ([0; STRETCH], [0; STRETCH + 1]);
+    drop_costs(left, &mut a);
+    drop_costs(above, &mut bc);
+    let components = bytemuck::cast_slice_mut::<_, i16>(predictors);
+    let [a, b, c] = [&a[..], &bc[..], &bc[1..]].map(bytemuck::cast_slice::<u32, i16>);
+    for (((component, &a), &b), &c) in components.iter_mut().zip(a).zip(b).zip(c) {
+        *component = median(a, b, c);
+    }
+}
+
+/// Puts the vectors side by side, both components of one in a word.
+fn drop_costs(vectors: &[MotionVector], words: &mut [u32]) {
+    for (word, &[displacement, _cost]) in words.iter_mut().zip(bytemuck::cast_slice::<_, [u32; 2]>(vectors)) {
+        *word = displacement;
+    }
 }
 
 /// The field found last, kept to be predicted.

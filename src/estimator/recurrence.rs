@@ -47,7 +47,7 @@ pub fn serial(
     grid.check(differences)?;
     let columns = grid.columns;
     for index in 0..grid.blocks() {
-        let is_first_column = index % columns == 0;
+        let is_first_column = index.is_multiple_of(columns);
         let at = |back: usize, is_missing: bool| {
             if is_missing { Difference::default() } else { differences[index - back] }
         };
@@ -93,8 +93,9 @@ mod tests {
         let diagonal: Vec<_> = (0..5).map(|index| i32::from(found[10 * index].0)).collect();
         assert_eq!(diagonal, [8000, 16000, 24000, 32000, 40000 - 65536]);
         let back = |index: usize, component: fn((i16, i16)) -> i16| {
-            let at =
-                |back: usize| if index % 9 > 0 && index >= 9 { component(found[index - back]) } else { 0 };
+            let at = |back: usize| {
+                if !index.is_multiple_of(9) && index >= 9 { component(found[index - back]) } else { 0 }
+            };
             component(found[index]).wrapping_add(median(at(1), at(9), at(10)))
         };
         for (index, &(x, y)) in vectors.iter().enumerate() {

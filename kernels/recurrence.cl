@@ -11,17 +11,20 @@
 // Departures:
 // - The listing reads before its array at the edges: a missing neighbour is zero here.
 // - Differences are 16 bits wide and wrap around; his type is not given.
-// - His pattern is a knight's move: a thread does two blocks before the next thread starts, so that
-//   a row follows the one above it by two columns, and up to 239 blocks of 480 x 270 are done at a
-//   time in some 1076 steps. That is what a neighbour above to the right needs. With left, above
-//   and above-left the plain diagonals column + row = k suffice: each needs only the two before
-//   it, there are columns + rows - 1 = 749 of them, of up to min(columns, rows) = 270 blocks.
+// - His pattern is a knight's move, column + 2 row = k: a thread does two blocks before the next
+//   thread starts, so that a row follows the one above it by two columns. For 480 x 270 blocks he
+//   has up to 239 at a time, in 238 growing, 62 full and, it seems, 238 shrinking iterations of two
+//   steps each. That is what a neighbour above to the right needs. With left, above and above-left
+//   the plain diagonals column + row = k suffice, as here: each needs only the two before it, and
+//   there are columns + rows - 1 = 749 of them, of up to min(columns, rows) = 270 blocks.
 // - He looks up each thread's block in an array made beforehand; here it is computed from diagonal
 //   and item, in a few integer operations in the place of a read.
 // - His barrier stands inside the branch that only active threads enter; here all items of a group
 //   run the same loops and meet the same barriers, and those without a block do nothing.
 // - He needs as many threads in a group as blocks in a diagonal; here the items of a smaller group
 //   take several blocks each.
+// - His host waits for every launch to end before the next (listing 6.6); here the queue is in order
+//   and the host waits once.
 //
 //   vectors      the record of block b at b, row-major
 //   differences  of block b at b, x and y in quarter samples

@@ -19,9 +19,8 @@
 //! are 16 bits wide, as the vectors are, and wrap around. They lose nothing by it: `d + median`,
 //! wrapped in the same way, is the vector.
 
+use super::prediction::median;
 use super::{EstimateError, Grid, MotionVector};
-
-pub use super::prediction::median;
 
 /// What is left of a vector when its prediction is taken off: 4 bytes in host byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]

@@ -4,7 +4,10 @@ use glib::prelude::*;
 use gst::prelude::*;
 
 use super::tuning::tuning;
-use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use super::{
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
+    MotionEstimatePrediction,
+};
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Window};
 
@@ -26,6 +29,7 @@ pub struct Settings {
     pub metric: MotionEstimateMetric,
     pub border: MotionEstimateBorder,
     pub tuning: Option<gst::Structure>,
+    pub prediction: MotionEstimatePrediction,
 }
 
 impl Default for Settings {
@@ -40,6 +44,7 @@ impl Default for Settings {
             metric: MotionEstimateMetric::default(),
             border: MotionEstimateBorder::default(),
             tuning: None,
+            prediction: MotionEstimatePrediction::default(),
         }
     }
 }
@@ -60,6 +65,7 @@ impl Settings {
             algorithm: self.algorithm.into(),
             metric: self.metric.into(),
             border: self.border.into(),
+            prediction: self.prediction.into(),
         })
     }
 
@@ -140,6 +146,11 @@ impl Settings {
                 )
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecEnum::builder_with_default("prediction", default.prediction)
+                .nick("Prediction")
+                .blurb("Whether each vector is predicted from its neighbours: the meta then has predictors")
+                .mutable_playing()
+                .build(),
         ]
     }
 
@@ -157,6 +168,7 @@ impl Settings {
             "metric" => self.metric = of_type(value),
             "border" => self.border = of_type(value),
             "tuning" => self.tuning = of_type(value),
+            "prediction" => self.prediction = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
     }
@@ -173,6 +185,7 @@ impl Settings {
             "metric" => self.metric.to_value(),
             "border" => self.border.to_value(),
             "tuning" => self.tuning.to_value(),
+            "prediction" => self.prediction.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }
     }

@@ -2,8 +2,11 @@
 
 use gst::prelude::*;
 use gstmotionestimate::backend;
+use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
-use gstmotionestimate::motionestimate::{MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use gstmotionestimate::motionestimate::{
+    MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction,
+};
 
 use crate::support::*;
 
@@ -57,6 +60,36 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     expected.block_size = 4;
     check(&expected);
     check(&expected);
+}
+
+#[test]
+fn prediction_adds_predictors_and_changes_nothing_else() {
+    let info = gray();
+    let mut harness = harness(ELEMENT, &info);
+    let element = harness.find_element("motionestimate").unwrap();
+    let parameters = parameters(&info);
+    let mut reference = pass(&mut harness, &info, 0);
+    let mut time = 0;
+    let mut check = |prediction: MotionEstimatePrediction| {
+        element.set_property("prediction", prediction);
+        time += 1;
+        let current = pass(&mut harness, &info, time);
+        check_vectors(&info, &parameters, &current, &reference);
+        let field = meta(&current).unwrap();
+        let expected = median_predictors(parameters.grid(), field.vectors());
+        let is_predicting = prediction == MotionEstimatePrediction::Median;
+        assert_eq!(field.predictors(), is_predicting.then_some(&expected[..]));
+        reference = current;
+    };
+    check(MotionEstimatePrediction::None);
+    for device in backend::devices() {
+        element.set_property("device", device.selector.to_string());
+        check(MotionEstimatePrediction::Median);
+        check(MotionEstimatePrediction::Median);
+        check(MotionEstimatePrediction::None);
+    }
+    let time = element.property::<gst::Structure>("stats").get::<u64>("prediction-time").unwrap();
+    assert!(time > 0);
 }
 
 #[test]
@@ -116,9 +149,17 @@ fn defaults_are_those_that_are_documented() {
     assert_eq!(element.property::<u32>("search-range"), 16);
     assert_eq!(element.property::<i32>("search-range-y"), -1);
     assert_eq!(element.property::<Option<gst::Structure>>("tuning"), None);
-    for name in
-        ["algorithm", "kernel", "metric", "border", "device", "block-size", "search-range", "search-range-y"]
-    {
+    for name in [
+        "algorithm",
+        "kernel",
+        "metric",
+        "border",
+        "prediction",
+        "device",
+        "block-size",
+        "search-range",
+        "search-range-y",
+    ] {
         let pspec = element.find_property(name).unwrap();
         let listed = pspec.default_value().serialize().unwrap();
         let used = element.property_value(name).serialize().unwrap();

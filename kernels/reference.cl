@@ -12,13 +12,14 @@
 // y * window_columns + x.
 //
 // A group may have any number of items: item i takes candidate i and every group-size-th after it.
-// L. Halldal, "H.264 prediction on GPUs" (2012), sections 6.1 and 6.2, is this method at blocks of
-// 4 x 4, 29 x 29 candidates and border restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435
-// (6.1.2), where item i takes i and i + 435, in the same column 15 rows below, as his threads do;
-// `reference_naive` reads global memory (6.1), `reference_staged` local memory (6.2). His window
-// moves inwards at the picture's edge, so that all 841 candidates count there: here it stays where
-// it is, as with every other kernel, and candidates that reach outside do not count. His reduction
-// of an odd number of costs adds the last one by itself; `smallest_key` has no such case.
+// M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms"
+// (2012), sections 6.1 and 6.2, is this method at blocks of 4 x 4, 29 x 29 candidates and border
+// restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435 (6.1.2), where item i takes i and
+// i + 435, in the same column 15 rows below, as his threads do; `reference_naive` reads global
+// memory (6.1), `reference_staged` local memory (6.2). His window moves inwards at the picture's
+// left and top edge (listing 6.1): here it stays where it is, as with every other kernel, and
+// candidates that reach outside do not count. His reduction of an odd number of costs adds the last
+// one by itself (6.1.1); `smallest_key` has no such case.
 //
 // Candidates that do not count are computed too, in the room around the picture, and their key is
 // left out: items that branch round a loop diverge on a GPU, and in a kernel with barriers PoCL 3.1

@@ -1,8 +1,8 @@
 // Two kernels in a row: all costs of all blocks go to global memory, then each block's are compared.
 //
 // J. Zhang, J.-F. Nezan, J.-G. Cousin, "Implementation of Motion Estimation Based on Heterogeneous
-// Parallel Computing System with OpenCL" (2012), section III: `two_pass_compute` is kernel_compute
-// (III-A, figure 5), `two_pass_compare` is kernel_compare (III-B, figure 6).
+// Parallel Computing System with OpenCL" (2012), section III: `two_pass_compute` is the paper's
+// kernel_compute (III-A, figure 5), `two_pass_compare` its kernel_compare (III-B, figure 6).
 //
 //   costs    of candidate k of block b at (b - first_block) * window_columns * window_rows + k, for
 //            k = y * window_columns + x counted from the window's first: adjacent items write

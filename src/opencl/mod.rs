@@ -9,7 +9,9 @@ mod collaborative;
 mod device;
 mod launch;
 mod picture;
+mod prediction;
 mod program;
+mod recurrence;
 mod reference;
 mod search;
 mod tile;
@@ -20,13 +22,15 @@ use std::time::Instant;
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
+pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes, Tuning,
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
+    Slot, StageTimes, Tuning,
 };
 use cl::{Arg, Buffer, Context, Queue};
 use picture::{Layout, Slots, buffer};
+use prediction::Prediction;
 use search::{Run, Search, Task};
 
 /// Full search on one OpenCL device.
@@ -38,6 +42,7 @@ pub struct OpenCl {
     slots: Slots,
     vectors: Buffer,
     search: Box<dyn Search>,
+    prediction: Option<Prediction>,
     times: StageTimes,
     queue: Queue,
     // Last: what was made in the context is released before it.
@@ -72,6 +77,7 @@ impl OpenCl {
             search: search::search(&task)?,
             slots: Slots::new(&context, device, kernel, parameters, layout)?,
             vectors: buffer(&context, device, "the vectors", vector_bytes)?,
+            prediction: Prediction::new(&context, device, kernel, parameters)?,
             times: StageTimes::default(),
             queue: context.queue(device.raw()).map_err(|error| device.refused(error))?,
             _context: context,
@@ -123,6 +129,9 @@ impl Estimator for OpenCl {
     }
 
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        if let Some(prediction) = &mut self.prediction {
+            prediction.has_field = false;
+        }
         self.parameters.grid().check(vectors)?;
         let start = Instant::now();
         self.queue_search(current)?;
@@ -132,6 +141,22 @@ impl Estimator for OpenCl {
         let bytes = bytemuck::cast_slice_mut(vectors);
         self.queue.read(&self.vectors, bytes).map_err(|error| self.failed(error))?;
         self.times.download = start.elapsed();
+        if let Some(prediction) = &mut self.prediction {
+            prediction.has_field = true;
+        }
+        Ok(())
+    }
+
+    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+        let start = Instant::now();
+        let prediction = self.prediction.as_mut().ok_or(EstimateError::NotPredicting)?;
+        if !prediction.has_field {
+            return Err(EstimateError::NoField);
+        }
+        self.parameters.grid().check(predictors)?;
+        let predicted = prediction.predict(&self.queue, &self.vectors, predictors);
+        predicted.map_err(|error| self.failed(error))?;
+        self.times.prediction = start.elapsed();
         Ok(())
     }
 

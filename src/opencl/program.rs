@@ -19,6 +19,8 @@ pub(super) enum Source {
     Collaborative,
     Reduce,
     TwoPass,
+    Prediction,
+    Recurrence,
 }
 
 impl Source {
@@ -29,6 +31,8 @@ impl Source {
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
             Self::TwoPass => include_str!("../../kernels/two_pass.cl"),
+            Self::Prediction => include_str!("../../kernels/prediction.cl"),
+            Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Halldal (2012): sections 7.1, full search at 4x4 blocks, and 7.2, the dependent prediction.
 //! His times are of the kernel alone.
 
-// mod recurrence;
+mod recurrence;
 
 use std::error::Error;
 
@@ -19,7 +19,7 @@ const REACH: i32 = 14;
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     search(session, report)?;
-    Ok(())
+    recurrence::run(session, report)
 }
 
 /// A form of the work: its name, pictures a second on his CPU, GTX480 and GT280, and what does it

@@ -3,11 +3,15 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{Difference, Grid, MotionVector, Predictor, recurrence};
-use gstmotionestimate::native;
+use gstmotionestimate::backend;
+use gstmotionestimate::estimator::{
+    Difference, Grid, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot, Tuning, Window,
+    recurrence,
+};
 
 use super::{Form, write};
 use crate::measure::{Session, rate};
+use crate::pictures::Scene;
 use crate::printed::HALLDAL_PREDICTION_CPU;
 use crate::report::Report;
 use crate::table::Cell;
@@ -34,22 +38,35 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let mut rows = Rows::default();
 
     let mut differences = vec![Difference::default(); grid.blocks()];
-    let serial =
-        session.median_of(|| timed(|| recurrence::serial(grid, &vectors, &mut differences)))?;
+    let serial = session.median_of(|| timed(|| recurrence::serial(grid, &vectors, &mut differences)))?;
     rows.push("CPU, serial", [Some(HALLDAL_PREDICTION_CPU), None, None], Cell::Ours(rate(serial)));
-    if session.is_native() {
-        let mut predictors = vec![Predictor::default(); grid.blocks()];
-        let median =
-            session.median_of(|| timed(|| native::median_predictors(grid, &vectors, &mut predictors)))?;
-        rows.push("H.264's median of found vectors, all cores", [None; 3], Cell::Ours(rate(median)));
-    } else {
-        opencl::measure(session, grid, &vectors, &mut rows);
-    }
+    opencl::measure(session, grid, &vectors, &mut rows);
+    rows.push("the element's own, no block waits", [None; 3], Cell::Ours(rate(own(session, grid)?)));
 
     let Rows { forms, ours, mut foot } = rows;
-    foot.insert(0, "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers.".into());
+    let note = "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers; the element's \
+                own with the predictors' download, for the vectors are there.";
+    foot.insert(0, note.into());
     let title = format!("Halldal, 7.2: MV prediction, {}x{} blocks (FPS)", grid.columns, grid.rows);
     write(session, report, "halldal-7-2", &title, &forms, ours, foot)
+}
+
+/// How long the element's own prediction takes: the vectors of all neighbours are known when it
+/// begins.
+fn own(session: &Session<'_>, grid: Grid) -> Result<Duration, Box<dyn Error>> {
+    let (width, height) = (4 * grid.columns, 4 * grid.rows);
+    let parameters = Parameters {
+        prediction: Prediction::Median,
+        ..Parameters::new(width, height, 4, Window::symmetric(2, 2)?)
+    };
+    let device = &session.device.selector;
+    let mut estimator = backend::open(device, Kernel::Auto, &Tuning::default(), &parameters)?.estimator;
+    let scene = Scene::moving(width, height);
+    estimator.load(Slot::A, &scene.reference.view())?;
+    estimator.load(Slot::B, &scene.current.view())?;
+    estimator.search(Slot::B, &mut vec![MotionVector::default(); grid.blocks()])?;
+    let mut predictors = vec![Predictor::default(); grid.blocks()];
+    Ok(session.median_of(|| timed(|| estimator.predict(&mut predictors)))?)
 }
 
 /// Vectors up to 16 samples long that have nothing to do with each other.
@@ -85,9 +102,8 @@ mod opencl {
     ];
 
     pub(super) fn measure(session: &Session<'_>, grid: Grid, vectors: &[MotionVector], rows: &mut Rows) {
-        let is_ours = |device: &Device| {
-            session.device.selector == DeviceSelector::Index(device.platform, device.index)
-        };
+        let is_ours =
+            |device: &Device| session.device.selector == DeviceSelector::Index(device.platform, device.index);
         let Some(device) = devices().into_iter().find(is_ours) else { return };
         for ((name, gtx480, gt280), form) in HALLDAL_PREDICTION.into_iter().zip(FORMS) {
             let ours = measure_form(session, &device, grid, vectors, form).unwrap_or_else(|error| {

@@ -192,6 +192,7 @@ pub const HALLDAL_PREDICTION_CPU: f64 = 1470.0;
 
 /// Halldal, 7.2: the form of the prediction, pictures a second on the GTX480 and on the GT280, which
 /// he calls GTX280 as well.
+#[cfg_attr(not(feature = "opencl"), allow(dead_code))]
 pub const HALLDAL_PREDICTION: [(&str, f64, f64); 4] = [
     ("one thread", 21.7, 4.4),
     ("host managed", 71.0, 90.0),

@@ -150,8 +150,8 @@ fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let scene = Scene::shifted(1280, 720, 40);
     let foot = vec![
         "Ours is a made picture of 1280x720, layers of smooth noise, moved by 40 samples both ways.".into(),
-        "W: the side of the searched area; with W = 47 displacements are -16..15. ±W: displacements up \
-         to W samples each way, the only reading by which 47 finds a shift of 40 and 35 does not."
+        "W: the side of the searched area, so that displacements are -16..15 with W = 47. ±W: displacements \
+         of W samples each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
             .into(),
         "W = 96 is the smallest area that holds displacements of 40 both ways: -40..40.".into(),
     ];

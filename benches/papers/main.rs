@@ -6,7 +6,7 @@
 #![allow(missing_docs)]
 
 mod arguments;
-// mod bonanno;
+mod bonanno;
 mod chart;
 mod halldal;
 mod measure;
@@ -64,7 +64,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
                 Paper::Uta => uta::run(&session, &mut report)?,
                 Paper::Halldal => halldal::run(&session, &mut report)?,
                 Paper::Zhang => zhang::run(&session, &mut report)?,
-                Paper::Bonanno => {}
+                Paper::Bonanno => bonanno::run(&session, &mut report)?,
             }
         }
         report.finish()?;

@@ -134,6 +134,7 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// [`DeviceSelector::Auto`] also whatever keeps the device from starting.
 pub fn open(device: &DeviceSelector, kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
     parameters.validate()?;
+    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
         DeviceSelector::Auto => open_best(kernel, parameters),

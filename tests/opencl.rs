@@ -8,7 +8,7 @@ mod common;
 use std::process::Command;
 use std::time::Instant;
 
-use common::{CONTENTS, Case, cases, check, pictures};
+use common::{CONTENTS, Case, cases, check, pictures, three_step_cases};
 use gstmotionestimate::estimator::{
     Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Window,
 };
@@ -47,7 +47,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, options: Optio
 }
 
 fn check_all(kernel: Kernel) {
-    let cases = cases();
+    let cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
     for device in all_devices() {
         let start = Instant::now();
         for case in &cases {
@@ -80,6 +80,21 @@ fn collaborative_is_exact() {
 #[test]
 fn collaborative_unaligned_is_exact() {
     check_all(Kernel::CollaborativeUnaligned);
+}
+
+#[test]
+fn three_step_naive_is_exact() {
+    check_all(Kernel::ThreeStepNaive);
+}
+
+#[test]
+fn three_step_is_exact() {
+    check_all(Kernel::ThreeStep);
+}
+
+#[test]
+fn three_step_unaligned_is_exact() {
+    check_all(Kernel::ThreeStepUnaligned);
 }
 
 fn case(p: Parameters, content: common::Content) -> Case {

@@ -1,4 +1,4 @@
-//! Full search on OpenCL devices.
+//! Search on OpenCL devices.
 //!
 //! No other module names OpenCL. [`devices`] lists what is there, [`OpenCl`] searches on one of
 //! them with one of the kernels in `kernels/`.
@@ -8,6 +8,7 @@ mod device;
 mod picture;
 mod plan;
 mod program;
+mod three_step;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,8 +17,8 @@ pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
 
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes, Window,
+    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError,
+    Slot, StageTimes, Window,
 };
 use cl::{Arg, Buffer, Context, Queue};
 use picture::{Layout, Slots, buffer};
@@ -46,7 +47,7 @@ struct Reduction {
     winners: Buffer,
 }
 
-/// Full search on one OpenCL device.
+/// Full or three-step search on one OpenCL device.
 pub struct OpenCl {
     parameters: Parameters,
     window: Window,
@@ -58,6 +59,8 @@ pub struct OpenCl {
     vectors: Buffer,
     search: cl::Kernel,
     reduction: Option<Reduction>,
+    /// For `Plan::ThreeStep` with a launch a step.
+    choice: Option<three_step::Choice>,
     times: StageTimes,
     queue: Queue,
     // Last: what was made in the context is released before it.
@@ -86,7 +89,12 @@ impl OpenCl {
         options: Options,
     ) -> Result<Self, SetupError> {
         parameters.validate()?;
-        let kernel = if kernel == Kernel::Auto { plan::fastest(device) } else { kernel };
+        kernel.check_algorithm(parameters.algorithm, &device.name)?;
+        let kernel = match (kernel, parameters.algorithm) {
+            (Kernel::Auto, Algorithm::Full) => plan::fastest(device),
+            (Kernel::Auto, Algorithm::ThreeStep) => three_step::fastest(device),
+            _ => kernel,
+        };
         let refused = |error| device.refused(error);
         let context = device.context()?;
         let build = |source: Source, options: &str| {
@@ -97,7 +105,10 @@ impl OpenCl {
         let program = build(source, &program::options(device, parameters))?;
         let search = program.kernel(name).map_err(refused)?;
         let largest_group = search.largest_group(device.raw()).map_err(refused)?.min(device.largest_group);
-        let window = picture::winning_window(parameters);
+        let window = match parameters.algorithm {
+            Algorithm::Full => picture::winning_window(parameters),
+            Algorithm::ThreeStep => three_step::readable_window(parameters),
+        };
         let Options { cost_bytes } = options;
         let plan = Task { device, parameters, window: &window, largest_group, cost_bytes }.plan(kernel)?;
 
@@ -109,7 +120,11 @@ impl OpenCl {
                 costs: buffer(&context, device, "the costs of all blocks", 4 * blocks * jobs)?,
                 winners: buffer(&context, device, "the winners", size_of::<u64>() * blocks)?,
             }),
-            Plan::ReferenceNaive { .. } | Plan::Reference { .. } => None,
+            Plan::ReferenceNaive { .. } | Plan::Reference { .. } | Plan::ThreeStep(_) => None,
+        };
+        let choice = match plan {
+            Plan::ThreeStep(shape) => three_step::Choice::new((&context, device), shape, parameters)?,
+            _ => None,
         };
         Ok(Self {
             parameters: parameters.clone(),
@@ -122,6 +137,7 @@ impl OpenCl {
             vectors: buffer(&context, device, "the vectors", size_of::<MotionVector>() * blocks)?,
             search,
             reduction,
+            choice,
             times: StageTimes::default(),
             queue: context.queue(device.raw()).map_err(refused)?,
             _context: context,
@@ -182,6 +198,10 @@ impl OpenCl {
                     unsafe { queue.launch(search, &args, [jobs * rows * segments, 1], [items, 1])? };
                     reduction.queue(queue, vectors, first, jobs, (blocks, block_size), geometry)
                 })
+            }
+            (Plan::ThreeStep(shape), _) => {
+                let kernels = (&mut self.search, self.choice.as_mut());
+                three_step::queue(queue, kernels, shape, &self.parameters, [c, r, vectors, geometry])
             }
             // `with_options` makes a reduction for these plans.
             (Plan::CollaborativePlain { .. } | Plan::CollaborativeRows { .. }, None) => Ok(()),

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use super::device::{Device, DeviceKind};
 use super::program::Source;
+use super::three_step;
 use crate::estimator::{Kernel, Parameters, SetupError, Window};
 
 /// Bytes of an order key.
@@ -32,6 +33,7 @@ pub(super) fn entry(kernel: Kernel) -> (Source, &'static CStr) {
         Kernel::CollaborativeNaive => (Source::Collaborative, c"collaborative_naive"),
         Kernel::Collaborative => (Source::Collaborative, c"collaborative_staged"),
         Kernel::CollaborativeUnaligned => (Source::Collaborative, c"collaborative_unaligned"),
+        Kernel::ThreeStepNaive | Kernel::ThreeStep | Kernel::ThreeStepUnaligned => three_step::entry(kernel),
     }
 }
 
@@ -46,6 +48,8 @@ pub(super) enum Plan {
     CollaborativePlain { items: usize, jobs: usize },
     /// A group a part of a row of blocks and job.
     CollaborativeRows { items: usize, segments: usize, jobs: usize },
+    /// Three-step search.
+    ThreeStep(three_step::Shape),
 }
 
 /// A part of the window, and the pitch of its search area in words.
@@ -124,6 +128,10 @@ impl Task<'_> {
             // Figure 7's group is a row of blocks, on a CPU section 6.2.4's few.
             Kernel::Collaborative => {
                 self.collaborative(if self.is_gpu() { 128 } else { 8 }, KernelShape::Rows)
+            }
+            Kernel::ThreeStepNaive | Kernel::ThreeStep | Kernel::ThreeStepUnaligned => {
+                three_step::Shape::new(kernel, self.device, self.parameters, self.largest_group)
+                    .map(Plan::ThreeStep)
             }
             // Section 8.4 finds 8 items the fastest.
             Kernel::CollaborativeUnaligned => {

@@ -16,6 +16,7 @@ pub(super) enum Source {
     Reference,
     Collaborative,
     Reduce,
+    ThreeStep,
 }
 
 impl Source {
@@ -25,6 +26,7 @@ impl Source {
             Self::Reference => include_str!("../../kernels/reference.cl"),
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
+            Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
         }
     }
 

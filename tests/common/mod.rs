@@ -168,6 +168,15 @@ pub fn three_step_cases() -> Vec<Case> {
     cases
 }
 
+/// `reference` rebuilt block by block as `vectors` say, over the picture extended to whole blocks.
+pub fn reconstruct(parameters: &Parameters, reference: &Picture<'_>, vectors: &[MotionVector]) -> PictureBuf {
+    let (columns, side) = (parameters.grid().columns, parameters.block_size);
+    PictureBuf::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
+        let vector = vectors[y / side * columns + x / side];
+        reference.extended(x as i32 + i32::from(vector.x) / 4, y as i32 + i32::from(vector.y) / 4)
+    })
+}
+
 /// Copies `picture` into rows that are further apart than they are wide, with garbage between.
 pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
     let mut bytes = vec![0xa5; stride * (picture.height() - 1) + picture.width()];

@@ -41,7 +41,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let serial = session.median_of(|| timed(|| recurrence::serial(grid, &vectors, &mut differences)))?;
     rows.push("CPU, serial", [Some(HALLDAL_PREDICTION_CPU), None, None], Cell::Ours(rate(serial)));
     opencl::measure(session, grid, &vectors, &mut rows);
-    rows.push("the element's own, no block waits", [None; 3], Cell::Ours(rate(own(session, grid)?)));
+    rows.push("the element's own", [None; 3], Cell::Ours(rate(own(session, grid)?)));
 
     let Rows { forms, ours, mut foot } = rows;
     let note = "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers; the element's \

@@ -25,7 +25,8 @@ struct Case {
 }
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    let case = |label, (width, height), block_size, printed| Case { label, width, height, block_size, printed };
+    let case =
+        |label, (width, height), block_size, printed| Case { label, width, height, block_size, printed };
     let blocks =
         BONANNO_BLOCKS.map(|(side, printed)| case(format!("{side}x{side}"), (1280, 720), side, printed));
     let title = "Bonanno, table 1: Results for different block sizes, 1280x720 (s)";

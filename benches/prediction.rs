@@ -70,7 +70,7 @@ mod opencl {
     use criterion::BenchmarkId;
     use gstmotionestimate::estimator::{
         Difference, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Prediction, Predictor, Slot,
-        Window,
+        Tuning, Window,
     };
     use gstmotionestimate::opencl::{Device, OpenCl, Recurrence, RecurrenceForm, devices};
 
@@ -125,7 +125,7 @@ mod opencl {
             prediction: Prediction::Median,
             ..Parameters::new(width, height, 4, Window::symmetric(2, 2)?)
         };
-        let mut estimator = OpenCl::new(device, Kernel::Auto, &parameters)?;
+        let mut estimator = OpenCl::new(device, Kernel::Auto, &Tuning::default(), &parameters)?;
         for (slot, seed) in [(Slot::A, 7), (Slot::B, 11)] {
             let picture = PictureBuf::from_fn(width, height, |x, y| ((x * seed) ^ (y * (seed + 6))) as u8);
             estimator.load(slot, &picture.view())?;

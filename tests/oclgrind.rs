@@ -7,10 +7,10 @@ mod common;
 
 use common::{Case, Content, check, pictures};
 use gstmotionestimate::estimator::{
-    Border, Difference, Estimator, Grid, Kernel, Metric, MotionVector, Parameters, Prediction, Predictor,
-    Slot, Window, prediction, recurrence,
+    Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Prediction,
+    Predictor, Slot, Tuning, Window, prediction, recurrence,
 };
-use gstmotionestimate::opencl::{OpenCl, Options, Recurrence, RecurrenceForm, devices};
+use gstmotionestimate::opencl::{OpenCl, Recurrence, RecurrenceForm, devices};
 
 #[test]
 fn small_pictures_are_exact() {
@@ -26,11 +26,18 @@ fn small_pictures_are_exact() {
                 let parameters =
                     Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
                 let (reference, current) = pictures(Content::Noise, width, height);
-                // Batches of four jobs.
-                let options = Options { cost_bytes: 16 * parameters.grid().blocks() as u64 };
-                let mut estimator = OpenCl::with_options(&device, kernel, &parameters, options).unwrap();
-                let name = format!("{kernel} {parameters:?}");
-                check(&Case { name, parameters, reference, current }, &mut estimator);
+                // Batches of four jobs, bands of one or two blocks.
+                let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
+                let plain = Tuning { cost_bytes, ..Tuning::default() };
+                // Odd groups, and launches beside one another.
+                let odd = Tuning { group_size: Some(7), launch: Launch::Queues(2), ..plain };
+                for tuning in [plain, odd] {
+                    let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
+                    let (parameters, name) =
+                        (parameters.clone(), format!("{kernel} {tuning:?} {parameters:?}"));
+                    let (reference, current) = (reference.clone(), current.clone());
+                    check(&Case { name, parameters, reference, current }, &mut estimator);
+                }
             }
         }
     }
@@ -46,7 +53,8 @@ fn predictors_are_exact() {
                 Parameters { prediction: Prediction::Median, ..Parameters::new(width, height, 4, window) };
             let grid = parameters.grid();
             let (reference, current) = pictures(Content::Noise, width, height);
-            let mut estimator = OpenCl::new(&device, Kernel::Reference, &parameters).unwrap();
+            let mut estimator =
+                OpenCl::new(&device, Kernel::Reference, &Tuning::default(), &parameters).unwrap();
             let mut vectors = vec![MotionVector::default(); grid.blocks()];
             let mut found = vec![Predictor::default(); grid.blocks()];
             estimator.load(Slot::A, &reference.view()).unwrap();

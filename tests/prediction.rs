@@ -7,7 +7,8 @@ use common::{Content, Noise, pictures};
 use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    EstimateError, Estimator, Grid, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot, Window,
+    EstimateError, Estimator, Grid, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot, Tuning,
+    Window,
 };
 use gstmotionestimate::native::{self, Level, Native};
 use proptest::prelude::*;
@@ -120,7 +121,9 @@ fn estimators(parameters: &Parameters) -> Vec<Box<dyn Estimator>> {
     );
     for device in &devices[1..] {
         for kernel in [Kernel::Reference, Kernel::CollaborativeUnaligned] {
-            all.push(backend::open(&device.selector, kernel, parameters).unwrap().estimator);
+            all.push(
+                backend::open(&device.selector, kernel, &Tuning::default(), parameters).unwrap().estimator,
+            );
         }
     }
     all

@@ -11,6 +11,7 @@ mod parameters;
 mod picture;
 pub mod prediction;
 pub mod recurrence;
+mod tuning;
 mod vector;
 mod window;
 
@@ -21,6 +22,7 @@ pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use picture::{Picture, PictureBuf};
 pub use prediction::{Prediction, Predictor};
 pub use recurrence::Difference;
+pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};
 

@@ -24,6 +24,19 @@
  * picture is kept, so no picture goes without vectors for it. Settings that cannot be followed
  * are an error on the bus, as they are at start.
  *
+ * ## Tuning
+ *
+ * `tuning` is a structure named `motion-tuning` that says how an OpenCL device is used. It changes
+ * the speed and never the vectors; what a device or kernel has no use for is ignored. A field
+ * that is not known, or a value that cannot be followed, is an error that names it.
+ *
+ * | field | type | value |
+ * |---|---|---|
+ * | `group-size` | integer | work-items of a work-group, 1 or more; without it the kernel's own for the device. `kernel=reference-naive` needs none for large windows with it |
+ * | `cost-bytes` | integer | most bytes of costs kept on the device at once, 268435456 without it: kernels that keep costs work in parts where they need more |
+ * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
+ * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
+ * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
  * ## Prediction
  *
  * With `prediction=median` the meta has one field more, `predictors`: a GBytes of `columns · rows`
@@ -73,6 +86,11 @@
  * ```
  * The same on the CPU with longer vectors; `-m` prints the `motion-stats` message.
  *
+ * ```text
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
+ * ```
+ * A group a row of blocks, and 64 launches on four queues.
+ *
  * Since: plugins-motionestimate-0.1.0
  */
 use glib::prelude::*;
@@ -85,6 +103,7 @@ mod pool;
 mod settings;
 mod statistics;
 mod tracker;
+mod tuning;
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -143,6 +162,9 @@ pub enum MotionEstimateKernel {
         nick = "collaborative-unaligned"
     )]
     CollaborativeUnaligned = 5,
+    /// See [`Kernel::TwoPass`].
+    #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
+    TwoPass = 6,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -154,6 +176,7 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::CollaborativeNaive => Self::CollaborativeNaive,
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
+            MotionEstimateKernel::TwoPass => Self::TwoPass,
         }
     }
 }

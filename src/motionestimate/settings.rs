@@ -3,6 +3,7 @@
 use glib::prelude::*;
 use gst::prelude::*;
 
+use super::tuning::tuning;
 use super::{
     MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
     MotionEstimatePrediction,
@@ -27,6 +28,7 @@ pub struct Settings {
     pub search_range_y: i32,
     pub metric: MotionEstimateMetric,
     pub border: MotionEstimateBorder,
+    pub tuning: Option<gst::Structure>,
     pub prediction: MotionEstimatePrediction,
 }
 
@@ -41,6 +43,7 @@ impl Default for Settings {
             search_range_y: SAME_RANGE,
             metric: MotionEstimateMetric::default(),
             border: MotionEstimateBorder::default(),
+            tuning: None,
             prediction: MotionEstimatePrediction::default(),
         }
     }
@@ -69,11 +72,12 @@ impl Settings {
     /// The estimator for pictures of `width × height` samples.
     ///
     /// # Errors
-    /// As [`backend::open`].
+    /// As [`backend::open`], and [`SetupError::Tuning`].
     pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        backend::open(&device, self.kernel.into(), &self.parameters(width, height)?)
+        let tuning = tuning(self.tuning.as_deref())?;
+        backend::open(&device, self.kernel.into(), &tuning, &self.parameters(width, height)?)
     }
 
     /// The properties that set them.
@@ -134,6 +138,14 @@ impl Settings {
                 .blurb("What lies outside the picture that is searched")
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecBoxed::builder::<gst::Structure>("tuning")
+                .nick("Tuning")
+                .blurb(
+                    "How an OpenCL device is used, as motion-tuning,group-size=64: changes the speed, \
+                     never the vectors",
+                )
+                .mutable_playing()
+                .build(),
             glib::ParamSpecEnum::builder_with_default("prediction", default.prediction)
                 .nick("Prediction")
                 .blurb("Whether each vector is predicted from its neighbours: the meta then has predictors")
@@ -155,6 +167,7 @@ impl Settings {
             "search-range-y" => self.search_range_y = of_type(value),
             "metric" => self.metric = of_type(value),
             "border" => self.border = of_type(value),
+            "tuning" => self.tuning = of_type(value),
             "prediction" => self.prediction = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
@@ -171,6 +184,7 @@ impl Settings {
             "search-range-y" => self.search_range_y.to_value(),
             "metric" => self.metric.to_value(),
             "border" => self.border.to_value(),
+            "tuning" => self.tuning.to_value(),
             "prediction" => self.prediction.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }

@@ -41,6 +41,9 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     element.set_property("border", MotionEstimateBorder::Restrict);
     expected.border = Border::Restrict;
     check(&expected);
+    // Tuning changes nothing, on devices that follow it and on those that ignore it.
+    element.set_property("tuning", gst::Structure::builder("motion-tuning").field("group-size", 3).build());
+    check(&expected);
     // The reference moves between devices, and back.
     for device in backend::devices().iter().rev() {
         element.set_property("device", device.selector.to_string());
@@ -117,6 +120,26 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
 }
 
 #[test]
+fn tuning_is_followed_and_given_back() {
+    let info = gray();
+    let text = "motion-tuning,group-size=(int)7,launch=(string)queues,queues=(int)2,launches=(int)5;";
+    for kernel in ["auto", "collaborative", "two-pass"] {
+        let device = if kernel == "auto" { "native" } else { "auto" };
+        let mut harness = harness(&format!("{ELEMENT} kernel={kernel} device={device}"), &info);
+        let element = harness.find_element("motionestimate").unwrap();
+        assert!(element.property::<Option<gst::Structure>>("tuning").is_none());
+        element.set_property("tuning", text.parse::<gst::Structure>().unwrap());
+        let given: gst::Structure = element.property("tuning");
+        assert_eq!(given, text.parse::<gst::Structure>().unwrap());
+        let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
+        check_sequence(&info, &parameters(&info), &buffers);
+        element.set_property("tuning", None::<gst::Structure>);
+        let more = [buffers[2].clone(), pass(&mut harness, &info, 3)];
+        check_vectors(&info, &parameters(&info), &more[1], &more[0]);
+    }
+}
+
+#[test]
 fn defaults_are_those_that_are_documented() {
     init();
     let element = gst::ElementFactory::make("motionestimate").build().unwrap();
@@ -125,6 +148,7 @@ fn defaults_are_those_that_are_documented() {
     assert_eq!(element.property::<u32>("block-size"), 16);
     assert_eq!(element.property::<u32>("search-range"), 16);
     assert_eq!(element.property::<i32>("search-range-y"), -1);
+    assert_eq!(element.property::<Option<gst::Structure>>("tuning"), None);
     for name in [
         "algorithm",
         "kernel",

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::blend::{Fraction, copy_run, interpolate_run, subtract};
+use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::squared_error_of_row;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
 use crate::estimator::{MotionVector, Parameters, Picture, PictureBuf};
@@ -142,11 +142,23 @@ fn predict_pixels<const P: usize>(
             let (x, dy) = sampling.eighths(run[0]);
             let left = samples.start as isize + (x >> 3);
             let fraction = Fraction { x: (x & 7) as u16, y: (dy & 7) as u16 };
-            for y in y..end {
-                let out = &mut band[(y - first) * stride..][samples.start * P..samples.end * P];
-                let above = y as isize + (dy >> 3);
-                let row = |y: isize| reference.row(y.clamp(0, reference.height() as isize - 1) as usize);
-                if fraction.x == 0 && fraction.y == 0 {
+            let above = y as isize + (dy >> 3);
+            let (width, height) = (reference.width() / P, reference.height());
+            let is_inside = left >= 0
+                && left as usize + samples.len() <= width
+                && above >= 0
+                && above as usize + (end - y) <= height;
+            let out = &mut band[(y - first) * stride + samples.start * P..];
+            if is_inside && fraction.is_none() {
+                let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
+                let length = samples.len() * P;
+                copy_rows((from, reference.stride()), (out, stride), length, end - y);
+                continue;
+            }
+            let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
+            for (above, out) in (above..).zip(out.chunks_mut(stride)).take(end - y) {
+                let out = &mut out[..samples.len() * P];
+                if fraction.is_none() {
                     copy_run::<P>(row(above), left, out);
                 } else {
                     interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);

@@ -15,7 +15,7 @@ macro_rules! with_known_length {
 
 /// Copies pixels of `P` bytes from `row` to `out`, beginning with the one at `x`, which may lie
 /// anywhere: the row goes on outside by its first and last pixel.
-#[inline]
+#[inline(always)]
 pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
     let (columns, count) = ((row.len() / P) as isize, (out.len() / P) as isize);
     if x >= 0 && x + count <= columns {
@@ -37,6 +37,7 @@ pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
 
 /// Copies rows of `length` bytes, of which the first begin with `from` and `out`, all of which lie
 /// inside.
+#[inline(always)]
 pub(super) fn copy_rows(
     (from, from_stride): (&[u8], usize),
     (out, out_stride): (&mut [u8], usize),
@@ -77,6 +78,7 @@ impl Fraction {
 
 /// Interpolates pixels of `P` bytes between the rows `upper` and `lower`, beginning between those
 /// at `x` and `x + 1`, which may lie anywhere.
+#[inline(always)]
 pub(super) fn interpolate_run<const P: usize>(
     upper: &[u8],
     lower: &[u8],
@@ -102,7 +104,7 @@ pub(super) fn interpolate_run<const P: usize>(
 }
 
 /// The bilinear prediction: `upper` and `lower` have one pixel more than `out`.
-#[inline]
+#[inline(always)]
 fn blend<const P: usize>(upper: &[u8], lower: &[u8], fraction: Fraction, out: &mut [u8]) {
     let Fraction { x, y } = fraction;
     match (x, y) {
@@ -139,7 +141,7 @@ fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length:
 }
 
 /// `current - prediction + 128`, cut off at 0 and 255, in the place of the prediction.
-#[inline]
+#[inline(always)]
 pub(super) fn subtract(current: &[u8], prediction: &mut [u8]) {
     for (prediction, &current) in prediction.iter_mut().zip(current) {
         let difference = i16::from(current) - i16::from(*prediction) + 128;

@@ -59,8 +59,8 @@ fn copy_rows_of(
     }
 }
 
-/// Pixels that are interpolated at once.
-pub(super) const SEGMENT: usize = 64;
+/// Pixels that are interpolated at once at the edge.
+const SEGMENT: usize = 64;
 
 /// A position between samples, in eighths.
 #[derive(Clone, Copy, Debug)]
@@ -86,13 +86,32 @@ pub(super) fn interpolate_run<const P: usize>(
     fraction: Fraction,
     out: &mut [u8],
 ) {
-    let columns = (upper.len() / P) as isize;
-    let count = (out.len() / P) as isize;
-    if x >= 0 && x + count < columns {
-        let range = x as usize * P..(x + count + 1) as usize * P;
-        blend::<P>(&upper[range.clone()], &lower[range], fraction, out);
-        return;
+    let (columns, count) = ((upper.len() / P) as isize, (out.len() / P) as isize);
+    // Pixels whose left neighbour lies before the row, and up to the last that has both.
+    let before = (-x).clamp(0, count) as usize;
+    let inside = (columns - 1 - x).clamp(before as isize, count) as usize;
+    let (left, rest) = out.split_at_mut(before * P);
+    let (middle, right) = rest.split_at_mut((inside - before) * P);
+    if !middle.is_empty() {
+        let start = (x + before as isize) as usize * P;
+        let range = start..start + middle.len() + P;
+        blend::<P>(&upper[range.clone()], &lower[range], fraction, middle);
     }
+    for (x, out) in [(x, left), (x + inside as isize, right)] {
+        if !out.is_empty() {
+            interpolate_edge::<P>(upper, lower, x, fraction, out);
+        }
+    }
+}
+
+/// [`interpolate_run`] where the row has to be continued.
+fn interpolate_edge<const P: usize>(
+    upper: &[u8],
+    lower: &[u8],
+    x: isize,
+    fraction: Fraction,
+    out: &mut [u8],
+) {
     let mut around = [[0; (SEGMENT + 1) * 2]; 2];
     for (index, out) in out.chunks_mut(SEGMENT * P).enumerate() {
         let x = x + (index * SEGMENT) as isize;

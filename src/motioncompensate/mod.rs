@@ -78,6 +78,7 @@ use gst::prelude::*;
 mod imp;
 mod planes;
 mod quality;
+mod stream;
 
 pub use quality::NAME as QUALITY_META_NAME;
 

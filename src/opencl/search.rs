@@ -79,34 +79,38 @@ impl Task<'_> {
         self.parameters.grid().blocks()
     }
 
-    /// The kernel `name` of `source`, built for the parameters, and for the group size that is
-    /// chosen where one is that the device has.
+    /// The kernel `name` of `source`, built for the parameters and the group size that is chosen.
     pub(super) fn build(&self, source: Source, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        let chosen = self.tuning.group_size.filter(|&items| items <= self.device.largest_group);
-        self.build_in(source, name, chosen)
+        self.build_wanting(source, name, self.tuning.group_size.unwrap_or(1))
     }
 
     /// The kernel `name` of `source`, and how many items its groups have: as many as are chosen, else
     /// `items` or the most that may be.
     ///
     /// # Errors
-    /// As [`Self::build`] and [`Self::chosen_group`].
+    /// As [`Self::chosen_group`], and where it does not build.
     pub(super) fn build_for(
         &self,
         source: Source,
         name: &CStr,
         items: usize,
     ) -> Result<(cl::Kernel, usize), SetupError> {
-        let mut kernel = self.build(source, name)?;
-        if let Some(chosen) = self.chosen_group(&kernel)? {
-            return Ok((kernel, chosen));
+        let kernel = self.build_wanting(source, name, self.tuning.group_size.unwrap_or(items))?;
+        let items = match self.chosen_group(&kernel)? {
+            Some(chosen) => chosen,
+            None => items.min(self.largest_group(&kernel)?),
+        };
+        Ok((kernel, items))
+    }
+
+    /// Builds for groups of `items` where they are more than a build that leaves it open allows, and
+    /// not more than the device has.
+    fn build_wanting(&self, source: Source, name: &CStr, items: usize) -> Result<cl::Kernel, SetupError> {
+        let kernel = self.build_in(source, name, None)?;
+        if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
+            return Ok(kernel);
         }
-        let mut largest = self.largest_group(&kernel)?;
-        if (largest + 1..=self.device.largest_group).contains(&items) {
-            kernel = self.build_in(source, name, Some(items))?;
-            largest = self.largest_group(&kernel)?;
-        }
-        Ok((kernel, items.min(largest)))
+        self.build_in(source, name, Some(items))
     }
 
     fn build_in(

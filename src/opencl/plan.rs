@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use super::device::{Device, DeviceKind};
 use super::program::Source;
+use super::tiled::Shape;
 use crate::estimator::{Kernel, Parameters, SetupError, Window};
 
 /// Bytes of an order key.
@@ -18,7 +19,7 @@ pub(super) const REDUCE_ITEMS: [usize; 2] = [32, 8];
 /// The kernel that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
-        DeviceKind::Gpu => Kernel::Reference,
+        DeviceKind::Gpu => Kernel::Tiled,
         DeviceKind::Cpu => Kernel::CollaborativeUnaligned,
         DeviceKind::Accelerator => Kernel::Reference,
     }
@@ -32,6 +33,7 @@ pub(super) fn entry(kernel: Kernel) -> (Source, &'static CStr) {
         Kernel::CollaborativeNaive => (Source::Collaborative, c"collaborative_naive"),
         Kernel::Collaborative => (Source::Collaborative, c"collaborative_staged"),
         Kernel::CollaborativeUnaligned => (Source::Collaborative, c"collaborative_unaligned"),
+        Kernel::Tiled => (Source::Tiled, c"tiled"),
     }
 }
 
@@ -46,6 +48,8 @@ pub(super) enum Plan {
     CollaborativePlain { items: usize, jobs: usize },
     /// A group a part of a row of blocks and job.
     CollaborativeRows { items: usize, segments: usize, jobs: usize },
+    /// As its shape says.
+    Tiled(Shape),
 }
 
 /// A part of the window, and the pitch of its search area in words.

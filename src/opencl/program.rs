@@ -17,6 +17,7 @@ pub(super) enum Source {
     Reference,
     Collaborative,
     Reduce,
+    Tiled,
 }
 
 impl Source {
@@ -26,6 +27,7 @@ impl Source {
             Self::Reference => include_str!("../../kernels/reference.cl"),
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
+            Self::Tiled => include_str!("../../kernels/tiled.cl"),
         }
     }
 

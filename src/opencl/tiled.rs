@@ -1,0 +1,285 @@
+//! The plan of the tiled kernel: how `kernels/tiled.cl` is cut to a device, a window and a grid.
+
+use super::device::{Device, DeviceKind};
+use crate::estimator::{Border, Grid, Kernel, Metric, Parameters, SetupError, Tuning, Window};
+
+/// Local memory that a group uses at most where the device has more. Halving it lets twice as many
+/// groups share a compute unit and makes each stage its area for half the candidates.
+const LOCAL_MEMORY_WANTED: usize = 48 << 10;
+
+/// Items that run in step on a GPU: 32 on NVIDIA's, 64 on some others, where it costs little.
+const STEP: usize = 32;
+
+/// Rows of a strip and candidates of a run: as many as registers hold beside each other.
+const MOST_PART: usize = 16;
+const MOST_ROWS: usize = 33;
+
+/// The same on CPUs, whose compilers unroll for every item of a group at once.
+const MOST_PART_CPU: usize = 4;
+const MOST_ROWS_CPU: usize = 4;
+
+/// What `tiled.cl` is compiled for. The names are those of its defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    block: usize,
+    window_columns: usize,
+    window_rows: usize,
+    skew: usize,
+    inside_only: bool,
+    rows: usize,
+    part: usize,
+    tile_columns: usize,
+    tile_rows: usize,
+    blocks_across: usize,
+    blocks_down: usize,
+    items: usize,
+}
+
+impl Shape {
+    /// The shape for `window`, the part of the parameters' window that can win.
+    ///
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`] where local memory holds no search area or the device
+    /// allows no group as large as is asked for.
+    pub(super) fn new(
+        device: &Device,
+        parameters: &Parameters,
+        window: &Window,
+        tuning: &Tuning,
+    ) -> Result<Self, SetupError> {
+        let unsupported = |reason: String| SetupError::KernelUnsupported {
+            kernel: Kernel::Tiled,
+            device: device.name.clone(),
+            reason,
+            advice: "choose reference, or auto".into(),
+        };
+        let on_cpu = device.kind == DeviceKind::Cpu;
+        let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 4 * STEP });
+        if items > device.largest_group {
+            return Err(unsupported(format!(
+                "its largest work-group has {} work-items, not {items}",
+                device.largest_group
+            )));
+        }
+        let (most_part, most_rows) =
+            if on_cpu { (MOST_PART_CPU, MOST_ROWS_CPU) } else { (MOST_PART, MOST_ROWS) };
+        let block = parameters.block_size;
+        let rows = run_rows(window.rows(), tuning.run_rows.unwrap_or(most_rows), parameters);
+        let mut shape = Self {
+            block,
+            window_columns: window.columns(),
+            window_rows: window.rows(),
+            skew: window.x0().rem_euclid(4) as usize,
+            inside_only: parameters.border == Border::Restrict,
+            rows,
+            part: (1..=most_part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
+            tile_columns: window.columns(),
+            tile_rows: window.rows(),
+            blocks_across: 1,
+            blocks_down: 1,
+            items,
+        };
+        let limit = device.local_memory.min(LOCAL_MEMORY_WANTED);
+        if !shape.cut_tile(limit) {
+            return Err(unsupported(format!(
+                "its local memory of {limit} bytes holds no search area for blocks of {block}"
+            )));
+        }
+        let grid = parameters.grid();
+        if let Some([across, down]) = tuning.group_blocks {
+            shape.blocks_across = across.min(grid.columns);
+            shape.blocks_down = down.min(grid.rows);
+            if shape.local_bytes() > limit {
+                return Err(unsupported(format!(
+                    "its local memory of {limit} bytes holds no search area for {across} x {down} blocks"
+                )));
+            }
+        } else if !on_cpu {
+            shape.choose_blocks(&grid, device.compute_units, limit);
+        }
+        Ok(shape)
+    }
+
+    /// Makes the tile as large as `limit` bytes of local memory allow: whole rows of candidates if a
+    /// run of them fits, else part of a row. Whether anything fits.
+    fn cut_tile(&mut self, limit: usize) -> bool {
+        let fits = |shape: &Self| shape.local_bytes() <= limit;
+        let down = (1..=self.window_rows.div_ceil(self.rows))
+            .map(|tiles| Self { tile_rows: self.window_rows.div_ceil(tiles).max(self.rows), ..*self })
+            .find(fits);
+        if let Some(shape) = down {
+            *self = shape;
+            return true;
+        }
+        self.tile_rows = self.rows;
+        // Tiles start 4 columns apart or a multiple of it, the last at the window's end.
+        let across = (1..=self.window_columns)
+            .rev()
+            .filter(|columns| (self.window_columns - columns).is_multiple_of(4))
+            .map(|tile_columns| Self { tile_columns, ..*self })
+            .find(fits);
+        match across {
+            Some(shape) => *self = shape,
+            None if self.rows > 1 => {
+                self.rows /= 2;
+                return self.cut_tile(limit);
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Takes as many blocks into a group as makes the whole grid cheapest.
+    fn choose_blocks(&mut self, grid: &Grid, compute_units: usize, limit: usize) {
+        const MOST: usize = 8;
+        let shape = *self;
+        let shapes = (1..=MOST.min(grid.rows)).flat_map(|blocks_down| {
+            (1..=MOST.min(grid.columns)).map(move |blocks_across| Self { blocks_across, blocks_down, ..shape })
+        });
+        if let Some(best) =
+            shapes.filter(|s| s.local_bytes() <= limit).min_by_key(|s| s.cost(grid, compute_units))
+        {
+            *self = best;
+        }
+        self.items = self.items.min(self.tasks().next_multiple_of(STEP));
+    }
+
+    /// Instructions, roughly, that the busiest compute unit issues for a picture: of a group, a four-
+    /// sample comparison each, what a candidate and a task cost beside, a word of the area and a row
+    /// of a block copied, and what an item does once.
+    fn cost(&self, grid: &Grid, compute_units: usize) -> usize {
+        let steps = self.tasks().next_multiple_of(STEP);
+        let task = self.rows * self.block * self.block / 4 + self.rows + 80;
+        let group = steps * task + 8 * self.area_words() * self.area_rows()
+            + 30 * self.blocks() * self.block
+            + 100 * self.items;
+        let groups = self.groups(grid);
+        group * (groups[0] * groups[1]).div_ceil(compute_units)
+    }
+
+    fn blocks(&self) -> usize {
+        self.blocks_across * self.blocks_down
+    }
+
+    fn runs(&self) -> usize {
+        self.tile_rows.div_ceil(self.rows)
+    }
+
+    fn tasks(&self) -> usize {
+        self.runs() * self.blocks() * self.tile_columns
+    }
+
+    fn area_rows(&self) -> usize {
+        self.tile_rows + self.blocks_down * self.block - 1
+    }
+
+    fn area_words(&self) -> usize {
+        (self.tile_columns - 1 + (self.blocks_across - 1) * self.block) / 4 + self.block / 4
+    }
+
+    /// Local memory of a group, array by array as in the kernel.
+    fn local_bytes(&self) -> usize {
+        let copy_words = (self.area_rows() * self.area_words() + 23) / 32 * 32 + 8;
+        let strips = self.block / self.part * (self.block / 4) * self.part.div_ceil(4);
+        let ranks = self.runs() * (16 * self.rows.div_ceil(4) + 4 * self.rows.next_power_of_two().max(2));
+        16 * copy_words + 16 * self.blocks() * strips + ranks + 8 * self.tasks() + 8 * self.blocks()
+    }
+
+    /// The `-D` options for this shape, beside those of every kernel.
+    pub(super) fn options(&self) -> String {
+        let Self { window_columns, window_rows, skew, inside_only, rows, part, .. } = self;
+        let Self { tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = self;
+        format!(
+            " -D WINDOW_COLUMNS={window_columns} -D WINDOW_ROWS={window_rows} -D SKEW={skew} \
+             -D INSIDE_ONLY={} -D ROWS={rows} -D PART={part} -D TILE_COLUMNS={tile_columns} \
+             -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down} \
+             -D ITEMS={items}",
+            u8::from(*inside_only)
+        )
+    }
+
+    /// Groups across and down.
+    pub(super) fn groups(&self, grid: &Grid) -> [usize; 2] {
+        [grid.columns.div_ceil(self.blocks_across), grid.rows.div_ceil(self.blocks_down)]
+    }
+
+    /// Work-items of a group.
+    pub(super) fn items(&self) -> usize {
+        self.items
+    }
+}
+
+/// Candidates of a run: `most` at most, runs of one length, and so few that a cost and a place in
+/// the run fit 32 bits.
+fn run_rows(window_rows: usize, most: usize, parameters: &Parameters) -> usize {
+    let samples = (parameters.block_size * parameters.block_size) as u32;
+    let largest = match parameters.metric {
+        Metric::Sad => samples * 255,
+        Metric::Ssd => samples * 255 * 255,
+    };
+    let most = most.min(1 << largest.leading_zeros().min(7)).max(1);
+    window_rows.div_ceil(window_rows.div_ceil(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(window: &Window, block: usize, metric: Metric, limit: usize) -> Option<Shape> {
+        let parameters = Parameters { metric, ..Parameters::new(320, 200, block, *window) };
+        let rows = run_rows(window.rows(), MOST_ROWS, &parameters);
+        let mut shape = Shape {
+            block,
+            window_columns: window.columns(),
+            window_rows: window.rows(),
+            skew: 0,
+            inside_only: false,
+            rows,
+            part: 4,
+            tile_columns: window.columns(),
+            tile_rows: window.rows(),
+            blocks_across: 1,
+            blocks_down: 1,
+            items: 128,
+        };
+        shape.cut_tile(limit).then(|| {
+            shape.choose_blocks(&parameters.grid(), 132, limit);
+            shape
+        })
+    }
+
+    #[test]
+    fn shapes_fit_and_cover_every_window() {
+        for block in (4..=64).step_by(4) {
+            for (x, y) in [(0, 0), (1, 0), (16, 16), (64, 64), (500, 1), (2000, 2000), (8191, 8191)] {
+                let window = Window::symmetric(x, y).unwrap();
+                for metric in [Metric::Sad, Metric::Ssd] {
+                    for limit in [32 << 10, 48 << 10] {
+                        let shape = shapes(&window, block, metric, limit).unwrap();
+                        assert!(shape.local_bytes() <= limit, "{shape:?} in {limit}");
+                        assert!(1 <= shape.tile_columns && shape.tile_columns <= window.columns());
+                        assert!((window.columns() - shape.tile_columns).is_multiple_of(4), "{shape:?}");
+                        assert!(shape.rows <= shape.tile_rows && shape.tile_rows <= window.rows());
+                        assert!(shape.blocks_across <= 320_usize.div_ceil(block));
+                        assert!(shape.blocks_down <= 200_usize.div_ceil(block));
+                    }
+                }
+            }
+        }
+        assert!(shapes(&Window::symmetric(1, 1).unwrap(), 64, Metric::Sad, 8 << 10).is_none());
+    }
+
+    #[test]
+    fn cost_and_place_fit_32_bits() {
+        for block in (4..=64_usize).step_by(4) {
+            for (metric, largest) in [(Metric::Sad, 255_u64), (Metric::Ssd, 255 * 255)] {
+                let window = Window::symmetric(100, 100).unwrap();
+                let parameters = Parameters { metric, ..Parameters::new(320, 200, block, window) };
+                let rows = run_rows(201, 128, &parameters);
+                let ranks = rows.next_power_of_two().max(2) as u64;
+                // One more than the largest is left, for candidates that do not count.
+                assert!(((block * block) as u64 * largest + 1) * ranks <= 1 << 32, "{block} {metric:?} {rows}");
+            }
+        }
+    }
+}

@@ -17,6 +17,8 @@ pub enum Kernel {
     Collaborative,
     /// Unaligned 16-byte reads, no local memory, for CPU devices (Uta 6.2.4, figure 8).
     CollaborativeUnaligned,
+    /// All costs into memory, then the best of each block (Zhang III).
+    TwoPass,
     /// Several blocks a work-group, a run of candidates a work-item, so that a reference sample is
     /// loaded once for all of them (ours). The fastest on GPUs.
     Tiled,
@@ -24,12 +26,13 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel that runs on an OpenCL device.
-    pub const OPENCL: [Kernel; 6] = [
+    pub const OPENCL: [Kernel; 7] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeUnaligned,
+        Kernel::TwoPass,
         Kernel::Tiled,
     ];
 
@@ -42,6 +45,7 @@ impl Kernel {
             Kernel::CollaborativeNaive => "collaborative-naive",
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
+            Kernel::TwoPass => "two-pass",
             Kernel::Tiled => "tiled",
         }
     }

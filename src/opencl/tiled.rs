@@ -1,10 +1,12 @@
-//! The plan of the tiled kernel: how `kernels/tiled.cl` is cut to a device, a window and a grid.
+//! The tiled kernel (`kernels/tiled.cl`): how it is cut to a device, a window and a grid.
 
-use super::device::{Device, DeviceKind};
-use crate::estimator::{Border, Grid, Kernel, Metric, Parameters, SetupError, Tuning, Window};
+use super::cl::{self, Arg};
+use super::device::DeviceKind;
+use super::program::Source;
+use super::search::{Run, Search, Task};
+use crate::estimator::{Border, Grid, Metric, Parameters, SetupError};
 
-/// Local memory that a group uses at most where the device has more. Halving it lets twice as many
-/// groups share a compute unit and makes each stage its area for half the candidates.
+/// Local memory that a group uses at most where the device has more.
 const LOCAL_MEMORY_WANTED: usize = 48 << 10;
 
 /// Items that run in step on a GPU: 32 on NVIDIA's, 64 on some others, where it costs little.
@@ -18,9 +20,50 @@ const MOST_ROWS: usize = 33;
 const MOST_PART_CPU: usize = 4;
 const MOST_ROWS_CPU: usize = 4;
 
+/// Several blocks a group, and a run of their candidates an item.
+pub(super) struct Tiled {
+    kernel: cl::Kernel,
+    groups: [usize; 2],
+    items: usize,
+}
+
+impl Tiled {
+    pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
+        let shape = Shape::new(task)?;
+        let kernel = task.build_shaped(Source::Tiled, c"tiled", &shape.options())?;
+        let largest = task.largest_group(&kernel)?;
+        if shape.items > largest {
+            return Err(group_too_large(task, shape.items, largest));
+        }
+        Ok(Self { kernel, groups: shape.groups(&task.parameters.grid()), items: shape.items })
+    }
+}
+
+impl Search for Tiled {
+    fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
+        let args = [
+            Arg::Buffer(run.current),
+            Arg::Buffer(run.reference),
+            Arg::Buffer(run.vectors),
+            run.geometry,
+        ];
+        // SAFETY: the kernel was built for this window and for no more blocks a group than the grid
+        // has, and the groups cover the grid; the layout was made for the window and OVER_READ
+        // bytes more; there are as many vectors as blocks.
+        unsafe { run.queue.launch(&mut self.kernel, &args, self.groups, [self.items, 1]) }
+    }
+}
+
+fn group_too_large(task: &Task<'_>, items: usize, largest: usize) -> SetupError {
+    task.unsupported(
+        format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
+        format!("choose a tuning group-size of {largest} or less"),
+    )
+}
+
 /// What `tiled.cl` is compiled for. The names are those of its defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+struct Shape {
     block: usize,
     window_columns: usize,
     window_rows: usize,
@@ -36,65 +79,45 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape for `window`, the part of the parameters' window that can win.
+    /// The shape for `task`.
     ///
     /// # Errors
     /// [`SetupError::KernelUnsupported`] where local memory holds no search area or the device
     /// allows no group as large as is asked for.
-    pub(super) fn new(
-        device: &Device,
-        parameters: &Parameters,
-        window: &Window,
-        tuning: &Tuning,
-    ) -> Result<Self, SetupError> {
-        let unsupported = |reason: String| SetupError::KernelUnsupported {
-            kernel: Kernel::Tiled,
-            device: device.name.clone(),
-            reason,
-            advice: "choose reference, or auto".into(),
-        };
+    fn new(task: &Task<'_>) -> Result<Self, SetupError> {
+        let Task { device, tuning, parameters, window, .. } = *task;
         let on_cpu = device.kind == DeviceKind::Cpu;
         let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 4 * STEP });
         if items > device.largest_group {
-            return Err(unsupported(format!(
-                "its largest work-group has {} work-items, not {items}",
-                device.largest_group
-            )));
+            return Err(group_too_large(task, items, device.largest_group));
         }
         let (most_part, most_rows) =
             if on_cpu { (MOST_PART_CPU, MOST_ROWS_CPU) } else { (MOST_PART, MOST_ROWS) };
-        let block = parameters.block_size;
-        let rows = run_rows(window.rows(), tuning.run_rows.unwrap_or(most_rows), parameters);
+        let (block, grid) = (parameters.block_size, parameters.grid());
         let mut shape = Self {
             block,
             window_columns: window.columns(),
             window_rows: window.rows(),
             skew: window.x0().rem_euclid(4) as usize,
             inside_only: parameters.border == Border::Restrict,
-            rows,
+            rows: run_rows(window.rows(), tuning.run.unwrap_or(most_rows), parameters),
             part: (1..=most_part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
             tile_columns: window.columns(),
             tile_rows: window.rows(),
-            blocks_across: 1,
+            blocks_across: tuning.blocks_across.unwrap_or(1).min(grid.columns).min(items),
             blocks_down: 1,
             items,
         };
+        shape.blocks_down = tuning.blocks_down.unwrap_or(1).min(grid.rows).min(items / shape.blocks_across);
         let limit = device.local_memory.min(LOCAL_MEMORY_WANTED);
         if !shape.cut_tile(limit) {
-            return Err(unsupported(format!(
-                "its local memory of {limit} bytes holds no search area for blocks of {block}"
-            )));
+            return Err(task.unsupported(
+                format!("its local memory of {limit} bytes holds no search area for such blocks"),
+                "choose fewer blocks a work-group by the tuning, or collaborative-unaligned, which uses none"
+                    .into(),
+            ));
         }
-        let grid = parameters.grid();
-        if let Some([across, down]) = tuning.group_blocks {
-            shape.blocks_across = across.min(grid.columns);
-            shape.blocks_down = down.min(grid.rows);
-            if shape.local_bytes() > limit {
-                return Err(unsupported(format!(
-                    "its local memory of {limit} bytes holds no search area for {across} x {down} blocks"
-                )));
-            }
-        } else if !on_cpu {
+        if tuning.blocks_across.is_none() && tuning.blocks_down.is_none() && !on_cpu {
             shape.choose_blocks(&grid, device.compute_units, limit);
         }
         Ok(shape)
@@ -137,7 +160,7 @@ impl Shape {
             (1..=MOST.min(grid.columns)).map(move |blocks_across| Self { blocks_across, blocks_down, ..shape })
         });
         if let Some(best) =
-            shapes.filter(|s| s.local_bytes() <= limit).min_by_key(|s| s.cost(grid, compute_units))
+            shapes.filter(|s| s.local_bytes() <= limit && s.blocks() <= s.items).min_by_key(|s| s.cost(grid, compute_units))
         {
             *self = best;
         }
@@ -186,7 +209,7 @@ impl Shape {
     }
 
     /// The `-D` options for this shape, beside those of every kernel.
-    pub(super) fn options(&self) -> String {
+    fn options(&self) -> String {
         let Self { window_columns, window_rows, skew, inside_only, rows, part, .. } = self;
         let Self { tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = self;
         format!(
@@ -199,13 +222,8 @@ impl Shape {
     }
 
     /// Groups across and down.
-    pub(super) fn groups(&self, grid: &Grid) -> [usize; 2] {
+    fn groups(&self, grid: &Grid) -> [usize; 2] {
         [grid.columns.div_ceil(self.blocks_across), grid.rows.div_ceil(self.blocks_down)]
-    }
-
-    /// Work-items of a group.
-    pub(super) fn items(&self) -> usize {
-        self.items
     }
 }
 
@@ -224,6 +242,7 @@ fn run_rows(window_rows: usize, most: usize, parameters: &Parameters) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::Window;
 
     fn shapes(window: &Window, block: usize, metric: Metric, limit: usize) -> Option<Shape> {
         let parameters = Parameters { metric, ..Parameters::new(320, 200, block, *window) };

@@ -88,6 +88,11 @@ fn two_pass_is_exact() {
     check_all(Kernel::TwoPass);
 }
 
+#[test]
+fn tiled_is_exact() {
+    check_all(Kernel::Tiled);
+}
+
 fn case(p: Parameters, content: common::Content) -> Case {
     let (reference, current) = pictures(content, p.width, p.height);
     Case { name: format!("{content:?} {p:?}"), parameters: p, reference, current }

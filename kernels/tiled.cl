@@ -26,7 +26,7 @@
 
 #include "common.cl"
 
-// Candidates in a run, at most 128; less where cost * RANKS would pass 32 bits.
+// Candidates in a run, at most 128; fewer where cost * RANKS would pass 32 bits.
 #ifndef ROWS
 #define ROWS 4
 #endif
@@ -36,54 +36,39 @@
 #define PART 4
 #endif
 
-// Positions of the window.
-#ifndef WINDOW_COLUMNS
-#define WINDOW_COLUMNS 9
-#endif
-#ifndef WINDOW_ROWS
-#define WINDOW_ROWS 9
+// Field for field the host's `Shape`: how the work is cut.
+typedef struct {
+    int tile_columns, tile_rows;     // candidates of a tile, no more than the window has
+    int blocks_across, blocks_down;  // blocks of a group, no more than the grid has
+    int skew;                        // the window's first displacement across, modulo 4
+} Shape;
+
+// The shape is an argument, unless it is compiled in, which is worth it on GPUs: their loops are
+// short, and they divide slowly. Then TILE_COLUMNS, TILE_ROWS, BLOCKS_ACROSS, BLOCKS_DOWN, SKEW,
+// ITEMS, WINDOW_COLUMNS, WINDOW_ROWS and INSIDE_ONLY are given together.
+#ifdef ITEMS
+#define GROUP_SIZE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+#define ITEMS_GIVEN
+#else
+#define GROUP_SIZE
+#define ITEMS ((int)get_local_size(0))
+#define WINDOW_COLUMNS g.window_columns
+#define WINDOW_ROWS g.window_rows
+#define INSIDE_ONLY g.inside_only
+#define TILE_COLUMNS shape.tile_columns
+#define TILE_ROWS shape.tile_rows
+#define BLOCKS_ACROSS shape.blocks_across
+#define BLOCKS_DOWN shape.blocks_down
+#define SKEW ((uint)shape.skew)
 #endif
 
-// Candidates of a tile across and down, no more than the window has. TILE_ROWS is at least ROWS.
-#ifndef TILE_COLUMNS
-#define TILE_COLUMNS 9
-#endif
-#ifndef TILE_ROWS
-#define TILE_ROWS 9
+// Local memory of a group in vectors of 16 bytes.
+#ifndef LOCAL_VECTORS
+#define LOCAL_VECTORS 2048
 #endif
 
-// Columns from one tile to the next: a multiple of 4.
+// Columns from one tile to the next, so that SKEW holds for each.
 #define TILE_STEP (TILE_COLUMNS < 4 ? 4 : TILE_COLUMNS / 4 * 4)
-
-// Blocks of a group, no more than the grid has.
-#ifndef BLOCKS_ACROSS
-#define BLOCKS_ACROSS 1
-#endif
-#ifndef BLOCKS_DOWN
-#define BLOCKS_DOWN 1
-#endif
-
-// Work-items of a group.
-#ifndef ITEMS
-#define ITEMS 16
-#endif
-
-// The window's first displacement across, modulo 4; that of every tile is the same.
-#ifndef SKEW
-#define SKEW 0
-#endif
-
-#ifndef UNROLL_WORDS
-#define UNROLL_WORDS 1
-#endif
-#ifndef UNROLL_PARTS
-#define UNROLL_PARTS 1
-#endif
-
-// Whether candidates outside the picture are left out.
-#ifndef INSIDE_ONLY
-#define INSIDE_ONLY 0
-#endif
 
 #define BLOCKS (BLOCKS_ACROSS * BLOCKS_DOWN)
 #define PARTS (BLOCK / PART)
@@ -101,26 +86,34 @@
 #define AREA_WORDS ((TILE_COLUMNS - 1 + (BLOCKS_ACROSS - 1) * BLOCK) / 4 + BLOCK_WORDS)
 #define COPY_WORDS ((AREA_ROWS * AREA_WORDS + 23) / 32 * 32 + 8)
 
-// Items that copy a row of the area, and rows that are copied at once.
+// Items that copy a row of the area, rows that are copied at once, and rows that an item has on
+// their way from global memory at once.
 #define FILL_ITEMS (AREA_WORDS < ITEMS ? AREA_WORDS : ITEMS)
 #define FILL_ROWS (ITEMS / FILL_ITEMS)
-
-// Rows that an item has on their way from global memory at once.
+#ifdef ITEMS_GIVEN
 #define FILL_PASSES ((AREA_ROWS + FILL_ROWS - 1) / FILL_ROWS)
-#define FILL_BATCH (FILL_PASSES / ((FILL_PASSES + FILL_MOST - 1) / FILL_MOST) + (FILL_PASSES % ((FILL_PASSES + FILL_MOST - 1) / FILL_MOST) > 0))
-#ifndef FILL_MOST
-#define FILL_MOST 8
+#define FILL_BATCHES ((FILL_PASSES + 7) / 8)
+#define FILL_BATCH ((FILL_PASSES + FILL_BATCHES - 1) / FILL_BATCHES)
+#else
+#define FILL_BATCH 1
 #endif
 
-// Row of blocks in the group, by task. Tasks count through columns, blocks across, runs, blocks down:
-// blocks beside each other share samples, and so banks, where a warp holds parts of two.
-#define BLOCK_ROW(task) ((task) / (TILE_COLUMNS * BLOCKS_ACROSS * RUNS))
+// First candidate row of a run in its tile.
+#define FIRST_ROW(run) min((int)(run) * ROWS, TILE_ROWS - ROWS)
 
-// First candidate row of run `run` in its tile.
-static inline uint first_row(uint run)
-{
-    return min(run * ROWS, (uint)(TILE_ROWS - ROWS));
-}
+// Row and column of blocks in the group, and the run, by task. Tasks count through columns of
+// candidates, blocks across, runs, blocks down: blocks beside each other share samples, and so
+// banks, where items in step hold parts of two.
+#define RUN(task) ((task) / (uint)(TILE_COLUMNS * BLOCKS_ACROSS) % (uint)RUNS)
+#define BLOCK_COLUMN(task) ((task) / (uint)TILE_COLUMNS % (uint)BLOCKS_ACROSS)
+#define BLOCK_ROW(task) ((task) / (uint)(TILE_COLUMNS * BLOCKS_ACROSS * RUNS))
+
+// The whole block is unrolled, where that leaves a loop that the instruction cache likes.
+#if ROWS * PART * BLOCK_WORDS <= 1536 && defined ITEMS_GIVEN
+#define UNROLL_WORDS BLOCK_WORDS
+#else
+#define UNROLL_WORDS 1
+#endif
 
 // Copies `count` vectors to an array of words; all indices are known when compiled.
 #define LOAD_VECTORS(to, from, count)            \
@@ -133,23 +126,21 @@ static inline uint first_row(uint run)
         (to)[4 * n + 3] = vector.w;              \
     }
 
-// The samples that start SKEW + `copy` samples into the first of three words.
-static inline uint skewed(const uint *words, uint copy)
+// The four samples that start `skew` samples, 0 to 6, into three words.
+static inline uint skewed(const uint *words, uint skew)
 {
-    const uint skew = SKEW + copy;
     return skew < 4 ? join_words(words[0], words[1], skew) : join_words(words[1], words[2], skew - 4);
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void tiled(__global const uchar *restrict current, __global const uchar *restrict reference,
-           __global MotionVector *restrict vectors, Geometry g)
+__kernel GROUP_SIZE void tiled(__global const uchar *restrict current,
+                               __global const uchar *restrict reference,
+                               __global MotionVector *restrict vectors, Shape shape, Geometry g)
 {
-    __local uint area[4 * COPY_WORDS];
-    __local uint4 strips[BLOCKS * BLOCK_VECTORS];
-    __local uint4 ranks[RUNS * RUN_VECTORS];
-    __local uint y_ties[RUNS * RANKS];
-    __local uint found_costs[TASKS], found_ties[TASKS];
-    __local uint least_costs[BLOCKS], least_ties[BLOCKS];
+    __local uint4 memory[LOCAL_VECTORS];
+    __local uint4 *strips = memory, *ranks = strips + BLOCKS * BLOCK_VECTORS;
+    __local uint *area = (__local uint *)(ranks + RUNS * RUN_VECTORS), *y_ties = area + 4 * COPY_WORDS;
+    __local uint *found_costs = y_ties + RUNS * RANKS, *found_ties = found_costs + TASKS;
+    __local uint *least_costs = found_ties + TASKS, *least_ties = least_costs + BLOCKS;
 
     const uint item = (uint)get_local_id(0);
     const int own_column = (int)get_group_id(0) * BLOCKS_ACROSS, own_row = (int)get_group_id(1) * BLOCKS_DOWN;
@@ -179,7 +170,7 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
             const int x0 = g.x0 + tile_x, y0 = g.y0 + tile_y;
 
             __global const uchar *corner =
-                sample_at(reference, g, column * BLOCK + x0 - SKEW, row * BLOCK + y0);
+                sample_at(reference, g, column * BLOCK + x0 - (int)SKEW, row * BLOCK + y0);
             for (uint w = item < FILL_ROWS * FILL_ITEMS ? item % FILL_ITEMS : AREA_WORDS; w < AREA_WORDS;
                  w += FILL_ITEMS) {
                 const uint first = item / FILL_ITEMS;
@@ -198,10 +189,10 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
 #pragma unroll
                     for (int n = 0; n < FILL_BATCH; ++n, to += FILL_ROWS * AREA_WORDS)
                         if (n * FILL_ROWS < left) {
-                            to[0] = skewed(words[n], 0);
-                            to[COPY_WORDS] = skewed(words[n], 1);
-                            to[2 * COPY_WORDS] = skewed(words[n], 2);
-                            to[3 * COPY_WORDS] = skewed(words[n], 3);
+                            to[0] = skewed(words[n], SKEW);
+                            to[COPY_WORDS] = skewed(words[n], SKEW + 1);
+                            to[2 * COPY_WORDS] = skewed(words[n], SKEW + 2);
+                            to[3 * COPY_WORDS] = skewed(words[n], SKEW + 3);
                         }
                 }
             }
@@ -209,7 +200,7 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
             for (uint i = item; i < RUNS * ROWS; i += ITEMS) {
                 // Nearest to zero first, above before below; past the nearer end one side is left.
                 const uint run = i / ROWS, v = i % ROWS;
-                const int top = y0 + (int)first_row(run), bottom = top + ROWS - 1, y = top + (int)v;
+                const int top = y0 + FIRST_ROW(run), bottom = top + ROWS - 1, y = top + (int)v;
                 const int nearest = clamp(0, top, bottom), away = (int)abs(y - nearest);
                 const int both = min(nearest - top, bottom - nearest);
                 const int rank = away <= both ? 2 * away - (y < nearest) : away + both;
@@ -223,17 +214,17 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
             barrier(CLK_LOCAL_MEM_FENCE);
 
             for (uint task = item; task < TASKS; task += ITEMS) {
-                const uint tx = task % TILE_COLUMNS, run = task / (TILE_COLUMNS * BLOCKS_ACROSS) % RUNS;
-                const uint bx = task / TILE_COLUMNS % BLOCKS_ACROSS, by = BLOCK_ROW(task);
+                const uint tx = task % TILE_COLUMNS, run = RUN(task);
+                const uint bx = BLOCK_COLUMN(task), by = BLOCK_ROW(task);
                 const uint block = by * BLOCKS_ACROSS + bx, left = bx * BLOCK + tx;
                 __local const uint *part_samples = area + left % 4 * COPY_WORDS + left / 4 +
-                                                   (by * BLOCK + first_row(run)) * AREA_WORDS;
+                                                   (by * BLOCK + FIRST_ROW(run)) * AREA_WORDS;
                 __local const uint4 *strip = strips + block * BLOCK_VECTORS;
                 uint costs[ROWS];
 #pragma unroll
                 for (int v = 0; v < ROWS; ++v)
                     costs[v] = 0;
-#pragma unroll UNROLL_PARTS
+#pragma unroll 1
                 for (int part = 0; part < PARTS; ++part, part_samples += PART * AREA_WORDS) {
 #pragma unroll UNROLL_WORDS
                     for (int j = 0; j < BLOCK_WORDS; ++j, strip += PART_VECTORS) {
@@ -253,15 +244,12 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
 
                 uint rank[4 * RUN_VECTORS], least = UINT_MAX;
                 LOAD_VECTORS(rank, ranks + run * RUN_VECTORS, RUN_VECTORS);
-#if INSIDE_ONLY
                 // Rows first_inside to last_inside of the run count, none where the column does not.
                 const int x = (column + (int)bx) * BLOCK + x0 + (int)tx;
-                const int y = (row + (int)by) * BLOCK + y0 + (int)first_row(run);
-                const int first_inside = x >= 0 && x + BLOCK <= g.extended_width ? -y : ROWS;
-                const int last_inside = g.extended_height - BLOCK - y;
-#else
-                const int first_inside = 0, last_inside = ROWS - 1;
-#endif
+                const int y = (row + (int)by) * BLOCK + y0 + FIRST_ROW(run);
+                const bool column_inside = x >= 0 && x + BLOCK <= g.extended_width;
+                const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -y : ROWS;
+                const int last_inside = !INSIDE_ONLY ? ROWS - 1 : g.extended_height - BLOCK - y;
 #pragma unroll
                 for (int v = 0; v < ROWS; ++v) {
                     const uint key = costs[v] * RANKS + rank[v];
@@ -277,7 +265,7 @@ void tiled(__global const uchar *restrict current, __global const uchar *restric
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint task = item; task < TASKS; task += ITEMS) {
-                const uint block = BLOCK_ROW(task) * BLOCKS_ACROSS + task / TILE_COLUMNS % BLOCKS_ACROSS;
+                const uint block = BLOCK_ROW(task) * BLOCKS_ACROSS + BLOCK_COLUMN(task);
                 if (found_costs[task] == least_costs[block])
                     atomic_min(&least_ties[block], found_ties[task]);
             }

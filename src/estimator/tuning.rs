@@ -55,16 +55,8 @@ impl Tuning {
     pub const MAX_QUEUES: usize = 64;
 
     /// The names by which properties and files know the fields.
-    pub const FIELDS: [&str; 8] = [
-        "group-size",
-        "cost-bytes",
-        "launch",
-        "queues",
-        "launches",
-        "run",
-        "blocks-across",
-        "blocks-down",
-    ];
+    pub const FIELDS: [&str; 8] =
+        ["group-size", "cost-bytes", "launch", "queues", "launches", "run", "blocks-across", "blocks-down"];
 
     /// Checks what the types do not.
     ///

@@ -1,13 +1,18 @@
 //! The tiled kernel (`kernels/tiled.cl`): how it is cut to a device, a window and a grid.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::cl::{self, Arg};
-use super::device::DeviceKind;
+use super::device::{Device, DeviceKind};
 use super::program::Source;
 use super::search::{Run, Search, Task};
 use crate::estimator::{Border, Grid, Metric, Parameters, SetupError};
 
 /// Local memory that a group uses at most where the device has more.
 const LOCAL_MEMORY_WANTED: usize = 48 << 10;
+
+/// Bytes of a vector of four words, in which the kernel counts local memory.
+const VECTOR: usize = 16;
 
 /// Items that run in step on a GPU: 32 on NVIDIA's, 64 on some others, where it costs little.
 const STEP: usize = 32;
@@ -23,6 +28,7 @@ const MOST_ROWS_CPU: usize = 4;
 /// Several blocks a group, and a run of their candidates an item.
 pub(super) struct Tiled {
     kernel: cl::Kernel,
+    shape: ShapeArg,
     groups: [usize; 2],
     items: usize,
 }
@@ -30,12 +36,13 @@ pub(super) struct Tiled {
 impl Tiled {
     pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
         let shape = Shape::new(task)?;
-        let kernel = task.build_shaped(Source::Tiled, c"tiled", &shape.options())?;
+        let kernel = task.build_shaped(Source::Tiled, c"tiled", &shape.options(task.device))?;
         let largest = task.largest_group(&kernel)?;
         if shape.items > largest {
             return Err(group_too_large(task, shape.items, largest));
         }
-        Ok(Self { kernel, groups: shape.groups(&task.parameters.grid()), items: shape.items })
+        let groups = shape.groups(&task.parameters.grid());
+        Ok(Self { kernel, shape: shape.arg(), groups, items: shape.items })
     }
 }
 
@@ -45,11 +52,13 @@ impl Search for Tiled {
             Arg::Buffer(run.current),
             Arg::Buffer(run.reference),
             Arg::Buffer(run.vectors),
+            Arg::Struct(bytemuck::bytes_of(&self.shape)),
             run.geometry,
         ];
-        // SAFETY: the kernel was built for this window and for no more blocks a group than the grid
-        // has, and the groups cover the grid; the layout was made for the window and OVER_READ
-        // bytes more; there are as many vectors as blocks.
+        // SAFETY: tiles are no larger than the window, groups of blocks no larger than the grid,
+        // which they cover, and `local_bytes` is what such a group needs; the layout was made for
+        // the window, with OVER_READ bytes more than the two words read past it; there are as many
+        // vectors as blocks.
         unsafe { run.queue.launch(&mut self.kernel, &args, self.groups, [self.items, 1]) }
     }
 }
@@ -61,7 +70,18 @@ fn group_too_large(task: &Task<'_>, items: usize, largest: usize) -> SetupError 
     )
 }
 
-/// What `tiled.cl` is compiled for. The names are those of its defines.
+/// Field for field `Shape` in `tiled.cl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct ShapeArg {
+    tile_columns: i32,
+    tile_rows: i32,
+    blocks_across: i32,
+    blocks_down: i32,
+    skew: i32,
+}
+
+/// How the work is cut: what `tiled.cl` is compiled for, or told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     block: usize,
@@ -100,7 +120,11 @@ impl Shape {
             window_rows: window.rows(),
             skew: window.x0().rem_euclid(4) as usize,
             inside_only: parameters.border == Border::Restrict,
-            rows: run_rows(window.rows(), tuning.run.unwrap_or(most_rows), parameters),
+            rows: match tuning.run {
+                // Of one length whatever the window, so that few are ever compiled for.
+                None if on_cpu && window.rows() >= most_rows => most_rows,
+                run => run_rows(window.rows(), run.unwrap_or(most_rows), parameters),
+            },
             part: (1..=most_part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
             tile_columns: window.columns(),
             tile_rows: window.rows(),
@@ -109,7 +133,7 @@ impl Shape {
             items,
         };
         shape.blocks_down = tuning.blocks_down.unwrap_or(1).min(grid.rows).min(items / shape.blocks_across);
-        let limit = device.local_memory.min(LOCAL_MEMORY_WANTED);
+        let limit = local_memory(device);
         if !shape.cut_tile(limit) {
             return Err(task.unsupported(
                 format!("its local memory of {limit} bytes holds no search area for such blocks"),
@@ -157,10 +181,15 @@ impl Shape {
         const MOST: usize = 8;
         let shape = *self;
         let shapes = (1..=MOST.min(grid.rows)).flat_map(|blocks_down| {
-            (1..=MOST.min(grid.columns)).map(move |blocks_across| Self { blocks_across, blocks_down, ..shape })
+            (1..=MOST.min(grid.columns)).map(move |blocks_across| Self {
+                blocks_across,
+                blocks_down,
+                ..shape
+            })
         });
-        if let Some(best) =
-            shapes.filter(|s| s.local_bytes() <= limit && s.blocks() <= s.items).min_by_key(|s| s.cost(grid, compute_units))
+        if let Some(best) = shapes
+            .filter(|s| s.local_bytes() <= limit && s.blocks() <= s.items)
+            .min_by_key(|s| s.cost(grid, compute_units))
         {
             *self = best;
         }
@@ -173,7 +202,8 @@ impl Shape {
     fn cost(&self, grid: &Grid, compute_units: usize) -> usize {
         let steps = self.tasks().next_multiple_of(STEP);
         let task = self.rows * self.block * self.block / 4 + self.rows + 80;
-        let group = steps * task + 8 * self.area_words() * self.area_rows()
+        let group = steps * task
+            + 8 * self.area_words() * self.area_rows()
             + 30 * self.blocks() * self.block
             + 100 * self.items;
         let groups = self.groups(grid);
@@ -202,29 +232,53 @@ impl Shape {
 
     /// Local memory of a group, array by array as in the kernel.
     fn local_bytes(&self) -> usize {
+        let strips = self.blocks() * self.block / self.part * (self.block / 4) * self.part.div_ceil(4);
+        let ranks = self.runs() * self.rows.div_ceil(4);
         let copy_words = (self.area_rows() * self.area_words() + 23) / 32 * 32 + 8;
-        let strips = self.block / self.part * (self.block / 4) * self.part.div_ceil(4);
-        let ranks = self.runs() * (16 * self.rows.div_ceil(4) + 4 * self.rows.next_power_of_two().max(2));
-        16 * copy_words + 16 * self.blocks() * strips + ranks + 8 * self.tasks() + 8 * self.blocks()
+        let y_ties = self.runs() * self.rows.next_power_of_two().max(2);
+        let words = 4 * copy_words + y_ties + 2 * self.tasks() + 2 * self.blocks();
+        VECTOR * (strips + ranks + words.div_ceil(4))
     }
 
-    /// The `-D` options for this shape, beside those of every kernel.
-    fn options(&self) -> String {
-        let Self { window_columns, window_rows, skew, inside_only, rows, part, .. } = self;
+    /// The `-D` options for this shape, beside those of every kernel. On a CPU it is mostly told, for
+    /// compiling takes longer there than it saves.
+    fn options(&self, device: &Device) -> String {
+        let Self { rows, part, window_columns, window_rows, skew, inside_only, .. } = self;
         let Self { tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = self;
+        if device.kind == DeviceKind::Cpu {
+            let vectors = local_memory(device) / VECTOR;
+            return format!(" -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={vectors}");
+        }
         format!(
-            " -D WINDOW_COLUMNS={window_columns} -D WINDOW_ROWS={window_rows} -D SKEW={skew} \
-             -D INSIDE_ONLY={} -D ROWS={rows} -D PART={part} -D TILE_COLUMNS={tile_columns} \
+            " -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={} -D WINDOW_COLUMNS={window_columns} \
+             -D WINDOW_ROWS={window_rows} -D SKEW={skew} -D INSIDE_ONLY={} -D TILE_COLUMNS={tile_columns} \
              -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down} \
              -D ITEMS={items}",
+            self.local_bytes() / VECTOR,
             u8::from(*inside_only)
         )
+    }
+
+    fn arg(&self) -> ShapeArg {
+        // All of it is less than 8191 displacements to either side.
+        ShapeArg {
+            tile_columns: self.tile_columns as i32,
+            tile_rows: self.tile_rows as i32,
+            blocks_across: self.blocks_across as i32,
+            blocks_down: self.blocks_down as i32,
+            skew: self.skew as i32,
+        }
     }
 
     /// Groups across and down.
     fn groups(&self, grid: &Grid) -> [usize; 2] {
         [grid.columns.div_ceil(self.blocks_across), grid.rows.div_ceil(self.blocks_down)]
     }
+}
+
+/// Local memory that a group may use.
+fn local_memory(device: &Device) -> usize {
+    device.local_memory.min(LOCAL_MEMORY_WANTED)
 }
 
 /// Candidates of a run: `most` at most, runs of one length, and so few that a cost and a place in
@@ -297,7 +351,10 @@ mod tests {
                 let rows = run_rows(201, 128, &parameters);
                 let ranks = rows.next_power_of_two().max(2) as u64;
                 // One more than the largest is left, for candidates that do not count.
-                assert!(((block * block) as u64 * largest + 1) * ranks <= 1 << 32, "{block} {metric:?} {rows}");
+                assert!(
+                    ((block * block) as u64 * largest + 1) * ranks <= 1 << 32,
+                    "{block} {metric:?} {rows}"
+                );
             }
         }
     }

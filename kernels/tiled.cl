@@ -67,7 +67,8 @@ typedef struct {
 #define LOCAL_VECTORS 2048
 #endif
 
-// Columns from one tile to the next, so that SKEW holds for each.
+// Columns from one tile to the next: a multiple of 4, as what the last tile is moved back by, so that
+// SKEW holds for each. A tile of less than 4 columns is the whole window's width.
 #define TILE_STEP (TILE_COLUMNS < 4 ? 4 : TILE_COLUMNS / 4 * 4)
 
 #define BLOCKS (BLOCKS_ACROSS * BLOCKS_DOWN)

@@ -22,6 +22,7 @@ pub(super) enum Source {
     Prediction,
     Recurrence,
     Tiled,
+    ThreeStep,
 }
 
 impl Source {
@@ -35,6 +36,7 @@ impl Source {
             Self::Prediction => include_str!("../../kernels/prediction.cl"),
             Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
             Self::Tiled => include_str!("../../kernels/tiled.cl"),
+            Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
         }
     }
 

@@ -6,7 +6,7 @@ use super::cl::{self, Arg, Buffer, Context, Queue};
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, tiled, two_pass};
+use super::{collaborative, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -31,7 +31,7 @@ pub(super) struct Run<'a> {
     pub(super) geometry: Arg<'a>,
 }
 
-/// The kernel that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
+/// The kernel of full search that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
         DeviceKind::Gpu => Kernel::Tiled,
@@ -54,6 +54,9 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
         Kernel::Tiled => Box::new(tiled::Tiled::new(task)?),
+        Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
+        Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
+        Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),
     })
 }
 
@@ -64,7 +67,7 @@ pub(super) struct Task<'a> {
     pub(super) kernel: Kernel,
     pub(super) tuning: &'a Tuning,
     pub(super) parameters: &'a Parameters,
-    /// The part of the parameters' window that can win.
+    /// The part of the parameters' window whose samples are read.
     pub(super) window: &'a Window,
 }
 

@@ -159,10 +159,10 @@ impl Shape {
             return true;
         }
         self.tile_rows = self.rows;
-        // Tiles start 4 columns apart or a multiple of it, the last at the window's end.
+        // Tiles start 4 columns apart or a multiple of it, the last too, and leave no gap.
         let across = (1..=self.window_columns)
             .rev()
-            .filter(|columns| (self.window_columns - columns).is_multiple_of(4))
+            .filter(|columns| *columns >= 4 && (self.window_columns - columns).is_multiple_of(4))
             .map(|tile_columns| Self { tile_columns, ..*self })
             .find(fits);
         match across {
@@ -331,7 +331,10 @@ mod tests {
                         let shape = shapes(&window, block, metric, limit).unwrap();
                         assert!(shape.local_bytes() <= limit, "{shape:?} in {limit}");
                         assert!(1 <= shape.tile_columns && shape.tile_columns <= window.columns());
-                        assert!((window.columns() - shape.tile_columns).is_multiple_of(4), "{shape:?}");
+                        let all = shape.tile_columns == window.columns();
+                        let step = shape.tile_columns >= 4
+                            && (window.columns() - shape.tile_columns).is_multiple_of(4);
+                        assert!(all || step, "{shape:?}");
                         assert!(shape.rows <= shape.tile_rows && shape.tile_rows <= window.rows());
                         assert!(shape.blocks_across <= 320_usize.div_ceil(block));
                         assert!(shape.blocks_down <= 200_usize.div_ceil(block));

@@ -49,12 +49,10 @@ typedef struct {
 
 // The shape is an argument, unless it is compiled in, which is worth it on GPUs: their loops are
 // short, and they divide slowly. Then TILE_COLUMNS, TILE_ROWS, BLOCKS_ACROSS, BLOCKS_DOWN, SKEW,
-// ITEMS, WINDOW_COLUMNS, WINDOW_ROWS and INSIDE_ONLY are given together.
-#ifdef ITEMS
-#define GROUP_SIZE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-#define ITEMS_GIVEN
+// WINDOW_COLUMNS, WINDOW_ROWS and INSIDE_ONLY are given with GROUP_SIZE.
+#ifdef GROUP_SIZE
+#define ITEMS GROUP_SIZE
 #else
-#define GROUP_SIZE
 #define ITEMS ((int)get_local_size(0))
 #define WINDOW_COLUMNS g.window_columns
 #define WINDOW_ROWS g.window_rows
@@ -96,7 +94,7 @@ typedef struct {
 // their way from global memory at once.
 #define FILL_ITEMS (AREA_WORDS < ITEMS ? AREA_WORDS : ITEMS)
 #define FILL_ROWS (ITEMS / FILL_ITEMS)
-#ifdef ITEMS_GIVEN
+#ifdef GROUP_SIZE
 #define FILL_PASSES ((AREA_ROWS + FILL_ROWS - 1) / FILL_ROWS)
 #define FILL_BATCHES ((FILL_PASSES + 7) / 8)
 #define FILL_BATCH ((FILL_PASSES + FILL_BATCHES - 1) / FILL_BATCHES)
@@ -136,9 +134,9 @@ static inline uint skewed(const uint *words, uint skew)
     return skew < 4 ? join_words(words[0], words[1], skew) : join_words(words[1], words[2], skew - 4);
 }
 
-__kernel GROUP_SIZE void tiled(__global const uchar *restrict current,
-                               __global const uchar *restrict reference,
-                               __global MotionVector *restrict vectors, Shape shape, Geometry g)
+__kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
+                                __global const uchar *restrict reference,
+                                __global MotionVector *restrict vectors, Shape shape, Geometry g)
 {
     __local uint4 memory[LOCAL_VECTORS];
     __local uint4 *strips = memory, *ranks = strips + BLOCKS * BLOCK_VECTORS;

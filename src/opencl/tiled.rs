@@ -45,7 +45,8 @@ pub(super) struct Tiled {
 impl Tiled {
     pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
         let shape = Shape::new(task)?;
-        let kernel = task.build_shaped(Source::Tiled, c"tiled", &shape.options(task.device))?;
+        let fixed = (task.device.kind != DeviceKind::Cpu).then_some(shape.items);
+        let kernel = task.build_shaped(Source::Tiled, c"tiled", fixed, &shape.options(task.device))?;
         let largest = task.largest_group(&kernel)?;
         if shape.items > largest {
             return Err(group_too_large(task, shape.items, largest));
@@ -270,7 +271,7 @@ impl Shape {
     /// compiling takes longer there than it saves.
     fn options(&self, device: &Device) -> String {
         let Self { rows, part, window_columns, window_rows, skew, inside_only, .. } = self;
-        let Self { tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = self;
+        let Self { tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
         if device.kind == DeviceKind::Cpu {
             let vectors = local_memory(device) / VECTOR;
             return format!(" -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={vectors}");
@@ -279,7 +280,7 @@ impl Shape {
             " -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={} -D WINDOW_COLUMNS={window_columns} \
              -D WINDOW_ROWS={window_rows} -D SKEW={skew} -D INSIDE_ONLY={} -D TILE_COLUMNS={tile_columns} \
              -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down} \
-             -D ITEMS={items} -D UNROLL_WORDS={}",
+             -D UNROLL_WORDS={}",
             self.local_bytes() / VECTOR,
             u8::from(*inside_only),
             if self.is_unrolled() && device.four_samples() > 0 { self.block / 4 } else { 1 }

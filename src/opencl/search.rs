@@ -6,7 +6,7 @@ use super::cl::{self, Arg, Buffer, Context, Queue};
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, three_step, two_pass};
+use super::{collaborative, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
 /// The kernel of full search that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
-        DeviceKind::Gpu => Kernel::Reference,
+        DeviceKind::Gpu => Kernel::Tiled,
         DeviceKind::Cpu => Kernel::CollaborativeUnaligned,
         DeviceKind::Accelerator => Kernel::Reference,
     }
@@ -53,6 +53,7 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
             Box::new(collaborative::Collaborative::new(task)?)
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
+        Kernel::Tiled => Box::new(tiled::Tiled::new(task)?),
         Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
         Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),
@@ -119,7 +120,19 @@ impl Task<'_> {
         name: &CStr,
         group_size: Option<usize>,
     ) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(source, self.device, self.parameters, group_size);
+        self.build_shaped(source, name, group_size, "")
+    }
+
+    /// The kernel `name` of `source`, built for the parameters, for groups of `group_size` where it
+    /// is given, and with the options in `shape`.
+    pub(super) fn build_shaped(
+        &self,
+        source: Source,
+        name: &CStr,
+        group_size: Option<usize>,
+        shape: &str,
+    ) -> Result<cl::Kernel, SetupError> {
+        let options = program::options(source, self.device, self.parameters, group_size) + shape;
         program::build(self.context, self.device, self.kernel, &source.whole(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))

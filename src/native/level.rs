@@ -15,11 +15,13 @@ pub enum Level {
     Portable,
     /// x86-64 with AVX2.
     Avx2,
+    /// x86-64 with the byte and word instructions of AVX-512, and VNNI where the CPU has it.
+    Avx512,
 }
 
 impl Level {
     /// Every level, slowest first.
-    const ALL: [Level; 2] = [Level::Portable, Level::Avx2];
+    const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
 
     /// The levels that this CPU has, slowest first.
     pub fn available() -> impl Iterator<Item = Level> {
@@ -41,6 +43,7 @@ impl Level {
         match self {
             Level::Portable => "portable",
             Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
         }
     }
 
@@ -51,8 +54,10 @@ impl Level {
             Level::Portable => Some(portable_row),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => super::avx2::Avx2::new().map(|_| avx2_row as RowSearch),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => super::avx512::Avx512::new().map(|_| avx512_row as RowSearch),
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 => None,
+            Level::Avx2 | Level::Avx512 => None,
         }
     }
 }
@@ -83,5 +88,20 @@ fn avx2_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
 
     let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");
     // SAFETY: `engine` is the proof that this CPU has AVX2.
+    unsafe { compiled(engine, job, row, vectors) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx512_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+    use super::avx512::Avx512;
+
+    /// As with AVX2.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    fn compiled(engine: Avx512, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+        search_row(engine, job, row, vectors);
+    }
+
+    let engine = Avx512::new().expect("row_search gives this function only where there is AVX-512");
+    // SAFETY: `engine` is the proof that this CPU has AVX-512BW.
     unsafe { compiled(engine, job, row, vectors) }
 }

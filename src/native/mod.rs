@@ -7,11 +7,18 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod level;
 mod plane;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod products;
 mod search;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 mod tile;
+mod transposed;
 
 pub use level::Level;
 

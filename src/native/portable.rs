@@ -58,6 +58,7 @@ impl Portable {
 impl Engine for Portable {
     /// The more, the more candidates a copied row serves.
     const ROWS: usize = ROWS;
+    const LANES: usize = 1;
 
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
@@ -67,6 +68,16 @@ impl Engine for Portable {
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
         compare(task, costs, self.ssd, |cost| cost);
+    }
+
+    #[inline(always)]
+    fn sad_of_one(self, task: &Task<'_>) -> u32 {
+        of_one(task, |difference| difference)
+    }
+
+    #[inline(always)]
+    fn ssd_of_one(self, task: &Task<'_>) -> u32 {
+        of_one(task, |difference| difference * difference)
     }
 }
 
@@ -159,6 +170,14 @@ fn gather<const W: usize>(rows: &mut [Row], samples: &[u8], pitch: usize) {
     for (index, row) in rows.iter_mut().enumerate() {
         row[..W].copy_from_slice(&samples[index * pitch..][..W]);
     }
+}
+
+/// The cost of the first candidate of `task` alone.
+#[inline(always)]
+pub(super) fn of_one(task: &Task<'_>, cost: impl Fn(u32) -> u32) -> u32 {
+    let rows = task.current().chunks(task.pitch()).zip(task.reference().chunks(task.pitch()));
+    let samples = rows.flat_map(|(c, r)| c[..task.width()].iter().zip(r));
+    samples.map(|(c, r)| cost(u32::from(c.abs_diff(*r)))).sum()
 }
 
 #[cfg(test)]

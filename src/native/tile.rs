@@ -2,8 +2,8 @@
 
 use crate::estimator::OrderKey;
 
-/// Candidates across a tile.
-pub(super) const COLUMNS: usize = 16;
+/// Candidates across a tile: as many as the widest register has 16-bit costs.
+pub(super) const COLUMNS: usize = 32;
 
 /// Candidates down a tile, at most; [`Engine::ROWS`] has what an instruction set takes.
 pub(super) const ROWS: usize = 36;
@@ -13,7 +13,7 @@ pub(super) const ROWS: usize = 36;
 pub(super) const PART: usize = 16;
 
 /// Samples of a reference row that may be read from the first candidate's first sample on.
-pub(super) const READ: usize = 2 * PART;
+pub(super) const READ: usize = 64;
 
 /// The costs of a tile's candidates, `rows × COLUMNS`. Rows and columns past those of its [`Task`]
 /// hold anything.
@@ -106,31 +106,53 @@ pub(super) trait Engine: Copy {
     /// Candidates down a tile, at most [`ROWS`].
     const ROWS: usize;
 
+    /// Neighbouring candidates that are compared at once: one of them costs as much as all.
+    const LANES: usize;
+
     /// The SAD of every candidate of `task`.
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>);
 
     /// The SSD of every candidate of `task`.
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>);
+
+    /// The SAD of the first candidate of `task` alone.
+    fn sad_of_one(self, task: &Task<'_>) -> u32;
+
+    /// The SSD of the first candidate of `task` alone.
+    fn ssd_of_one(self, task: &Task<'_>) -> u32;
 }
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.
 pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
     const ZERO: Self;
     const NONE: Self;
+
+    /// The sum, which does not overflow for a candidate's costs; what lies past a tile's may.
+    fn plus(self, other: Self) -> Self;
 }
 
 impl Cost for u16 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
 
 impl Cost for u32 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
 
-/// The better of `best` and the best of `rows × columns` candidates in `costs`, of which the first
-/// is displaced by `(x, y)`.
+/// The better of `best` and the best of `rows × columns` candidates in `costs`; `tie(u, v)` decides
+/// between equal costs ([`OrderKey::tie`]) for the one in column `u` and row `v`.
 ///
 /// Most tiles hold nothing as good as what is known: that takes a minimum a lane and one
 /// comparison. Only a tile that does has its ties resolved, among the candidates of least cost.
@@ -138,26 +160,33 @@ impl Cost for u32 {
 pub(super) fn best_of<C: Cost>(
     costs: &Costs<C>,
     (rows, columns): (usize, usize),
-    (x, y): (i32, i32),
+    tie: impl Fn(i32, i32) -> u32,
     best: OrderKey,
 ) -> OrderKey {
     let costs = &costs[..rows];
-    let absent: [C; COLUMNS] = std::array::from_fn(|u| if u < columns { C::ZERO } else { C::NONE });
+    let mut absent = [C::ZERO; COLUMNS];
+    absent[columns..].fill(C::NONE);
     let mut least = [C::NONE; COLUMNS];
     for row in costs {
-        least = std::array::from_fn(|u| least[u].min(row[u]));
+        for u in 0..COLUMNS {
+            least[u] = least[u].min(row[u]);
+        }
     }
-    least = std::array::from_fn(|u| least[u] | absent[u]);
+    for u in 0..COLUMNS {
+        least[u] = least[u] | absent[u];
+    }
     let least = least.into_iter().fold(C::NONE, Ord::min);
     if least.into() > best.cost() {
         return best;
     }
     let mut ties = [u32::MAX; COLUMNS];
     for (v, row) in costs.iter().enumerate() {
+        let is_least = |u: usize| row[u] | absent[u] == least;
+        if !(0..COLUMNS).fold(false, |any, u| any | is_least(u)) {
+            continue;
+        }
         for u in 0..COLUMNS {
-            let tie = OrderKey::tie(x + u as i32, y + v as i32);
-            let is_least = row[u] | absent[u] == least;
-            ties[u] = ties[u].min(if is_least { tie } else { u32::MAX });
+            ties[u] = ties[u].min(if is_least(u) { tie(u as i32, v as i32) } else { u32::MAX });
         }
     }
     let tie = ties.into_iter().fold(u32::MAX, u32::min);

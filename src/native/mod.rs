@@ -12,6 +12,7 @@ mod avx512;
 mod level;
 mod plane;
 mod portable;
+mod predict;
 #[cfg(target_arch = "x86_64")]
 mod products;
 mod search;
@@ -21,6 +22,7 @@ mod tile;
 mod transposed;
 
 pub use level::Level;
+pub use predict::median_predictors;
 
 use std::time::Instant;
 
@@ -28,11 +30,12 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes,
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
+    Slot, StageTimes,
 };
 use level::RowSearch;
 use plane::{Layout, Plane, available_memory};
+use predict::LastField;
 use search::Job;
 
 /// The name of this device.
@@ -48,6 +51,8 @@ pub struct Native {
     planes: [Plane; 2],
     /// Which of the planes hold a picture.
     loaded: [bool; 2],
+    /// What is predicted, if anything is.
+    last_field: Option<LastField>,
     times: StageTimes,
 }
 
@@ -73,8 +78,9 @@ impl Native {
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = [plane()?, plane()?];
+        let last_field = LastField::new(&parameters);
         let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], times })
+        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], last_field, times })
     }
 
     /// The instruction set in use.
@@ -128,6 +134,9 @@ impl Estimator for Native {
     }
 
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        if let Some(field) = &mut self.last_field {
+            field.clear();
+        }
         let grid = self.parameters.grid();
         grid.check(vectors)?;
         let job = Job {
@@ -140,7 +149,18 @@ impl Estimator for Native {
             .par_chunks_mut(grid.columns)
             .enumerate()
             .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        if let Some(field) = &mut self.last_field {
+            field.keep(vectors);
+        }
         self.times.search = start.elapsed();
+        Ok(())
+    }
+
+    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+        let start = Instant::now();
+        let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
+        field.predict(self.parameters.grid(), predictors)?;
+        self.times.prediction = start.elapsed();
         Ok(())
     }
 

@@ -4,21 +4,26 @@ mod common;
 
 use common::{Case, Noise, cases, check, pictures};
 use gstmotionestimate::estimator::{
-    Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, SetupError,
+    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, Picture, PictureBuf, SetupError,
     Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;
 
-fn native(parameters: &Parameters, level: Level) -> Native {
-    Native::with_level(parameters.clone(), level).unwrap()
+fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {
+    Native::with_kernel(parameters.clone(), kernel, level).unwrap()
+}
+
+/// Every instruction set of this CPU, with every kernel.
+fn all() -> impl Iterator<Item = (Level, Kernel)> {
+    Level::available().flat_map(|level| Kernel::NATIVE.map(|kernel| (level, kernel)))
 }
 
 #[test]
 fn every_level_finds_the_oracles_field() {
     assert!(Level::available().any(|level| level == Level::Portable));
     for case in cases() {
-        for level in Level::available() {
+        for level in all() {
             check(&case, &mut native(&case.parameters, level));
         }
     }
@@ -33,7 +38,7 @@ fn the_number_of_threads_changes_nothing() {
     let case = Case { name, parameters, reference, current };
     for threads in [1, 2, 3, 8, 31] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for level in Level::available() {
+        for level in all() {
             pool.install(|| check(&case, &mut native(&case.parameters, level)));
         }
     }
@@ -45,7 +50,7 @@ fn slots_are_used_again_and_again() {
     let window = Window::new(-12, 7, -3, 11).unwrap();
     for border in [Border::Extend, Border::Restrict] {
         let parameters = Parameters { border, ..Parameters::new(width, height, 12, window) };
-        for level in Level::available() {
+        for level in all() {
             let mut estimator = native(&parameters, level);
             let mut noise = Noise::new(7);
             let mut previous: Option<PictureBuf> = None;
@@ -61,7 +66,7 @@ fn slots_are_used_again_and_again() {
                     // Twice, as a search must leave the pictures as they were.
                     for _ in 0..2 {
                         estimator.search(slot, &mut found).unwrap();
-                        assert_eq!(found, expected.vectors, "{level} {border:?}, picture {turn}");
+                        assert_eq!(found, expected.vectors, "{level:?} {border:?}, picture {turn}");
                     }
                     assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
                 }
@@ -125,7 +130,7 @@ proptest! {
     ) {
         let (reference, current) = pictures(content, parameters.width, parameters.height);
         let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
-        for level in Level::available() {
+        for level in all() {
             check(&case, &mut native(&case.parameters, level));
         }
     }

@@ -19,6 +19,11 @@ pub enum Kernel {
     CollaborativeUnaligned,
     /// All costs into memory, then the best of each block (Zhang III).
     TwoPass,
+    /// The CPU without OpenCL: every cost is computed.
+    Exhaustive,
+    /// The CPU without OpenCL: candidates that cannot win are left out by lower bounds of their
+    /// costs, from the sums of their samples.
+    Elimination,
 }
 
 impl Kernel {
@@ -32,6 +37,9 @@ impl Kernel {
         Kernel::TwoPass,
     ];
 
+    /// Every kernel of the CPU without OpenCL.
+    pub const NATIVE: [Kernel; 2] = [Kernel::Exhaustive, Kernel::Elimination];
+
     /// The name by which properties and tables know it.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,6 +50,8 @@ impl Kernel {
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
             Kernel::TwoPass => "two-pass",
+            Kernel::Exhaustive => "exhaustive",
+            Kernel::Elimination => "elimination",
         }
     }
 }

@@ -74,7 +74,7 @@
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
+ * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native` |
  *
  * ## Example launch lines
  * ```text
@@ -165,6 +165,15 @@ pub enum MotionEstimateKernel {
     /// See [`Kernel::TwoPass`].
     #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
     TwoPass = 6,
+    /// See [`Kernel::Exhaustive`].
+    #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
+    Exhaustive = 7,
+    /// See [`Kernel::Elimination`].
+    #[enum_value(
+        name = "What cannot win left out by lower bounds of its cost (device native only)",
+        nick = "elimination"
+    )]
+    Elimination = 8,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -177,6 +186,8 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
             MotionEstimateKernel::TwoPass => Self::TwoPass,
+            MotionEstimateKernel::Exhaustive => Self::Exhaustive,
+            MotionEstimateKernel::Elimination => Self::Elimination,
         }
     }
 }

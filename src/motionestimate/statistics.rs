@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::estimator::{Estimator, Kernel, MotionVector, Parameters};
+use crate::estimator::{Estimator, MotionVector, Parameters};
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
@@ -30,11 +30,7 @@ impl Statistics {
     /// Notes who does the work from now on.
     pub fn set_estimator(&mut self, estimator: &dyn Estimator) {
         self.device = Some(estimator.device().to_owned());
-        self.kernel = Some(match estimator.kernel() {
-            // Only the CPU without OpenCL leaves it open: it has loops of its own.
-            Kernel::Auto => "native",
-            kernel => kernel.name(),
-        });
+        self.kernel = Some(estimator.kernel().name());
     }
 
     /// Counts the picture that `estimator` took last, with the vectors found for it.

@@ -43,6 +43,11 @@ impl Engine for Avx2 {
     fn ssd_of_one(self, task: &Task<'_>) -> u32 {
         sse2::ssd_of_one(task)
     }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        sse2::at_most(values, limit)
+    }
 }
 
 /// 16-bit costs in a register.

@@ -58,6 +58,11 @@ impl Engine for Avx512 {
     fn ssd_of_one(self, task: &Task<'_>) -> u32 {
         sse2::ssd_of_one(task)
     }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        sse2::at_most(values, limit)
+    }
 }
 
 /// A row of the candidates' samples, ready for the first two and for the last two of the four

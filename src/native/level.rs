@@ -2,8 +2,15 @@
 
 use std::fmt;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512;
+use super::elimination::{self, Experience};
+use super::plane::Plane;
 use super::portable::Portable;
-use super::search::{Job, search_row};
+use super::search::{self, Job};
+use super::sums::{self, Sums};
 use crate::estimator::MotionVector;
 
 /// An instruction set that full search is written for. All find the same.
@@ -35,7 +42,7 @@ impl Level {
 
     /// Whether this CPU has it.
     pub fn is_available(self) -> bool {
-        self.row_search().is_some()
+        self.functions().is_some()
     }
 
     /// The name by which tables know it.
@@ -47,15 +54,15 @@ impl Level {
         }
     }
 
-    /// The search of one row of blocks, or `None` where this CPU lacks the instructions. The one
-    /// place where an instruction set is added.
-    pub(super) fn row_search(self) -> Option<RowSearch> {
+    /// What is compiled for it, or `None` where this CPU lacks the instructions. The one place where
+    /// an instruction set is added.
+    pub(super) fn functions(self) -> Option<Functions> {
         match self {
-            Level::Portable => Some(portable_row),
+            Level::Portable => Some(portable::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => super::avx2::Avx2::new().map(|_| avx2_row as RowSearch),
+            Level::Avx2 => Avx2::new().map(|_| avx2::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => super::avx512::Avx512::new().map(|_| avx512_row as RowSearch),
+            Level::Avx512 => Avx512::new().map(|_| avx512::FUNCTIONS),
             #[cfg(not(target_arch = "x86_64"))]
             Level::Avx2 | Level::Avx512 => None,
         }
@@ -68,40 +75,80 @@ impl fmt::Display for Level {
     }
 }
 
-/// Writes the vectors of one row of blocks.
-pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
-
-fn portable_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    search_row(Portable::new(), job, row, vectors);
+/// What is compiled once for each instruction set. To be called only where the CPU has it.
+#[derive(Clone, Copy)]
+pub(super) struct Functions {
+    /// [`search::search_row`].
+    pub(super) search_row: fn(&Job<'_>, usize, &mut [MotionVector]),
+    /// [`elimination::eliminate_row`].
+    pub(super) eliminate_row: fn(&Job<'_>, &Sums, usize, &mut [MotionVector], &mut Experience),
+    /// [`sums::sum_samples`].
+    pub(super) sum_samples: fn(&Plane, usize, &mut [u16]),
+    /// [`sums::sum_parts`].
+    pub(super) sum_parts: fn(&[u16], &[u16], usize, &mut [u16]),
+    /// [`sums::find_extremes`].
+    pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }
 
+/// A module with the [`Functions`] of an engine: each in a function for which the instruction set is
+/// enabled, so that what is written for all of them, and the engine's own functions, become part of
+/// it.
+macro_rules! compile {
+    ($module:ident, $engine:expr $(, $features:literal)?) => {
+        mod $module {
+            use super::*;
+
+            pub(super) const FUNCTIONS: Functions = Functions {
+                // SAFETY: `Level::functions` gives these only where the CPU has the instructions.
+                search_row: |job, row, vectors| unsafe { search_row(job, row, vectors) },
+                // SAFETY: as above.
+                eliminate_row: |job, sums, row, vectors, experience| unsafe {
+                    eliminate_row(job, sums, row, vectors, experience)
+                },
+                // SAFETY: as above.
+                sum_samples: |plane, top, sums| unsafe { sum_samples(plane, top, sums) },
+                // SAFETY: as above.
+                sum_parts: |upper, lower, right, sums| unsafe { sum_parts(upper, lower, right, sums) },
+                // SAFETY: as above.
+                find_extremes: |sums, least, most| unsafe { find_extremes(sums, least, most) },
+            };
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn search_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+                search::search_row($engine, job, row, vectors);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn eliminate_row(
+                job: &Job<'_>,
+                sums: &Sums,
+                row: usize,
+                vectors: &mut [MotionVector],
+                experience: &mut Experience,
+            ) {
+                elimination::eliminate_row($engine, job, sums, row, vectors, experience);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn sum_samples(plane: &Plane, top: usize, sums: &mut [u16]) {
+                sums::sum_samples(plane, top, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn sum_parts(upper: &[u16], lower: &[u16], right: usize, sums: &mut [u16]) {
+                sums::sum_parts(upper, lower, right, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn find_extremes(sums: &[u16], least: &mut [u16], most: &mut [u16]) {
+                sums::find_extremes(sums, least, most);
+            }
+        }
+    };
+}
+
+compile!(portable, Portable::new());
 #[cfg(target_arch = "x86_64")]
-fn avx2_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    use super::avx2::Avx2;
-
-    /// The search in a function for which AVX2 is enabled, so that the engine's functions, for which
-    /// it is too, may be inlined.
-    #[target_feature(enable = "avx2")]
-    fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-        search_row(engine, job, row, vectors);
-    }
-
-    let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");
-    // SAFETY: `engine` is the proof that this CPU has AVX2.
-    unsafe { compiled(engine, job, row, vectors) }
-}
-
+compile!(avx2, Avx2::new().expect("Level::functions has asked"), "avx2");
 #[cfg(target_arch = "x86_64")]
-fn avx512_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    use super::avx512::Avx512;
-
-    /// As with AVX2.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    fn compiled(engine: Avx512, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-        search_row(engine, job, row, vectors);
-    }
-
-    let engine = Avx512::new().expect("row_search gives this function only where there is AVX-512");
-    // SAFETY: `engine` is the proof that this CPU has AVX-512BW.
-    unsafe { compiled(engine, job, row, vectors) }
-}
+compile!(avx512, Avx512::new().expect("Level::functions has asked"), "avx512f,avx512bw,avx512vl,avx2");

@@ -9,6 +9,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod elimination;
 mod level;
 mod plane;
 mod portable;
@@ -18,6 +19,7 @@ mod products;
 mod search;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
+mod sums;
 mod tile;
 mod transposed;
 
@@ -33,10 +35,12 @@ use crate::estimator::{
     EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
     Slot, StageTimes,
 };
-use level::RowSearch;
+use elimination::Experience;
+use level::Functions;
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
+use sums::Sums;
 
 /// The name of this device.
 const NAME: &str = "native";
@@ -47,7 +51,8 @@ const NAME: &str = "native";
 pub struct Native {
     parameters: Parameters,
     level: Level,
-    row_search: RowSearch,
+    functions: Functions,
+    elimination: Option<Elimination>,
     planes: [Plane; 2],
     /// Which of the planes hold a picture.
     loaded: [bool; 2],
@@ -56,13 +61,45 @@ pub struct Native {
     times: StageTimes,
 }
 
+/// So few candidates that elimination does not pay.
+const FEW_CANDIDATES: usize = 100;
+
+/// What elimination keeps beside the pictures.
+struct Elimination {
+    sums: Sums,
+    /// What was learnt in each row of blocks.
+    rows: Vec<Experience>,
+    /// The field found last; zero vectors before the first.
+    last: Vec<MotionVector>,
+}
+
+impl Elimination {
+    fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
+        let sums = Sums::new(layout, elimination::coarse_side(parameters.block_size), available_memory())?;
+        let grid = parameters.grid();
+        let (rows, last) = (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
+        Ok(Self { sums, rows, last })
+    }
+
+    fn search(&mut self, functions: &Functions, job: Job<'_>, vectors: &mut [MotionVector]) {
+        let Self { sums, rows, last } = self;
+        sums.fill(functions, job.reference);
+        let job = Job { last: &*last, ..job };
+        let columns = job.parameters.grid().columns;
+        vectors.par_chunks_mut(columns).zip(rows.par_iter_mut()).enumerate().for_each(
+            |(row, (vectors, experience))| (functions.eliminate_row)(&job, sums, row, vectors, experience),
+        );
+        last.copy_from_slice(vectors);
+    }
+}
+
 impl Native {
     /// An estimator for `parameters` with the fastest instructions there are.
     ///
     /// # Errors
     /// [`SetupError`] where `parameters` are not valid or the pictures do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
-        Self::with_level(parameters, Level::best())
+        Self::with_kernel(parameters, Kernel::Auto, Level::best())
     }
 
     /// An estimator for `parameters` with the instructions of `level`.
@@ -70,17 +107,42 @@ impl Native {
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
     pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
+        Self::with_kernel(parameters, Kernel::Auto, level)
+    }
+
+    /// An estimator for `parameters` with `kernel` in the instructions of `level`.
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], and [`Kernel::Exhaustive`] where the window is
+    /// too small for it to pay, or memory for what it keeps.
+    ///
+    /// # Errors
+    /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] where `kernel` is one of
+    /// OpenCL's.
+    pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
-        let row_search = level.row_search().ok_or_else(|| SetupError::DeviceUnsupported {
+        if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
+            return Err(SetupError::KernelUnsupported {
+                kernel,
+                device: NAME.into(),
+                reason: "it is an OpenCL kernel".into(),
+                advice: "choose kernel auto, or an OpenCL device".into(),
+            });
+        }
+        let functions = level.functions().ok_or_else(|| SetupError::DeviceUnsupported {
             wanted: NAME.into(),
             reason: format!("this CPU does not have {level}"),
         })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = [plane()?, plane()?];
+        let elimination = match kernel {
+            Kernel::Exhaustive => None,
+            Kernel::Elimination => Some(Elimination::new(&parameters, &layout)?),
+            _ if parameters.window.candidates() < FEW_CANDIDATES => None,
+            _ => Elimination::new(&parameters, &layout).ok(),
+        };
         let last_field = LastField::new(&parameters);
-        let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], last_field, times })
+        let (loaded, times) = ([false; 2], StageTimes::default());
+        Ok(Self { parameters, level, functions, elimination, planes, loaded, last_field, times })
     }
 
     /// The instruction set in use.
@@ -114,7 +176,7 @@ impl Estimator for Native {
     }
 
     fn kernel(&self) -> Kernel {
-        Kernel::Auto
+        if self.elimination.is_some() { Kernel::Elimination } else { Kernel::Exhaustive }
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
@@ -139,16 +201,19 @@ impl Estimator for Native {
         }
         let grid = self.parameters.grid();
         grid.check(vectors)?;
-        let job = Job {
-            parameters: &self.parameters,
-            current: self.plane(current)?,
-            reference: self.plane(current.other())?,
-        };
+        self.plane(current)?;
+        self.plane(current.other())?;
+        let [current, reference] = [current, current.other()].map(|slot| &self.planes[slot as usize]);
+        let functions = &self.functions;
+        let job = Job { parameters: &self.parameters, current, reference, last: &[] };
         let start = Instant::now();
-        vectors
-            .par_chunks_mut(grid.columns)
-            .enumerate()
-            .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        match &mut self.elimination {
+            Some(elimination) => elimination.search(functions, job, vectors),
+            None => vectors
+                .par_chunks_mut(grid.columns)
+                .enumerate()
+                .for_each(|(row, vectors)| (functions.search_row)(&job, row, vectors)),
+        }
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);
         }

@@ -79,6 +79,11 @@ impl Engine for Portable {
     fn ssd_of_one(self, task: &Task<'_>) -> u32 {
         of_one(task, |difference| difference * difference)
     }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        values.iter().enumerate().fold(0, |bits, (lane, value)| bits | u32::from(*value <= limit) << lane)
+    }
 }
 
 /// Adds to `sums[v]` the SAD of `part` and the rows of `column` from `v` on.

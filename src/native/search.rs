@@ -11,6 +11,8 @@ pub(super) struct Job<'a> {
     pub(super) parameters: &'a Parameters,
     pub(super) current: &'a Plane,
     pub(super) reference: &'a Plane,
+    /// The field found last, or none.
+    pub(super) last: &'a [MotionVector],
 }
 
 /// Writes the vectors of the blocks in row `row` of the grid.
@@ -97,7 +99,23 @@ impl<'a> Block<'a> {
         best
     }
 
+    /// The samples from its first on, [`Self::pitch`] from one row to the next.
+    #[inline(always)]
+    pub(super) fn samples(self) -> &'a [u8] {
+        let Job { parameters, current, .. } = self.job;
+        let side = parameters.block_size;
+        let start = current.layout().offset((self.column * side) as i32, (self.row * side) as i32);
+        &current.samples()[start..]
+    }
+
+    /// Samples from one row to the next.
+    #[inline(always)]
+    pub(super) fn pitch(self) -> usize {
+        self.job.current.layout().pitch
+    }
+
     /// The candidates that can win.
+    #[inline(always)]
     pub(super) fn window(self) -> Window {
         useful_window(self.job.parameters, self.column, self.row)
     }
@@ -160,7 +178,7 @@ impl<'a> Block<'a> {
     /// by `(x, y)`.
     #[inline(always)]
     fn task(self, (x, y): (i32, i32), (part_x, part_y): (usize, usize), shape: (usize, usize)) -> Task<'a> {
-        let Job { parameters, current, reference } = self.job;
+        let Job { parameters, current, reference, .. } = self.job;
         let side = parameters.block_size;
         let layout = current.layout();
         let (origin_x, origin_y) = ((self.column * side + part_x) as i32, (self.row * side + part_y) as i32);

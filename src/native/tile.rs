@@ -120,6 +120,9 @@ pub(super) trait Engine: Copy {
 
     /// The SSD of the first candidate of `task` alone.
     fn ssd_of_one(self, task: &Task<'_>) -> u32;
+
+    /// A bit for each of `values` that is at most `limit`, the lowest for the first.
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32;
 }
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.

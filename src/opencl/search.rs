@@ -53,6 +53,14 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
             Box::new(collaborative::Collaborative::new(task)?)
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
+        Kernel::Exhaustive | Kernel::Elimination => {
+            return Err(SetupError::KernelUnsupported {
+                kernel: task.kernel,
+                device: task.device.name.clone(),
+                reason: "it is a kernel of the CPU without OpenCL".into(),
+                advice: "choose kernel auto, or device native".into(),
+            });
+        }
     })
 }
 

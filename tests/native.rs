@@ -4,8 +4,8 @@ mod common;
 
 use common::{Case, Noise, cases, check, pictures};
 use gstmotionestimate::estimator::{
-    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, Picture, PictureBuf, SetupError,
-    Slot, Window, oracle,
+    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, Picture, PictureBuf,
+    SetupError, Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;

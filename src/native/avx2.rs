@@ -84,11 +84,7 @@ fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
 /// `left` and `top` say which of the task's candidates is the first.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn sad_of_band<const V: usize>(
-    task: &Task<'_>,
-    (left, top): (usize, usize),
-    costs: &mut [[u16; COLUMNS]],
-) {
+fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
     let pitch = task.pitch();
     let mut sums = [_mm256_setzero_si256(); V];
     for k in 0..task.height() {
@@ -184,9 +180,8 @@ fn dots_of_band<const V: usize>(task: &Task<'_>, rows: &[Pairs], left: usize, co
                 for (half, sum) in sums.iter_mut().enumerate() {
                     // SAFETY: elements left + 8 * half + 2 * j and the 7 after it are among the row's
                     // WIDE = 48: left is at most 16, half at most 1 and j at most 7.
-                    let samples = unsafe {
-                        _mm256_loadu_si256(row.as_ptr().add(left + 8 * half + 2 * j).cast())
-                    };
+                    let samples =
+                        unsafe { _mm256_loadu_si256(row.as_ptr().add(left + 8 * half + 2 * j).cast()) };
                     *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(samples, pair));
                 }
             }

@@ -167,13 +167,7 @@ struct Area {
 
 impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
-    fn new(
-        engine: E,
-        job: &'a Job<'a>,
-        sums: &'a Sums,
-        row: usize,
-        experience: &'a mut Experience,
-    ) -> Self {
+    fn new(engine: E, job: &'a Job<'a>, sums: &'a Sums, row: usize, experience: &'a mut Experience) -> Self {
         let scratch = Scratch {
             bounds: [B::default(); MOST_BOUNDS],
             least: [B::default(); MOST_ROWS],
@@ -329,7 +323,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
             for column in 0..area.columns {
                 let Some(limit) = worst_bound::<B>(best, 0, nearest(y, TILE)) else { break };
-                if self.scratch.bounds[row * stride + column] <= limit && (row, column) != (first_row, first_column) {
+                if self.scratch.bounds[row * stride + column] <= limit
+                    && (row, column) != (first_row, first_column)
+                {
                     let (better, spent) = self.search_group(block, area, (column, row), best);
                     best = better;
                     groups += 1;
@@ -417,7 +413,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         left &= inside(window.x0() - x, window.x1() - x, window.y0() - y, window.y1() - y);
         let mut cost = 4;
-        if left.count_ones() > FEW && let Some(level) = self.sums.fine() {
+        if left.count_ones() > FEW
+            && let Some(level) = self.sums.fine()
+        {
             cost += 12;
             bounds = [B::default(); GROUP];
             for (place, sum) in fine.iter() {
@@ -457,7 +455,13 @@ fn worst_bound<B: Bound>(best: OrderKey, x: u32, y: u32) -> Option<B> {
 #[inline(always)]
 fn nearest(first: i32, count: usize) -> u32 {
     let last = first + count as i32 - 1;
-    if first > 0 { first as u32 } else if last < 0 { last.unsigned_abs() } else { 0 }
+    if first > 0 {
+        first as u32
+    } else if last < 0 {
+        last.unsigned_abs()
+    } else {
+        0
+    }
 }
 
 /// Column and row, in its group, of a candidate whose sums are in lane `lane`.

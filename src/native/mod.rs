@@ -77,7 +77,8 @@ impl Elimination {
     fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
         let sums = Sums::new(layout, elimination::coarse_side(parameters.block_size), available_memory())?;
         let grid = parameters.grid();
-        let (rows, last) = (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
+        let (rows, last) =
+            (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
         Ok(Self { sums, rows, last })
     }
 

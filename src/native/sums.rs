@@ -98,7 +98,8 @@ impl Sums {
                 for (index, sums) in sums.chunks_mut(row).enumerate() {
                     let upper = task * ROWS_A_TASK + index;
                     let lower = (upper + down).min(*rows - 1);
-                    let [upper, lower] = [upper, lower].map(|row_index| &below.sums[row_index * row..][..row]);
+                    let [upper, lower] =
+                        [upper, lower].map(|row_index| &below.sums[row_index * row..][..row]);
                     (functions.sum_parts)(upper, lower, right, sums);
                 }
             });
@@ -111,12 +112,16 @@ impl Sums {
                 break;
             }
             let chunks = least[..groups * *rows].par_chunks_mut(groups * ROWS_A_TASK);
-            chunks.zip(most.par_chunks_mut(groups * ROWS_A_TASK)).enumerate().for_each(|(task, (least, most))| {
-                for (index, (least, most)) in least.chunks_mut(groups).zip(most.chunks_mut(groups)).enumerate() {
-                    let sums = &coarse[(task * ROWS_A_TASK + index) * row..][..row];
-                    (functions.find_extremes)(&sums[odd * TILE_POSITIONS..], least, most);
-                }
-            });
+            chunks.zip(most.par_chunks_mut(groups * ROWS_A_TASK)).enumerate().for_each(
+                |(task, (least, most))| {
+                    for (index, (least, most)) in
+                        least.chunks_mut(groups).zip(most.chunks_mut(groups)).enumerate()
+                    {
+                        let sums = &coarse[(task * ROWS_A_TASK + index) * row..][..row];
+                        (functions.find_extremes)(&sums[odd * TILE_POSITIONS..], least, most);
+                    }
+                },
+            );
         }
     }
 

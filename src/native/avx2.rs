@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::products::{self, WIDE};
 use super::sse2;
-use super::tile::{COLUMNS, Costs, Engine, PART, ROWS, Task};
+use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
@@ -35,13 +35,13 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
-    fn sad_of_one(self, task: &Task<'_>) -> u32 {
-        sse2::sad_of_one(task)
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::sad_of_one(pair)
     }
 
     #[inline(always)]
-    fn ssd_of_one(self, task: &Task<'_>) -> u32 {
-        sse2::ssd_of_one(task)
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::ssd_of_one(pair)
     }
 
     #[inline(always)]
@@ -144,7 +144,8 @@ const PRODUCT_BAND: usize = 5;
 pub(super) fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
     let mut rows = [[[0; 2]; WIDE]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (row, samples) in rows.iter_mut().zip(task.reference().chunks(task.pitch())) {
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples = &task.reference()[k * task.pitch()..];
         let samples: &[u8; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
         for (u, pair) in row.iter_mut().enumerate() {
             *pair = [u16::from(samples[u]), u16::from(samples[u + 1])];

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::products::{self, WIDE};
 use super::sse2;
-use super::tile::{COLUMNS, Costs, Engine, PART, ROWS, Task};
+use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
@@ -50,13 +50,13 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn sad_of_one(self, task: &Task<'_>) -> u32 {
-        sse2::sad_of_one(task)
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::sad_of_one(pair)
     }
 
     #[inline(always)]
-    fn ssd_of_one(self, task: &Task<'_>) -> u32 {
-        sse2::ssd_of_one(task)
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::ssd_of_one(pair)
     }
 
     #[inline(always)]
@@ -109,8 +109,9 @@ fn permuted<'a>(task: &Task<'_>, rows: &'a mut [MaybeUninit<Row>]) -> &'a [Row] 
     let first = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
     let second = _mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5);
     let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (row, samples) in rows.iter_mut().zip(task.reference().chunks(task.pitch())) {
-        let samples: &[u8; 64] = samples.first_chunk().expect("READ samples a row");
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples: &[u8; 64] =
+            task.reference()[k * task.pitch()..].first_chunk().expect("READ samples a row");
         // SAFETY: 64 samples are as many as a register holds.
         let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
         row.write([_mm512_permutexvar_epi64(first, samples), _mm512_permutexvar_epi64(second, samples)]);
@@ -218,8 +219,9 @@ fn quads<'a>(
     let lanes = [lanes(0), lanes(4), lanes(8)];
     let steps = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
     let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (row, samples) in rows.iter_mut().zip(task.reference().chunks(task.pitch())) {
-        let samples: &[u8; 64] = samples.first_chunk().expect("READ samples a row");
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples: &[u8; 64] =
+            task.reference()[k * task.pitch()..].first_chunk().expect("READ samples a row");
         // SAFETY: 64 samples are as many as a register holds.
         let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
         let samples = _mm512_xor_si512(samples, _mm512_set1_epi8(-128));

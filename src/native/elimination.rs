@@ -17,15 +17,15 @@
 //! first, then the group of the least bound.
 
 use super::search::{Block, Job, Room};
-use super::sums::{GROUP, GROUP_TILES, SPARE_GROUPS, Sums, TILE};
+use super::sums::{GROUP, GROUP_TILES, Level, SPARE_GROUPS, Sums, TILE};
 use super::tile::Engine;
-use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, UNITS_PER_SAMPLE};
+use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
 /// The side of the largest parts that bound the cost of a block of `side` samples: half of it where
 /// that is a power of two.
 pub(super) fn coarse_side(side: usize) -> usize {
     match side {
-        _ if side.is_multiple_of(32) || side == 48 => 16,
+        _ if side.is_multiple_of(16) && side > 16 => 16,
         _ if side.is_multiple_of(8) && side > 8 => 8,
         _ => TILE,
     }
@@ -34,44 +34,81 @@ pub(super) fn coarse_side(side: usize) -> usize {
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
 
+/// Squares of 4 × 4 samples in a block at most.
+const MOST_SQUARES: usize = 256;
+
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
 const MOST_BOUNDS: usize = 2048;
-
-/// Rows of groups in a strip at most.
-const MOST_ROWS: usize = MOST_BOUNDS / SPARE_GROUPS * 2;
 
 /// So few candidates left of a group that their costs are computed without a finer bound.
 const FEW: u32 = 2;
 
-/// A row of blocks: whether elimination has paid there.
+/// Samples across a group.
+const ACROSS: usize = GROUP_TILES * TILE;
+
+/// Exhaustive search of a block, compiled for the same instructions.
+pub(super) type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
+
+/// Whether elimination has paid in a row of blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Experience {
     /// What a group that is not eliminated as a whole costs, in sixteenths of what a candidate costs
     /// exhaustive search: a running mean.
-    group_cost: u32,
+    group_cost: usize,
     /// Blocks yet to be searched exhaustively without asking.
-    pause: u32,
+    pause: usize,
     /// How long the next pause is.
-    next_pause: u32,
+    next_pause: usize,
     /// Blocks of the last picture that were searched exhaustively.
-    pub(super) exhaustive: u32,
+    pub(super) exhaustive: usize,
 }
 
-/// Longest pause.
-const LONGEST_PAUSE: u32 = 63;
+impl Experience {
+    /// So many blocks at most are not asked: enough that asking is no burden.
+    const LONGEST_PAUSE: usize = 31;
+
+    /// Notes that a block was left to exhaustive search.
+    fn note_failure(&mut self) {
+        self.exhaustive += 1;
+        self.pause = self.next_pause;
+        self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
+    }
+
+    /// Notes what `groups` groups have cost.
+    fn note(&mut self, groups: usize, cost: usize) {
+        self.next_pause = 0;
+        if groups > 0 {
+            self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
+        }
+    }
+}
+
+/// What a group costs by its coarse bounds and by its fine ones, and what the cost of one candidate
+/// does, in units of what a candidate costs exhaustive search; as measured with AVX-512.
+const COARSE_COST: usize = 4;
+const FINE_COST: usize = 8;
+const ONE_COST: usize = 5;
 
 /// A lower bound, and how a difference of sums adds to it.
 trait Bound: Copy + Ord + Default {
+    /// As bad as can be.
+    const WORST: Self;
+
     /// What `cost` is compared as. A bound past the largest is the largest, and then so is the cost.
     fn from_cost(cost: u32) -> Self;
 
     /// The bound with the difference of the sums of one part more; `shift` is the logarithm of the
     /// part's samples.
     fn plus(self, difference: u16, shift: u32) -> Self;
+
+    /// A bit for each of `bounds` that is at most `limit`.
+    fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32;
 }
 
 /// SAD. It may be larger, for blocks of more than 16 × 16 samples: then nothing is eliminated.
 impl Bound for u16 {
+    const WORST: Self = Self::MAX;
+
     #[inline(always)]
     fn from_cost(cost: u32) -> Self {
         cost.min(u32::from(u16::MAX)) as u16
@@ -81,10 +118,17 @@ impl Bound for u16 {
     fn plus(self, difference: u16, _: u32) -> Self {
         self.saturating_add(difference)
     }
+
+    #[inline(always)]
+    fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32 {
+        engine.at_most(bounds, limit)
+    }
 }
 
 /// SSD, by the inequality of the quadratic mean.
 impl Bound for u32 {
+    const WORST: Self = Self::MAX;
+
     #[inline(always)]
     fn from_cost(cost: u32) -> Self {
         cost
@@ -95,33 +139,74 @@ impl Bound for u32 {
         let difference = u32::from(difference);
         self.wrapping_add(difference.wrapping_mul(difference) >> shift)
     }
+
+    #[inline(always)]
+    fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32 {
+        let mut is_more = [0; GROUP];
+        for i in 0..GROUP {
+            is_more[i] = u16::from(bounds[i] > limit);
+        }
+        engine.at_most(&is_more, 0)
+    }
 }
 
-/// Memory that the search of a block needs and the next one uses again.
-struct Scratch<B> {
-    /// Bounds of the groups of a strip, row by row.
-    bounds: [B; MOST_BOUNDS],
-    /// The least of each row.
-    least: [B; MOST_ROWS],
-    coarse: Parts,
-    fine: Parts,
-}
-
-/// The sums of a block's parts, and where they are in the block.
+/// The parts of a block: their sums, and where those of a candidate are.
 struct Parts {
     count: usize,
-    places: [(u8, u8); MOST_PARTS],
-    sums: [u16; MOST_PARTS],
     /// Logarithm of the samples of a part.
     shift: u32,
+    sums: [u16; MOST_PARTS],
+    /// From the sums of a candidate's group to those of the part.
+    steps: [usize; MOST_PARTS],
 }
 
 impl Parts {
-    const NONE: Self = Self { count: 0, places: [(0, 0); MOST_PARTS], sums: [0; MOST_PARTS], shift: 0 };
+    fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
+        let mut parts = Self { count: 0, shift: 0, sums: [0; MOST_PARTS], steps: [0; MOST_PARTS] };
+        let Some(level) = level else { return parts };
+        parts.shift = 2 * level.side.ilog2();
+        for y in (0..side).step_by(level.side) {
+            for x in (0..side).step_by(level.side) {
+                parts.steps[parts.count] = sums.offset((0, 0), (x, y));
+                parts.count += 1;
+            }
+        }
+        parts
+    }
 
-    fn iter(&self) -> impl Iterator<Item = ((usize, usize), u16)> + '_ {
-        let parts = self.places[..self.count].iter().zip(&self.sums[..self.count]);
-        parts.map(|(&(x, y), &sum)| ((usize::from(x), usize::from(y)), sum))
+    /// Bounds all candidates of the group whose sums in `level` are at `start`.
+    #[inline(always)]
+    fn bound<B: Bound>(&self, level: &Level, start: usize) -> [B; GROUP] {
+        match self.count {
+            4 => self.bound_by::<B, 4>(level, start),
+            16 => self.bound_by::<B, 16>(level, start),
+            _ => {
+                let mut bounds = [B::default(); GROUP];
+                for part in 0..self.count {
+                    bounds = self.add(part, bounds, level, start);
+                }
+                bounds
+            }
+        }
+    }
+
+    /// The same with a count that the compiler knows, so that the bounds stay in registers.
+    #[inline(always)]
+    fn bound_by<B: Bound, const N: usize>(&self, level: &Level, start: usize) -> [B; GROUP] {
+        let mut bounds = [B::default(); GROUP];
+        for part in 0..N {
+            bounds = self.add(part, bounds, level, start);
+        }
+        bounds
+    }
+
+    #[inline(always)]
+    fn add<B: Bound>(&self, part: usize, mut bounds: [B; GROUP], level: &Level, start: usize) -> [B; GROUP] {
+        let (sum, sums) = (self.sums[part], level.group(start + self.steps[part]));
+        for i in 0..GROUP {
+            bounds[i] = bounds[i].plus(sums[i].abs_diff(sum), self.shift);
+        }
+        bounds
     }
 }
 
@@ -129,78 +214,102 @@ impl Parts {
 #[inline(always)]
 pub(super) fn eliminate_row<E: Engine>(
     engine: E,
+    exhaustive: Exhaustive,
     job: &Job<'_>,
     sums: &Sums,
-    row: usize,
-    vectors: &mut [MotionVector],
+    (row, vectors): (usize, &mut [MotionVector]),
     experience: &mut Experience,
 ) {
     match job.parameters.metric {
-        Metric::Sad => Row::<E, u16>::new(engine, job, sums, row, experience).search(vectors),
-        Metric::Ssd => Row::<E, u32>::new(engine, job, sums, row, experience).search(vectors),
+        Metric::Sad => Row::<E, u16>::new(engine, exhaustive, job, sums, experience).search(row, vectors),
+        Metric::Ssd => Row::<E, u32>::new(engine, exhaustive, job, sums, experience).search(row, vectors),
     }
 }
 
-/// A row of blocks.
+/// A row of blocks, and memory that the search of a block needs and the next one uses again.
 struct Row<'a, E, B> {
     engine: E,
+    exhaustive: Exhaustive,
     job: &'a Job<'a>,
     sums: &'a Sums,
-    row: usize,
     experience: &'a mut Experience,
-    scratch: Scratch<B>,
+    coarse: Parts,
+    fine: Parts,
+    /// Bounds of the groups of a strip, row by row.
+    bounds: [B; MOST_BOUNDS],
+    /// A bit for each of them that may hold the best candidate.
+    left: [u32; MOST_BOUNDS / GROUP],
     room: Room,
 }
 
-/// The groups that hold a block's candidates, as columns and rows of groups in the padded picture.
+/// The groups that hold a block's candidates, or a strip of them.
 #[derive(Clone, Copy)]
 struct Area {
-    /// First column and row.
+    window: Window,
+    /// Column and row, among the groups of the padded picture, of the first group.
     column: usize,
     row: usize,
     columns: usize,
     rows: usize,
-    /// The displacement of the first candidate of the first group.
+    /// The displacement of the first group's first candidate, which may be outside the window.
     x: i32,
     y: i32,
+    /// From one row of bounds to the next.
+    stride: usize,
 }
 
 impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
-    fn new(engine: E, job: &'a Job<'a>, sums: &'a Sums, row: usize, experience: &'a mut Experience) -> Self {
-        let scratch = Scratch {
-            bounds: [B::default(); MOST_BOUNDS],
-            least: [B::default(); MOST_ROWS],
-            coarse: Parts::NONE,
-            fine: Parts::NONE,
-        };
+    fn new(
+        engine: E,
+        exhaustive: Exhaustive,
+        job: &'a Job<'a>,
+        sums: &'a Sums,
+        experience: &'a mut Experience,
+    ) -> Self {
+        let side = job.parameters.block_size;
         experience.exhaustive = 0;
-        Self { engine, job, sums, row, experience, scratch, room: Room::new() }
-    }
-
-    #[inline(always)]
-    fn search(&mut self, vectors: &mut [MotionVector]) {
-        for column in 0..vectors.len() {
-            let block = Block { job: self.job, column, row: self.row };
-            let left = column.checked_sub(1).map(|left| vectors[left]);
-            vectors[column] = self.best(block, left).vector();
+        Self {
+            engine,
+            exhaustive,
+            job,
+            sums,
+            experience,
+            coarse: Parts::new(sums, Some(sums.coarse()), side),
+            fine: Parts::new(sums, sums.fine(), side),
+            bounds: [B::default(); MOST_BOUNDS],
+            left: [0; MOST_BOUNDS / GROUP],
+            room: Room::new(),
         }
     }
 
-    /// The best candidate of a block whose left neighbour has the vector `left`.
     #[inline(always)]
-    fn best(&mut self, block: Block<'_>, left: Option<MotionVector>) -> OrderKey {
+    fn search(&mut self, row: usize, vectors: &mut [MotionVector]) {
+        for column in 0..vectors.len() {
+            let block = Block { job: self.job, column, row };
+            let left = column.checked_sub(1).map(|left| vectors[left]);
+            let best = match self.eliminate(block, left) {
+                Some(best) => best,
+                None => (self.exhaustive)(block, &mut self.room),
+            };
+            vectors[column] = best.vector();
+        }
+    }
+
+    /// The best candidate of a block whose left neighbour has the vector `left`, or `None` where to
+    /// find it would take longer than exhaustive search.
+    #[inline(always)]
+    fn eliminate(&mut self, block: Block<'_>, left: Option<MotionVector>) -> Option<OrderKey> {
         if self.experience.pause > 0 {
             self.experience.pause -= 1;
             self.experience.exhaustive += 1;
-            return block.best(self.engine, &mut self.room);
+            return None;
         }
-        let mut best = self.first(block, left);
+        let window = block.window();
+        let mut best = Best::new(self.first(block, window, left));
         self.sum_parts(block);
-        let area = self.area(block);
-        let lanes = if area.columns <= 8 { 8 } else { 16 };
-        let stride = area.columns.next_multiple_of(lanes);
-        let strip_rows = (MOST_BOUNDS / stride).min(MOST_ROWS).min(area.rows);
+        let area = area(block, window);
+        let strip_rows = (MOST_BOUNDS / area.stride).min(area.rows);
         let strips = area.rows.div_ceil(strip_rows);
         let middle = ((-area.y).max(0) as usize / TILE / strip_rows).min(strips - 1);
         // The strip of the zero vector first, then those around it.
@@ -215,36 +324,29 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                     y: area.y + (first * TILE) as i32,
                     ..area
                 };
-                best = if lanes == 8 {
-                    self.search_strip::<8>(block, strip, stride, best)
-                } else {
-                    self.search_strip::<16>(block, strip, stride, best)
-                };
+                if !self.search_strip(block, &strip, &mut best) {
+                    self.experience.note_failure();
+                    return None;
+                }
             }
         }
-        best
+        Some(best.key)
     }
 
     /// The best of the candidates that are likely to be good.
     #[inline(always)]
-    fn first(&self, block: Block<'_>, left: Option<MotionVector>) -> OrderKey {
-        let columns = self.job.parameters.grid().columns;
-        let index = self.row * columns + block.column;
-        let last = self.job.last;
-        let below = last.get(index + columns);
-        let right = last.get(index + 1);
-        let window = block.window();
+    fn first(&self, block: Block<'_>, window: Window, left: Option<MotionVector>) -> OrderKey {
+        let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
+        let index = block.row * columns + block.column;
+        let around = [left.as_ref(), last.get(index), last.get(index + 1), last.get(index + columns)];
         let mut tried = [(0, 0); 5];
-        let mut count = 1;
         let mut best = block.key(self.engine, (0, 0));
-        for vector in [left.as_ref(), last.get(index), right, below].into_iter().flatten() {
-            let units = UNITS_PER_SAMPLE;
-            let (x, y) = (i32::from(vector.x) / units, i32::from(vector.y) / units);
-            let is_inside =
-                (window.x0()..=window.x1()).contains(&x) && (window.y0()..=window.y1()).contains(&y);
-            if is_inside && !tried[..count].contains(&(x, y)) {
-                tried[count] = (x, y);
-                count += 1;
+        for (i, vector) in around.into_iter().enumerate() {
+            let Some(vector) = vector else { continue };
+            let (x, y) = (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE);
+            let is_inside = window.x0() <= x && x <= window.x1() && window.y0() <= y && y <= window.y1();
+            if is_inside && !tried.contains(&(x, y)) {
+                tried[i + 1] = (x, y);
                 best = best.min(block.key(self.engine, (x, y)));
             }
         }
@@ -254,200 +356,241 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// Sums the parts of the block.
     #[inline(always)]
     fn sum_parts(&mut self, block: Block<'_>) {
-        let side = self.job.parameters.block_size;
-        let samples = block.samples();
-        let Scratch { coarse, fine, .. } = &mut self.scratch;
-        for (parts, level) in [(coarse, Some(self.sums.coarse())), (fine, self.sums.fine())] {
-            let Some(level) = level else { continue };
-            parts.count = 0;
-            parts.shift = 2 * level.side.ilog2();
-            for y in (0..side).step_by(level.side) {
-                for x in (0..side).step_by(level.side) {
-                    let mut sum = 0_u32;
-                    for row in samples[y * block.pitch()..].chunks(block.pitch()).take(level.side) {
-                        for four in row[x..][..level.side].as_chunks::<4>().0 {
-                            let four = u32::from_le_bytes(*four);
-                            sum += (four & 0x00ff_00ff) + (four >> 8 & 0x00ff_00ff);
-                        }
-                    }
-                    parts.places[parts.count] = (x as u8, y as u8);
-                    parts.sums[parts.count] = ((sum & 0xffff) + (sum >> 16)) as u16;
-                    parts.count += 1;
+        let (side, samples, pitch) = (self.job.parameters.block_size, block.samples(), block.pitch());
+        // Sums of squares of `step` samples, `across` a row; then of four of these each.
+        let mut sums = [0; MOST_SQUARES];
+        let (mut step, mut across) = (TILE, side / TILE);
+        for (row, sums) in sums.chunks_exact_mut(across).take(across).enumerate() {
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let four = |y: usize| {
+                    let samples = &samples[(row * TILE + y) * pitch + column * TILE..];
+                    let samples = u32::from_le_bytes(*samples.first_chunk().expect("4 samples"));
+                    (samples & 0x00ff_00ff) + (samples >> 8 & 0x00ff_00ff)
+                };
+                let pairs = four(0) + four(1) + four(2) + four(3);
+                *sum = ((pairs & 0xffff) + (pairs >> 16)) as u16;
+            }
+        }
+        loop {
+            for (parts, level) in
+                [(&mut self.fine, self.sums.fine()), (&mut self.coarse, Some(self.sums.coarse()))]
+            {
+                if level.is_some_and(|level| level.side == step) {
+                    parts.sums[..parts.count].copy_from_slice(&sums[..parts.count]);
+                }
+            }
+            if step == self.sums.coarse().side {
+                return;
+            }
+            (step, across) = (2 * step, across / 2);
+            for row in 0..across {
+                for column in 0..across {
+                    let first = 4 * row * across + 2 * column;
+                    sums[row * across + column] = sums[first]
+                        + sums[first + 1]
+                        + sums[first + 2 * across]
+                        + sums[first + 2 * across + 1];
                 }
             }
         }
     }
 
-    /// The groups that hold the block's candidates.
+    /// Makes `best` the best of itself and the candidates in `area`. Without having done so it
+    /// returns false where that would take longer than exhaustive search.
     #[inline(always)]
-    fn area(&self, block: Block<'_>) -> Area {
-        let Parameters { block_size, .. } = *self.job.parameters;
-        let window = block.window();
-        let origin = ((block.column * block_size) as i32, (block.row * block_size) as i32);
-        let layout = self.job.reference.layout();
-        let first = layout.position(origin.0 + window.x0(), origin.1 + window.y0());
-        let last = layout.position(origin.0 + window.x1(), origin.1 + window.y1());
-        const ACROSS: usize = GROUP_TILES * TILE;
-        let (column, row) = (first.0 / ACROSS, first.1 / TILE);
-        Area {
-            column,
-            row,
-            columns: last.0 / ACROSS - column + 1,
-            rows: last.1 / TILE - row + 1,
-            x: window.x0() - (first.0 % ACROSS) as i32,
-            y: window.y0() - (first.1 % TILE) as i32,
+    fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> bool {
+        let first = match area.stride {
+            8 => self.bound_groups::<8>(area),
+            _ => self.bound_groups::<16>(area),
+        };
+        let (mut cost, mut searched) = (0, 1);
+        if self.bounds[first.1 * area.stride + first.0] <= best.near {
+            cost = self.search_group(block, area, first, best);
         }
-    }
-
-    /// The better of `best` and the best of the candidates in `area`, whose bounds are kept `stride`
-    /// from row to row.
-    #[inline(always)]
-    fn search_strip<const N: usize>(
-        &mut self,
-        block: Block<'_>,
-        area: Area,
-        stride: usize,
-        mut best: OrderKey,
-    ) -> OrderKey {
-        let (first_row, first_column) = self.bound_groups::<N>(area, stride);
-        let first = self.scratch.bounds[first_row * stride + first_column];
-        if first <= B::from_cost(best.cost()) {
-            best = self.search_group(block, area, (first_column, first_row), best).0;
+        let bounds = &self.bounds[..(area.rows * area.stride).next_multiple_of(GROUP)];
+        let bounds = bounds.as_chunks::<GROUP>().0;
+        let mut left: usize = 0;
+        for (bits, bounds) in self.left.iter_mut().zip(bounds) {
+            *bits = B::at_most(self.engine, bounds, best.near);
+            left += bits.count_ones() as usize;
         }
-        let (mut groups, mut cost) = (0, 0);
-        for row in 0..area.rows {
-            let y = area.y + (row * TILE) as i32;
-            let Some(limit) = worst_bound::<B>(best, 0, nearest(y, TILE)) else { continue };
-            if self.scratch.least[row] > limit {
-                continue;
-            }
-            for column in 0..area.columns {
-                let Some(limit) = worst_bound::<B>(best, 0, nearest(y, TILE)) else { break };
-                if self.scratch.bounds[row * stride + column] <= limit
-                    && (row, column) != (first_row, first_column)
-                {
-                    let (better, spent) = self.search_group(block, area, (column, row), best);
-                    best = better;
-                    groups += 1;
-                    cost += spent;
+        if left * self.experience.group_cost > 16 * GROUP * area.columns * area.rows {
+            return false;
+        }
+        for chunk in 0..bounds.len() {
+            let mut bits = self.left[chunk];
+            while bits != 0 {
+                let index = chunk * GROUP + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let group = (index % area.stride, index / area.stride);
+                let is_there = group.0 < area.columns && group.1 < area.rows && group != first;
+                if is_there && self.bounds[index] <= best.near {
+                    cost += self.search_group(block, area, group, best);
+                    searched += 1;
                 }
             }
         }
-        let _ = (groups, cost);
-        best
+        self.experience.note(searched, cost);
+        true
     }
 
-    /// Bounds the groups of `area`; row and column of the least.
+    /// Bounds the groups of `area`, `N` at once; column and row of the least.
     #[inline(always)]
-    fn bound_groups<const N: usize>(&mut self, area: Area, stride: usize) -> (usize, usize) {
-        let Scratch { bounds, least, coarse, .. } = &mut self.scratch;
-        let mut first = (0, 0);
-        let mut least_of_all = None;
+    fn bound_groups<const N: usize>(&mut self, area: &Area) -> (usize, usize) {
+        let mut least = [B::WORST; N];
         for row in 0..area.rows {
-            let mut row_least = [B::from_cost(u32::MAX); N];
             for column in (0..area.columns).step_by(N) {
-                let mut bound = [B::default(); N];
-                for (place, sum) in coarse.iter() {
-                    let group = (area.column + column, area.row + row);
-                    let (least, most) = self.sums.extremes::<N>(group, place);
-                    for i in 0..N {
-                        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
-                        bound[i] = bound[i].plus(difference, coarse.shift);
-                    }
-                }
-                for bound in bound.iter_mut().skip(area.columns - column) {
-                    *bound = B::from_cost(u32::MAX);
-                }
-                bounds[row * stride + column..][..N].copy_from_slice(&bound);
+                let group = self.sums.offset((area.column + column, area.row + row), (0, 0));
+                let bounds = if self.coarse.count == 4 {
+                    self.bound_by::<N, 4>(group)
+                } else {
+                    self.bound_by_all::<N>(group)
+                };
+                self.bounds[row * area.stride + column..][..N].copy_from_slice(&bounds);
                 for i in 0..N {
-                    row_least[i] = row_least[i].min(bound[i]);
+                    let is_there = column + i < area.columns;
+                    least[i] = least[i].min(if is_there { bounds[i] } else { B::WORST });
                 }
             }
-            least[row] = row_least.into_iter().fold(B::from_cost(u32::MAX), B::min);
-            if least_of_all.is_none_or(|least_of_all| least[row] < least_of_all) {
-                least_of_all = Some(least[row]);
-                first.0 = row;
+        }
+        let mut least_of_all = B::WORST;
+        for bound in least {
+            least_of_all = least_of_all.min(bound);
+        }
+        for row in 0..area.rows {
+            let bounds = &self.bounds[row * area.stride..][..area.columns];
+            if let Some(column) = bounds.iter().position(|bound| *bound == least_of_all) {
+                return (column, row);
             }
         }
-        let row = &bounds[first.0 * stride..][..area.columns];
-        first.1 = row.iter().position(|bound| *bound == least[first.0]).unwrap_or(0);
-        first
+        (0, 0)
     }
 
-    /// A bit for each of `bounds` that is at most `limit`.
+    /// Bounds `N` groups by `PARTS` parts; the sums of the first group are at `group`.
     #[inline(always)]
-    fn at_most(&self, bounds: &[B; GROUP], limit: B) -> u32 {
-        let mut is_more = [0; GROUP];
-        for i in 0..GROUP {
-            is_more[i] = u16::from(bounds[i] > limit);
+    fn bound_by<const N: usize, const PARTS: usize>(&self, group: usize) -> [B; N] {
+        let mut bounds = [B::default(); N];
+        for part in 0..PARTS {
+            bounds = self.add_extremes(part, bounds, group);
         }
-        self.engine.at_most(&is_more, 0)
+        bounds
     }
 
-    /// The better of `best` and the best of the candidates of the group at `column` and `row` of
-    /// `area`, and what it cost to find it.
+    /// Bounds `N` groups by all parts, however many there are.
+    #[inline(always)]
+    fn bound_by_all<const N: usize>(&self, group: usize) -> [B; N] {
+        let mut bounds = [B::default(); N];
+        for part in 0..self.coarse.count {
+            bounds = self.add_extremes(part, bounds, group);
+        }
+        bounds
+    }
+
+    #[inline(always)]
+    fn add_extremes<const N: usize>(&self, part: usize, mut bounds: [B; N], group: usize) -> [B; N] {
+        let Parts { sums, steps, shift, .. } = &self.coarse;
+        let sum = sums[part];
+        let (least, most) = self.sums.extremes::<N>(group + steps[part]);
+        for i in 0..N {
+            let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
+            bounds[i] = bounds[i].plus(difference, *shift);
+        }
+        bounds
+    }
+
+    /// Makes `best` the best of itself and the candidates of the group at `column` and `row` of
+    /// `area`; what it cost to find it.
     #[inline(always)]
     fn search_group(
         &self,
         block: Block<'_>,
-        area: Area,
+        area: &Area,
         (column, row): (usize, usize),
-        mut best: OrderKey,
-    ) -> (OrderKey, u32) {
-        let (x, y) = (area.x + (column * GROUP_TILES * TILE) as i32, area.y + (row * TILE) as i32);
-        let group = (area.column + column, area.row + row);
-        let distance = (nearest(x, GROUP_TILES * TILE), nearest(y, TILE));
-        let Some(limit) = worst_bound::<B>(best, distance.0, distance.1) else { return (best, 0) };
-        let window = block.window();
-        let mut bounds = [B::default(); GROUP];
-        let Scratch { coarse, fine, .. } = &self.scratch;
-        for (place, sum) in coarse.iter() {
-            let sums = self.sums.coarse().group(self.sums.offset(group, place));
-            for i in 0..GROUP {
-                bounds[i] = bounds[i].plus(sums[i].abs_diff(sum), coarse.shift);
-            }
-        }
-        let mut left = self.at_most(&bounds, limit);
-        if left == 0 {
-            return (best, 4);
-        }
-        left &= inside(window.x0() - x, window.x1() - x, window.y0() - y, window.y1() - y);
-        let mut cost = 4;
+        best: &mut Best<B>,
+    ) -> usize {
+        let (x, y) = (area.x + (column * ACROSS) as i32, area.y + (row * TILE) as i32);
+        let Some(worst) = best.worst(nearest(x, ACROSS) + nearest(y, TILE)) else { return 0 };
+        let group = self.sums.offset((area.column + column, area.row + row), (0, 0));
+        let mut bounds = self.coarse.bound::<B>(self.sums.coarse(), group);
+        let mut left = B::at_most(self.engine, &bounds, worst) & inside(&area.window, x, y);
+        let mut cost = COARSE_COST;
         if left.count_ones() > FEW
             && let Some(level) = self.sums.fine()
         {
-            cost += 12;
-            bounds = [B::default(); GROUP];
-            for (place, sum) in fine.iter() {
-                let sums = level.group(self.sums.offset(group, place));
-                for i in 0..GROUP {
-                    bounds[i] = bounds[i].plus(sums[i].abs_diff(sum), fine.shift);
-                }
-            }
-            left &= self.at_most(&bounds, limit);
+            cost += FINE_COST;
+            bounds = self.fine.bound::<B>(level, group);
+            left &= B::at_most(self.engine, &bounds, worst);
         }
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
             left &= left - 1;
-            if bounds[lane] <= B::from_cost(best.cost()) {
-                cost += 6;
-                best = best.min(block.key(self.engine, (x + lane_x(lane), y + lane_y(lane))));
+            if bounds[lane] <= best.near {
+                cost += ONE_COST;
+                best.update(block.key(self.engine, (x + lane_x(lane), y + lane_y(lane))));
             }
         }
-        (best, cost)
+        cost
     }
 }
 
-/// The largest bound with which a candidate at least so far from the zero vector may still win.
+/// The groups that hold the candidates of `block`, which are in `window`.
 #[inline(always)]
-fn worst_bound<B: Bound>(best: OrderKey, x: u32, y: u32) -> Option<B> {
-    let (best_x, best_y) = best.displacement();
-    let cost = best.cost();
-    if x + y > best_x.unsigned_abs() + best_y.unsigned_abs() {
-        // What only equals the best is further away.
-        cost.checked_sub(1).map(B::from_cost)
-    } else {
-        Some(B::from_cost(cost))
+fn area(block: Block<'_>, window: Window) -> Area {
+    let side = block.job.parameters.block_size;
+    let origin = ((block.column * side) as i32, (block.row * side) as i32);
+    let layout = block.job.reference.layout();
+    let first = layout.position(origin.0 + window.x0(), origin.1 + window.y0());
+    let last = layout.position(origin.0 + window.x1(), origin.1 + window.y1());
+    let (column, row) = (first.0 / ACROSS, first.1 / TILE);
+    let columns = last.0 / ACROSS - column + 1;
+    Area {
+        window,
+        column,
+        row,
+        columns,
+        rows: last.1 / TILE - row + 1,
+        x: window.x0() - (first.0 % ACROSS) as i32,
+        y: window.y0() - (first.1 % TILE) as i32,
+        stride: columns.next_multiple_of(if columns <= 8 { 8 } else { SPARE_GROUPS }),
+    }
+}
+
+/// The best candidate so far, and what a bound has to be for another to be better.
+#[derive(Clone, Copy)]
+struct Best<B> {
+    key: OrderKey,
+    /// `|x| + |y|` of its displacement.
+    length: u32,
+    /// The largest bound with which a candidate may win that is no further away than the best.
+    near: B,
+    /// The largest with which one may that is: it has to cost less. `None` where nothing does.
+    far: Option<B>,
+}
+
+impl<B: Bound> Best<B> {
+    #[inline(always)]
+    fn new(key: OrderKey) -> Self {
+        let (x, y) = key.displacement();
+        Self {
+            key,
+            length: x.unsigned_abs() + y.unsigned_abs(),
+            near: B::from_cost(key.cost()),
+            far: key.cost().checked_sub(1).map(B::from_cost),
+        }
+    }
+
+    #[inline(always)]
+    fn update(&mut self, key: OrderKey) {
+        if key < self.key {
+            *self = Self::new(key);
+        }
+    }
+
+    /// The largest bound with which a candidate may win that is `distance` or further from the zero
+    /// vector; `None` where none does.
+    #[inline(always)]
+    fn worst(&self, distance: u32) -> Option<B> {
+        if distance > self.length { self.far } else { Some(self.near) }
     }
 }
 
@@ -466,31 +609,41 @@ fn nearest(first: i32, count: usize) -> u32 {
 
 /// Column and row, in its group, of a candidate whose sums are in lane `lane`.
 #[inline(always)]
-fn lane_x(lane: usize) -> i32 {
+const fn lane_x(lane: usize) -> i32 {
     (lane / (TILE * TILE) * TILE + lane % TILE) as i32
 }
 
 #[inline(always)]
-fn lane_y(lane: usize) -> i32 {
+const fn lane_y(lane: usize) -> i32 {
     (lane / TILE % TILE) as i32
 }
 
-/// A bit for each candidate of a group whose column and row are within both ranges.
+/// A bit for each candidate in `window` of the group whose first is displaced by `(x, y)`.
 #[inline(always)]
-fn inside(x0: i32, x1: i32, y0: i32, y1: i32) -> u32 {
-    /// The lanes of a group's first column, and of its first row.
-    const COLUMN: u32 = 0x1111;
-    const ROW: u32 = 0x000f_000f;
-    if x0 <= 0 && y0 <= 0 && x1 >= 7 && y1 >= 3 {
-        return u32::MAX;
-    }
-    let mut columns = 0;
-    for x in x0.max(0)..=x1.min(7) {
-        columns |= COLUMN << (x / 4 * 16 + x % 4);
-    }
-    let mut rows = 0;
-    for y in y0.max(0)..=y1.min(3) {
-        rows |= ROW << (4 * y);
-    }
+fn inside(window: &Window, x: i32, y: i32) -> u32 {
+    /// The lanes of the columns from one on, and of the rows.
+    const COLUMNS: [u32; ACROSS + 1] = lanes_from(true);
+    const ROWS: [u32; ACROSS + 1] = lanes_from(false);
+    let from = |lanes: &[u32; ACROSS + 1], first: i32| lanes[first.clamp(0, ACROSS as i32) as usize];
+    let columns = from(&COLUMNS, window.x0() - x) & !from(&COLUMNS, window.x1() + 1 - x);
+    let rows = from(&ROWS, window.y0() - y) & !from(&ROWS, window.y1() + 1 - y);
     columns & rows
+}
+
+/// Element `i` has a bit for each candidate of a group whose column, or row, is `i` or more.
+const fn lanes_from(columns: bool) -> [u32; ACROSS + 1] {
+    let mut lanes = [0; ACROSS + 1];
+    let mut first = 0;
+    while first <= ACROSS {
+        let mut lane = 0;
+        while lane < GROUP {
+            let place = if columns { lane_x(lane) } else { lane_y(lane) };
+            if place >= first as i32 {
+                lanes[first] |= 1 << lane;
+            }
+            lane += 1;
+        }
+        first += 1;
+    }
+    lanes
 }

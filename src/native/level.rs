@@ -6,12 +6,12 @@ use std::fmt;
 use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
-use super::elimination::{self, Experience};
+use super::elimination::{self, Exhaustive, Experience};
 use super::plane::Plane;
 use super::portable::Portable;
-use super::search::{self, Job};
+use super::search::{self, Block, Job, Room};
 use super::sums::{self, Sums};
-use crate::estimator::MotionVector;
+use crate::estimator::{MotionVector, OrderKey};
 
 /// An instruction set that full search is written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +81,7 @@ pub(super) struct Functions {
     /// [`search::search_row`].
     pub(super) search_row: fn(&Job<'_>, usize, &mut [MotionVector]),
     /// [`elimination::eliminate_row`].
-    pub(super) eliminate_row: fn(&Job<'_>, &Sums, usize, &mut [MotionVector], &mut Experience),
+    pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum_samples`].
     pub(super) sum_samples: fn(&Plane, usize, &mut [u16]),
     /// [`sums::sum_parts`].
@@ -98,12 +98,15 @@ macro_rules! compile {
         mod $module {
             use super::*;
 
+            /// Exhaustive search of a block.
+            // SAFETY: `Level::functions` gives what calls it only where the CPU has the instructions.
+            const BEST: Exhaustive = |block, room| unsafe { best(block, room) };
+
             pub(super) const FUNCTIONS: Functions = Functions {
-                // SAFETY: `Level::functions` gives these only where the CPU has the instructions.
-                search_row: |job, row, vectors| unsafe { search_row(job, row, vectors) },
+                search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
                 // SAFETY: as above.
-                eliminate_row: |job, sums, row, vectors, experience| unsafe {
-                    eliminate_row(job, sums, row, vectors, experience)
+                eliminate_row: |job, sums, row, experience| unsafe {
+                    eliminate_row(job, sums, row, experience)
                 },
                 // SAFETY: as above.
                 sum_samples: |plane, top, sums| unsafe { sum_samples(plane, top, sums) },
@@ -114,19 +117,18 @@ macro_rules! compile {
             };
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn search_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-                search::search_row($engine, job, row, vectors);
+            unsafe fn best(block: Block<'_>, room: &mut Room) -> OrderKey {
+                block.best($engine, room)
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn eliminate_row(
                 job: &Job<'_>,
                 sums: &Sums,
-                row: usize,
-                vectors: &mut [MotionVector],
+                row: (usize, &mut [MotionVector]),
                 experience: &mut Experience,
             ) {
-                elimination::eliminate_row($engine, job, sums, row, vectors, experience);
+                elimination::eliminate_row($engine, BEST, job, sums, row, experience);
             }
 
             $(#[target_feature(enable = $features)])?

@@ -88,7 +88,7 @@ impl Elimination {
         let job = Job { last: &*last, ..job };
         let columns = job.parameters.grid().columns;
         vectors.par_chunks_mut(columns).zip(rows.par_iter_mut()).enumerate().for_each(
-            |(row, (vectors, experience))| (functions.eliminate_row)(&job, sums, row, vectors, experience),
+            |(row, (vectors, experience))| (functions.eliminate_row)(&job, sums, (row, vectors), experience),
         );
         last.copy_from_slice(vectors);
     }

@@ -24,7 +24,8 @@ fn of_width<const W: usize>(task: &Task<'_>, costs: &mut Costs<u32>) {
     // A row's squares are added when its first candidate comes and taken away after its last.
     let mut rows = [[0; COLUMNS]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (row, samples) in rows.iter_mut().zip(task.reference().chunks(task.pitch())) {
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples = &task.reference()[k * task.pitch()..];
         let samples: &[u8; WIDE] = samples.first_chunk().expect("READ samples a row");
         *row = sums_of::<W>(samples);
     }

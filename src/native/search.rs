@@ -2,7 +2,7 @@
 //! instruction set.
 
 use super::plane::{Plane, useful_window};
-use super::tile::{self, Cost, Costs, Engine, Task, best_of};
+use super::tile::{self, Cost, Costs, Engine, Pair, Task, best_of};
 use super::transposed::{self, Transposed};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
@@ -15,12 +15,16 @@ pub(super) struct Job<'a> {
     pub(super) last: &'a [MotionVector],
 }
 
-/// Writes the vectors of the blocks in row `row` of the grid.
-#[inline(always)]
-pub(super) fn search_row<E: Engine>(engine: E, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+/// Writes the vectors of the blocks in row `row` of the grid, `best` finding each.
+pub(super) fn search_row(
+    best: fn(Block<'_>, &mut Room) -> OrderKey,
+    job: &Job<'_>,
+    row: usize,
+    vectors: &mut [MotionVector],
+) {
     let mut room = Room::new();
     for (column, vector) in vectors.iter_mut().enumerate() {
-        *vector = Block { job, column, row }.best(engine, &mut room).vector();
+        *vector = best(Block { job, column, row }, &mut room).vector();
     }
 }
 
@@ -123,14 +127,17 @@ impl<'a> Block<'a> {
     /// The key of one candidate.
     #[inline(always)]
     pub(super) fn key<E: Engine>(self, engine: E, (x, y): (i32, i32)) -> OrderKey {
-        let mut cost = 0;
-        for part in self.parts() {
-            let task = self.task((x, y), part, (1, 1));
-            cost += match self.job.parameters.metric {
-                Metric::Sad => engine.sad_of_one(&task),
-                Metric::Ssd => engine.ssd_of_one(&task),
-            };
-        }
+        let Job { parameters, current, reference, .. } = self.job;
+        let side = parameters.block_size;
+        let (layout, origin_x, origin_y) =
+            (current.layout(), (self.column * side) as i32, (self.row * side) as i32);
+        let current = &current.samples()[layout.offset(origin_x, origin_y)..];
+        let reference = &reference.samples()[layout.offset(origin_x + x, origin_y + y)..];
+        let pair = Pair::new(current, reference, layout.pitch, side);
+        let cost = match parameters.metric {
+            Metric::Sad => engine.sad_of_one(&pair),
+            Metric::Ssd => engine.ssd_of_one(&pair),
+        };
         OrderKey::new(cost, x, y)
     }
 

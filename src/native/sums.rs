@@ -142,19 +142,14 @@ impl Sums {
         ((row + y / TILE) * self.tiles + GROUP_TILES * column + x / TILE) * TILE_POSITIONS
     }
 
-    /// The least and the largest coarse sums of `N` groups from `column` and `row` of groups on,
-    /// displaced by `(x, y)` samples, multiples of four.
+    /// The least and the largest coarse sums of `N` groups whose first is at `offset`, of
+    /// [`Self::offset`].
     #[inline(always)]
-    pub(super) fn extremes<const N: usize>(
-        &self,
-        (column, row): (usize, usize),
-        (x, y): (usize, usize),
-    ) -> (&[u16; N], &[u16; N]) {
-        let tile = x / TILE;
-        let start = (row + y / TILE) * (self.tiles / GROUP_TILES) + column + tile / GROUP_TILES;
+    pub(super) fn extremes<const N: usize>(&self, offset: usize) -> (&[u16; N], &[u16; N]) {
+        let (start, odd) = (offset / GROUP, offset / TILE_POSITIONS % GROUP_TILES);
         let Extremes { least, most } = &self.extremes;
-        let least = least[tile % GROUP_TILES][start..].first_chunk().expect("SPARE_GROUPS at the end");
-        let most = most[tile % GROUP_TILES][start..].first_chunk().expect("SPARE_GROUPS at the end");
+        let least = least[odd][start..].first_chunk().expect("SPARE_GROUPS at the end");
+        let most = most[odd][start..].first_chunk().expect("SPARE_GROUPS at the end");
         (least, most)
     }
 }

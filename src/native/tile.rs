@@ -101,6 +101,49 @@ impl<'a> Task<'a> {
     }
 }
 
+/// A block and one candidate: squares of samples, rows `pitch` apart.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    current: &'a [u8],
+    reference: &'a [u8],
+    pitch: usize,
+    side: usize,
+}
+
+impl<'a> Pair<'a> {
+    /// The squares of `side` samples at the start of `current` and of `reference`.
+    ///
+    /// # Panics
+    /// Where a slice ends before its square, or `side` is no multiple of four.
+    #[inline(always)]
+    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+        assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
+        let length = (side - 1) * pitch + side;
+        Self { current: &current[..length], reference: &reference[..length], pitch, side }
+    }
+
+    /// Samples an axis: a multiple of four.
+    #[inline(always)]
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// `W` samples from column `x` of row `y` on, of the block and of the candidate.
+    ///
+    /// # Safety
+    /// They must be within the square: `y < side` and `x + W <= side`.
+    #[inline(always)]
+    pub(super) unsafe fn samples<const W: usize>(&self, x: usize, y: usize) -> [&'a [u8; W]; 2] {
+        debug_assert!(y < self.side && x + W <= self.side);
+        let start = y * self.pitch + x;
+        [self.current, self.reference].map(|samples| {
+            // SAFETY: `new` has checked that the slices hold (side - 1) * pitch + side samples, which is
+            // no less than y * pitch + x + W, by the caller's promise.
+            unsafe { &*samples.as_ptr().add(start).cast() }
+        })
+    }
+}
+
 /// An instruction set. A value of the type is the proof that this CPU has it.
 pub(super) trait Engine: Copy {
     /// Candidates down a tile, at most [`ROWS`].
@@ -115,11 +158,11 @@ pub(super) trait Engine: Copy {
     /// The SSD of every candidate of `task`.
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>);
 
-    /// The SAD of the first candidate of `task` alone.
-    fn sad_of_one(self, task: &Task<'_>) -> u32;
+    /// The SAD of one candidate.
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32;
 
-    /// The SSD of the first candidate of `task` alone.
-    fn ssd_of_one(self, task: &Task<'_>) -> u32;
+    /// The SSD of one candidate.
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32;
 
     /// A bit for each of `values` that is at most `limit`, the lowest for the first.
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32;

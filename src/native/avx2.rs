@@ -46,8 +46,24 @@ impl Engine for Avx2 {
 
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        sse2::at_most(values, limit)
+        // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
+        unsafe { at_most(values, limit) }
     }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+    let limit = _mm256_set1_epi16(limit as i16);
+    let (values, _) = values.as_chunks::<LANES>();
+    let lanes = |values: &[u16; LANES]| {
+        // SAFETY: as many values as the register has.
+        let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
+        _mm256_cmpeq_epi16(_mm256_subs_epu16(values, limit), _mm256_setzero_si256())
+    };
+    // Packed lane by lane, then the lanes put in order.
+    let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
+    _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
 }
 
 /// 16-bit costs in a register.

@@ -61,7 +61,12 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        sse2::at_most(values, limit)
+        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW; and the
+        // register takes the 64 bytes of the values.
+        unsafe {
+            let values = _mm512_loadu_si512(values.as_ptr().cast());
+            _mm512_cmple_epu16_mask(values, _mm512_set1_epi16(limit as i16))
+        }
     }
 }
 

@@ -34,6 +34,9 @@ pub(super) fn coarse_side(side: usize) -> usize {
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
 
+/// Samples of a block's row that are summed at once.
+const SUMMED: usize = 16;
+
 /// Squares of 4 × 4 samples in a block at most.
 const MOST_SQUARES: usize = 256;
 
@@ -90,7 +93,7 @@ const FINE_COST: usize = 8;
 const ONE_COST: usize = 5;
 
 /// A lower bound, and how a difference of sums adds to it.
-trait Bound: Copy + Ord + Default {
+trait Bound: Copy + Ord + Default + Into<u32> {
     /// As bad as can be.
     const WORST: Self;
 
@@ -254,8 +257,8 @@ struct Area {
     /// The displacement of the first group's first candidate, which may be outside the window.
     x: i32,
     y: i32,
-    /// From one row of bounds to the next.
-    stride: usize,
+    /// Logarithm of the way from one row of bounds to the next.
+    shift: u32,
 }
 
 impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
@@ -309,7 +312,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let mut best = Best::new(self.first(block, window, left));
         self.sum_parts(block);
         let area = area(block, window);
-        let strip_rows = (MOST_BOUNDS / area.stride).min(area.rows);
+        let strip_rows = (MOST_BOUNDS >> area.shift).min(area.rows);
         let strips = area.rows.div_ceil(strip_rows);
         let middle = ((-area.y).max(0) as usize / TILE / strip_rows).min(strips - 1);
         // The strip of the zero vector first, then those around it.
@@ -360,15 +363,27 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         // Sums of squares of `step` samples, `across` a row; then of four of these each.
         let mut sums = [0; MOST_SQUARES];
         let (mut step, mut across) = (TILE, side / TILE);
-        for (row, sums) in sums.chunks_exact_mut(across).take(across).enumerate() {
-            for (column, sum) in sums.iter_mut().enumerate() {
-                let four = |y: usize| {
-                    let samples = &samples[(row * TILE + y) * pitch + column * TILE..];
-                    let samples = u32::from_le_bytes(*samples.first_chunk().expect("4 samples"));
-                    (samples & 0x00ff_00ff) + (samples >> 8 & 0x00ff_00ff)
-                };
-                let pairs = four(0) + four(1) + four(2) + four(3);
-                *sum = ((pairs & 0xffff) + (pairs >> 16)) as u16;
+        for row in 0..across {
+            let samples = &samples[row * TILE * pitch..];
+            let mut column = 0;
+            while column < across {
+                // More samples than the block has across may be read, but not used.
+                let rows: [&[u8; SUMMED]; TILE] = std::array::from_fn(|y| {
+                    samples[y * pitch + column * TILE..].first_chunk().expect("a row goes on")
+                });
+                let mut down = [0_u16; SUMMED];
+                for x in 0..SUMMED {
+                    down[x] = u16::from(rows[0][x])
+                        + u16::from(rows[1][x])
+                        + u16::from(rows[2][x])
+                        + u16::from(rows[3][x]);
+                }
+                for (four, sum) in
+                    down.as_chunks::<TILE>().0.iter().zip(&mut sums[row * across..][column..across])
+                {
+                    *sum = four[0] + four[1] + four[2] + four[3];
+                }
+                column += SUMMED / TILE;
             }
         }
         loop {
@@ -399,15 +414,15 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// returns false where that would take longer than exhaustive search.
     #[inline(always)]
     fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> bool {
-        let first = match area.stride {
-            8 => self.bound_groups::<8>(area),
+        let first = match area.shift {
+            ..=3 => self.bound_groups::<8>(area),
             _ => self.bound_groups::<16>(area),
         };
         let (mut cost, mut searched) = (0, 1);
-        if self.bounds[first.1 * area.stride + first.0] <= best.near {
+        if self.bounds[first.1 << area.shift | first.0] <= best.near {
             cost = self.search_group(block, area, first, best);
         }
-        let bounds = &self.bounds[..(area.rows * area.stride).next_multiple_of(GROUP)];
+        let bounds = &self.bounds[..(area.rows << area.shift).next_multiple_of(GROUP)];
         let bounds = bounds.as_chunks::<GROUP>().0;
         let mut left: usize = 0;
         for (bits, bounds) in self.left.iter_mut().zip(bounds) {
@@ -422,7 +437,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             while bits != 0 {
                 let index = chunk * GROUP + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let group = (index % area.stride, index / area.stride);
+                let group = (index & ((1 << area.shift) - 1), index >> area.shift);
                 let is_there = group.0 < area.columns && group.1 < area.rows && group != first;
                 if is_there && self.bounds[index] <= best.near {
                     cost += self.search_group(block, area, group, best);
@@ -441,24 +456,27 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for row in 0..area.rows {
             for column in (0..area.columns).step_by(N) {
                 let group = self.sums.offset((area.column + column, area.row + row), (0, 0));
-                let bounds = if self.coarse.count == 4 {
+                let mut bounds = if self.coarse.count == 4 {
                     self.bound_by::<N, 4>(group)
                 } else {
                     self.bound_by_all::<N>(group)
                 };
-                self.bounds[row * area.stride + column..][..N].copy_from_slice(&bounds);
                 for i in 0..N {
-                    let is_there = column + i < area.columns;
-                    least[i] = least[i].min(if is_there { bounds[i] } else { B::WORST });
+                    bounds[i] = if column + i < area.columns { bounds[i] } else { B::WORST };
+                    least[i] = least[i].min(bounds[i]);
                 }
+                self.bounds[row << area.shift | column..][..N].copy_from_slice(&bounds);
             }
         }
+        // Whole registers of bounds are looked at.
+        let end = area.rows << area.shift;
+        self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);
         let mut least_of_all = B::WORST;
         for bound in least {
             least_of_all = least_of_all.min(bound);
         }
         for row in 0..area.rows {
-            let bounds = &self.bounds[row * area.stride..][..area.columns];
+            let bounds = &self.bounds[row << area.shift..][..area.columns];
             if let Some(column) = bounds.iter().position(|bound| *bound == least_of_all) {
                 return (column, row);
             }
@@ -524,9 +542,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
             left &= left - 1;
-            if bounds[lane] <= best.near {
+            let displacement = (x + lane_x(lane), y + lane_y(lane));
+            if OrderKey::new(bounds[lane].into(), displacement.0, displacement.1) < best.key {
                 cost += ONE_COST;
-                best.update(block.key(self.engine, (x + lane_x(lane), y + lane_y(lane))));
+                best.update(block.key(self.engine, displacement));
             }
         }
         cost
@@ -551,7 +570,7 @@ fn area(block: Block<'_>, window: Window) -> Area {
         rows: last.1 / TILE - row + 1,
         x: window.x0() - (first.0 % ACROSS) as i32,
         y: window.y0() - (first.1 % TILE) as i32,
-        stride: columns.next_multiple_of(if columns <= 8 { 8 } else { SPARE_GROUPS }),
+        shift: columns.next_power_of_two().max(8).ilog2(),
     }
 }
 

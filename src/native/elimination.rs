@@ -17,7 +17,7 @@
 //! first, then the group of the least bound.
 
 use super::search::{Block, Job, Room};
-use super::sums::{GROUP, GROUP_TILES, Level, SPARE_GROUPS, Sums, TILE};
+use super::sums::{GROUP, GROUP_TILES, Level, Sums, TILE};
 use super::tile::Engine;
 use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
@@ -43,8 +43,8 @@ const MOST_SQUARES: usize = 256;
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
 const MOST_BOUNDS: usize = 2048;
 
-/// So few candidates left of a group that their costs are computed without a finer bound.
-const FEW: u32 = 2;
+/// Groups that are searched together.
+const BATCH: usize = 32;
 
 /// Samples across a group.
 const ACROSS: usize = GROUP_TILES * TILE;
@@ -88,9 +88,9 @@ impl Experience {
 
 /// What a group costs by its coarse bounds and by its fine ones, and what the cost of one candidate
 /// does, in units of what a candidate costs exhaustive search; as measured with AVX-512.
-const COARSE_COST: usize = 4;
-const FINE_COST: usize = 8;
-const ONE_COST: usize = 5;
+const COARSE_COST: usize = 6;
+const FINE_COST: usize = 12;
+const ONE_COST: usize = 6;
 
 /// A lower bound, and how a difference of sums adds to it.
 trait Bound: Copy + Ord + Default + Into<u32> {
@@ -242,6 +242,10 @@ struct Row<'a, E, B> {
     bounds: [B; MOST_BOUNDS],
     /// A bit for each of them that may hold the best candidate.
     left: [u32; MOST_BOUNDS / GROUP],
+    /// The places, among the bounds, of groups that are searched together.
+    batch: [u16; BATCH],
+    /// Those of them that are left.
+    finalists: [Finalist<B>; BATCH],
     room: Room,
 }
 
@@ -259,6 +263,38 @@ struct Area {
     y: i32,
     /// Logarithm of the way from one row of bounds to the next.
     shift: u32,
+}
+
+/// A group that may hold the best candidate.
+#[derive(Clone, Copy)]
+struct Finalist<B> {
+    /// Among the groups of its area.
+    column: u16,
+    row: u16,
+    /// The displacement of its first candidate.
+    x: i32,
+    y: i32,
+    /// A bit for each candidate that may be the best.
+    left: u32,
+    /// Their bounds.
+    bounds: [B; GROUP],
+}
+
+impl<B: Bound> Finalist<B> {
+    /// The group of `area` whose bound is at `index`.
+    #[inline(always)]
+    fn new(area: &Area, index: u16) -> Self {
+        let (column, row) = (index & ((1 << area.shift) - 1), index >> area.shift);
+        let x = area.x + i32::from(column) * ACROSS as i32;
+        let y = area.y + i32::from(row) * TILE as i32;
+        Self { column, row, x, y, left: 0, bounds: [B::default(); GROUP] }
+    }
+
+    /// Column and row among the groups of the picture.
+    #[inline(always)]
+    fn group(&self, area: &Area) -> (usize, usize) {
+        (area.column + usize::from(self.column), area.row + usize::from(self.row))
+    }
 }
 
 impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
@@ -282,6 +318,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             fine: Parts::new(sums, sums.fine(), side),
             bounds: [B::default(); MOST_BOUNDS],
             left: [0; MOST_BOUNDS / GROUP],
+            batch: [0; BATCH],
+            finalists: [Finalist { column: 0, row: 0, x: 0, y: 0, left: 0, bounds: [B::default(); GROUP] };
+                BATCH],
             room: Room::new(),
         }
     }
@@ -419,39 +458,102 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             _ => self.bound_groups::<16>(area),
         };
         let (mut cost, mut searched) = (0, 1);
-        if self.bounds[first.1 << area.shift | first.0] <= best.near {
-            cost = self.search_group(block, area, first, best);
+        if self.bounds[first] <= best.near {
+            self.batch[0] = first as u16;
+            cost = self.search_batch(block, area, 1, best);
         }
-        let bounds = &self.bounds[..(area.rows << area.shift).next_multiple_of(GROUP)];
-        let bounds = bounds.as_chunks::<GROUP>().0;
-        let mut left: usize = 0;
-        for (bits, bounds) in self.left.iter_mut().zip(bounds) {
-            *bits = B::at_most(self.engine, bounds, best.near);
-            left += bits.count_ones() as usize;
+        let chunks = (area.rows << area.shift).div_ceil(GROUP);
+        let mut left = 0;
+        for chunk in 0..chunks {
+            let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
+            self.left[chunk] = B::at_most(self.engine, bounds, best.near);
+            left += self.left[chunk].count_ones() as usize;
         }
         if left * self.experience.group_cost > 16 * GROUP * area.columns * area.rows {
             return false;
         }
-        for chunk in 0..bounds.len() {
+        let mut count = 0;
+        for chunk in 0..chunks {
             let mut bits = self.left[chunk];
             while bits != 0 {
                 let index = chunk * GROUP + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let group = (index & ((1 << area.shift) - 1), index >> area.shift);
-                let is_there = group.0 < area.columns && group.1 < area.rows && group != first;
-                if is_there && self.bounds[index] <= best.near {
-                    cost += self.search_group(block, area, group, best);
-                    searched += 1;
+                let is_there =
+                    index & ((1 << area.shift) - 1) < area.columns && index >> area.shift < area.rows;
+                // Without a branch, as there is no telling.
+                self.batch[count] = index as u16;
+                count += usize::from(is_there && index != first && self.bounds[index] <= best.near);
+                if count == BATCH {
+                    cost += self.search_batch(block, area, count, best);
+                    searched += count;
+                    count = 0;
                 }
             }
         }
-        self.experience.note(searched, cost);
+        cost += self.search_batch(block, area, count, best);
+        self.experience.note(searched + count, cost);
         true
     }
 
-    /// Bounds the groups of `area`, `N` at once; column and row of the least.
+    /// Makes `best` the best of itself and the candidates of the first `count` groups of the batch;
+    /// what it cost. Each bound is taken of all groups before the next one of those that it leaves,
+    /// so that there is little to be guessed by the branch predictor.
     #[inline(always)]
-    fn bound_groups<const N: usize>(&mut self, area: &Area) -> (usize, usize) {
+    fn search_batch(&mut self, block: Block<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
+        let Self { engine, sums, coarse, fine, batch, finalists, .. } = self;
+        let mut cost = COARSE_COST * count;
+        let mut remain = 0;
+        for index in &batch[..count] {
+            let finalist = &mut finalists[remain];
+            *finalist = Finalist::new(area, *index);
+            let Finalist { x, y, .. } = *finalist;
+            let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE));
+            let group = sums.offset(finalist.group(area), (0, 0));
+            finalist.bounds = coarse.bound::<B>(sums.coarse(), group);
+            let left = B::at_most(*engine, &finalist.bounds, worst.unwrap_or_default());
+            finalist.left = if worst.is_some() { left & inside(&area.window, x, y) } else { 0 };
+            remain += usize::from(finalist.left != 0);
+        }
+        if let Some(level) = sums.fine() {
+            cost += FINE_COST * remain;
+            let count = remain;
+            remain = 0;
+            for index in 0..count {
+                let Finalist { x, y, left, .. } = finalists[index];
+                let group = sums.offset(finalists[index].group(area), (0, 0));
+                let bounds = fine.bound::<B>(level, group);
+                let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE)).unwrap_or_default();
+                let left = left & B::at_most(*engine, &bounds, worst);
+                finalists[remain] = Finalist { x, y, left, bounds, ..finalists[index] };
+                remain += usize::from(left != 0);
+            }
+        }
+        for finalist in &finalists[..remain] {
+            let Finalist { x, y, mut left, .. } = *finalist;
+            let distance = nearest(x, ACROSS) + nearest(y, TILE);
+            let Some(worst) = best.worst(distance) else { continue };
+            left &= B::at_most(*engine, &finalist.bounds, worst);
+            let is_near = distance <= best.length;
+            let mut key = best.key;
+            while left != 0 {
+                let lane = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let (x, y) = (x + lane_x(lane), y + lane_y(lane));
+                // Of those that may be as good as the best, some are further away.
+                if is_near && OrderKey::new(finalist.bounds[lane].into(), x, y) >= key {
+                    continue;
+                }
+                cost += ONE_COST;
+                key = key.min(block.key(*engine, (x, y)));
+            }
+            best.update(key);
+        }
+        cost
+    }
+
+    /// Bounds the groups of `area`, `N` at once; where the least bound is.
+    #[inline(always)]
+    fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
         let mut least = [B::WORST; N];
         for row in 0..area.rows {
             for column in (0..area.columns).step_by(N) {
@@ -475,13 +577,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for bound in least {
             least_of_all = least_of_all.min(bound);
         }
-        for row in 0..area.rows {
-            let bounds = &self.bounds[row << area.shift..][..area.columns];
-            if let Some(column) = bounds.iter().position(|bound| *bound == least_of_all) {
-                return (column, row);
-            }
-        }
-        (0, 0)
+        self.bounds[..end].iter().position(|bound| *bound == least_of_all).unwrap_or(0)
     }
 
     /// Bounds `N` groups by `PARTS` parts; the sums of the first group are at `group`.
@@ -514,41 +610,6 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             bounds[i] = bounds[i].plus(difference, *shift);
         }
         bounds
-    }
-
-    /// Makes `best` the best of itself and the candidates of the group at `column` and `row` of
-    /// `area`; what it cost to find it.
-    #[inline(always)]
-    fn search_group(
-        &self,
-        block: Block<'_>,
-        area: &Area,
-        (column, row): (usize, usize),
-        best: &mut Best<B>,
-    ) -> usize {
-        let (x, y) = (area.x + (column * ACROSS) as i32, area.y + (row * TILE) as i32);
-        let Some(worst) = best.worst(nearest(x, ACROSS) + nearest(y, TILE)) else { return 0 };
-        let group = self.sums.offset((area.column + column, area.row + row), (0, 0));
-        let mut bounds = self.coarse.bound::<B>(self.sums.coarse(), group);
-        let mut left = B::at_most(self.engine, &bounds, worst) & inside(&area.window, x, y);
-        let mut cost = COARSE_COST;
-        if left.count_ones() > FEW
-            && let Some(level) = self.sums.fine()
-        {
-            cost += FINE_COST;
-            bounds = self.fine.bound::<B>(level, group);
-            left &= B::at_most(self.engine, &bounds, worst);
-        }
-        while left != 0 {
-            let lane = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let displacement = (x + lane_x(lane), y + lane_y(lane));
-            if OrderKey::new(bounds[lane].into(), displacement.0, displacement.1) < best.key {
-                cost += ONE_COST;
-                best.update(block.key(self.engine, displacement));
-            }
-        }
-        cost
     }
 }
 

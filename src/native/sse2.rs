@@ -92,21 +92,6 @@ unsafe fn of_row<const W: usize, const SQUARED: bool>(pair: &Pair<'_>, x: usize,
     }
 }
 
-/// A bit for each of `values` that is at most `limit`, the lowest for the first.
-#[inline(always)]
-pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
-    // SAFETY: each load is of eight of the values. Every x86-64 CPU has SSE2.
-    unsafe {
-        let limit = _mm_set1_epi16(limit as i16);
-        let lanes = |start: usize| {
-            let values = _mm_loadu_si128(values[start..][..8].as_ptr().cast());
-            _mm_cmpeq_epi16(_mm_subs_epu16(values, limit), _mm_setzero_si128())
-        };
-        let bits = |start| _mm_movemask_epi8(_mm_packs_epi16(lanes(start), lanes(start + 8))) as u32;
-        bits(0) | bits(16) << 16
-    }
-}
-
 /// Sixteen samples in a register.
 #[derive(Clone, Copy)]
 pub(super) struct Row(__m128i);

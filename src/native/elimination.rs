@@ -478,11 +478,13 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             while bits != 0 {
                 let index = chunk * GROUP + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let is_there =
-                    index & ((1 << area.shift) - 1) < area.columns && index >> area.shift < area.rows;
+                let Finalist { column, row, x, y, .. } = Finalist::<B>::new(area, index as u16);
+                let is_there = usize::from(column) < area.columns && usize::from(row) < area.rows;
+                let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE));
+                let may_win = worst.is_some() && self.bounds[index] <= worst.unwrap_or_default();
                 // Without a branch, as there is no telling.
                 self.batch[count] = index as u16;
-                count += usize::from(is_there && index != first && self.bounds[index] <= best.near);
+                count += usize::from(is_there & may_win & (index != first));
                 if count == BATCH {
                     cost += self.search_batch(block, area, count, best);
                     searched += count;

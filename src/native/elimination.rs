@@ -17,7 +17,7 @@
 //! first, then the group of the least bound.
 
 use super::search::{Block, Job, Room};
-use super::sums::{GROUP, GROUP_TILES, Level, Sums, TILE};
+use super::sums::{GROUP, GROUP_TILES, Level, SPARE_GROUPS, Sums, TILE};
 use super::tile::Engine;
 use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
@@ -33,6 +33,9 @@ pub(super) fn coarse_side(side: usize) -> usize {
 
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
+
+/// Parts whose sums are kept as registers of them: as many as most blocks have.
+const REPEATED: usize = 16;
 
 /// Samples of a block's row that are summed at once.
 const SUMMED: usize = 16;
@@ -159,13 +162,21 @@ struct Parts {
     /// Logarithm of the samples of a part.
     shift: u32,
     sums: [u16; MOST_PARTS],
+    /// The first of them, each as often as a group has candidates.
+    repeated: [[u16; GROUP]; REPEATED],
     /// From the sums of a candidate's group to those of the part.
     steps: [usize; MOST_PARTS],
 }
 
 impl Parts {
     fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
-        let mut parts = Self { count: 0, shift: 0, sums: [0; MOST_PARTS], steps: [0; MOST_PARTS] };
+        let mut parts = Self {
+            count: 0,
+            shift: 0,
+            sums: [0; MOST_PARTS],
+            repeated: [[0; GROUP]; REPEATED],
+            steps: [0; MOST_PARTS],
+        };
         let Some(level) = level else { return parts };
         parts.shift = 2 * level.side.ilog2();
         for y in (0..side).step_by(level.side) {
@@ -196,9 +207,13 @@ impl Parts {
     /// The same with a count that the compiler knows, so that the bounds stay in registers.
     #[inline(always)]
     fn bound_by<B: Bound, const N: usize>(&self, level: &Level, start: usize) -> [B; GROUP] {
+        const { assert!(N <= REPEATED) };
         let mut bounds = [B::default(); GROUP];
         for part in 0..N {
-            bounds = self.add(part, bounds, level, start);
+            let (sum, sums) = (&self.repeated[part], level.group(start + self.steps[part]));
+            for i in 0..GROUP {
+                bounds[i] = bounds[i].plus(sums[i].abs_diff(sum[i]), self.shift);
+            }
         }
         bounds
     }
@@ -210,6 +225,15 @@ impl Parts {
             bounds[i] = bounds[i].plus(sums[i].abs_diff(sum), self.shift);
         }
         bounds
+    }
+
+    /// Takes the sums of a block's parts.
+    #[inline(always)]
+    fn set(&mut self, sums: &[u16]) {
+        self.sums[..self.count].copy_from_slice(&sums[..self.count]);
+        for (repeated, sum) in self.repeated.iter_mut().zip(&sums[..self.count]) {
+            *repeated = [*sum; GROUP];
+        }
     }
 }
 
@@ -430,7 +454,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 [(&mut self.fine, self.sums.fine()), (&mut self.coarse, Some(self.sums.coarse()))]
             {
                 if level.is_some_and(|level| level.side == step) {
-                    parts.sums[..parts.count].copy_from_slice(&sums[..parts.count]);
+                    parts.set(&sums);
                 }
             }
             if step == self.sums.coarse().side {
@@ -455,7 +479,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> bool {
         let first = match area.shift {
             ..=3 => self.bound_groups::<8>(area),
-            _ => self.bound_groups::<16>(area),
+            4 => self.bound_groups::<16>(area),
+            _ => self.bound_groups::<SPARE_GROUPS>(area),
         };
         let (mut cost, mut searched) = (0, 1);
         if self.bounds[first] <= best.near {
@@ -556,63 +581,98 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// Bounds the groups of `area`, `N` at once; where the least bound is.
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
-        let mut least = [B::WORST; N];
-        for row in 0..area.rows {
-            for column in (0..area.columns).step_by(N) {
-                let group = self.sums.offset((area.column + column, area.row + row), (0, 0));
-                let mut bounds = if self.coarse.count == 4 {
-                    self.bound_by::<N, 4>(group)
-                } else {
-                    self.bound_by_all::<N>(group)
-                };
-                for i in 0..N {
-                    bounds[i] = if column + i < area.columns { bounds[i] } else { B::WORST };
-                    least[i] = least[i].min(bounds[i]);
-                }
-                self.bounds[row << area.shift | column..][..N].copy_from_slice(&bounds);
-            }
-        }
+        let mut least = match self.coarse.count {
+            4 => self.bound_by::<N, 4>(area),
+            _ => self.bound_by_all::<N>(area),
+        };
         // Whole registers of bounds are looked at.
         let end = area.rows << area.shift;
         self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);
         let mut least_of_all = B::WORST;
-        for bound in least {
-            least_of_all = least_of_all.min(bound);
+        for bound in &mut least {
+            least_of_all = least_of_all.min(*bound);
         }
-        self.bounds[..end].iter().position(|bound| *bound == least_of_all).unwrap_or(0)
+        let chunks = self.bounds[..end.next_multiple_of(GROUP)].as_chunks::<GROUP>().0;
+        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least_of_all));
+        let first = bits.enumerate().find(|(_, bits)| *bits != 0);
+        first.map_or(0, |(chunk, bits)| chunk * GROUP + bits.trailing_zeros() as usize)
     }
 
-    /// Bounds `N` groups by `PARTS` parts; the sums of the first group are at `group`.
+    /// Bounds the groups of `area` by `PARTS` parts; the least bounds of each of `N` columns.
     #[inline(always)]
-    fn bound_by<const N: usize, const PARTS: usize>(&self, group: usize) -> [B; N] {
-        let mut bounds = [B::default(); N];
-        for part in 0..PARTS {
-            bounds = self.add_extremes(part, bounds, group);
+    fn bound_by<const N: usize, const PARTS: usize>(&mut self, area: &Area) -> [B; N] {
+        let start = self.sums.offset((area.column, area.row), (0, 0));
+        let mut parts = [(0, [].as_slice(), [].as_slice()); PARTS];
+        for (i, part) in parts.iter_mut().enumerate() {
+            let (least, most) = self.sums.extremes(start + self.coarse.steps[i]);
+            *part = (self.coarse.sums[i], least, most);
         }
-        bounds
+        let mut least_of_all = [B::WORST; N];
+        for row in 0..area.rows {
+            for column in (0..area.columns).step_by(N) {
+                let at = row * self.sums.groups() + column;
+                let mut bounds = [B::default(); N];
+                for (sum, least, most) in parts {
+                    bounds = add(bounds, sum, &least[at..], &most[at..], self.coarse.shift);
+                }
+                self.keep(area, (column, row), bounds, &mut least_of_all);
+            }
+        }
+        least_of_all
     }
 
-    /// Bounds `N` groups by all parts, however many there are.
+    /// The same by all parts, however many there are.
     #[inline(always)]
-    fn bound_by_all<const N: usize>(&self, group: usize) -> [B; N] {
-        let mut bounds = [B::default(); N];
-        for part in 0..self.coarse.count {
-            bounds = self.add_extremes(part, bounds, group);
+    fn bound_by_all<const N: usize>(&mut self, area: &Area) -> [B; N] {
+        let mut least_of_all = [B::WORST; N];
+        for row in 0..area.rows {
+            for column in (0..area.columns).step_by(N) {
+                let start = self.sums.offset((area.column + column, area.row + row), (0, 0));
+                let mut bounds = [B::default(); N];
+                for part in 0..self.coarse.count {
+                    let (least, most) = self.sums.extremes(start + self.coarse.steps[part]);
+                    bounds = add(bounds, self.coarse.sums[part], least, most, self.coarse.shift);
+                }
+                self.keep(area, (column, row), bounds, &mut least_of_all);
+            }
         }
-        bounds
+        least_of_all
     }
 
+    /// Keeps the bounds of groups from `column` and `row` of `area` on.
     #[inline(always)]
-    fn add_extremes<const N: usize>(&self, part: usize, mut bounds: [B; N], group: usize) -> [B; N] {
-        let Parts { sums, steps, shift, .. } = &self.coarse;
-        let sum = sums[part];
-        let (least, most) = self.sums.extremes::<N>(group + steps[part]);
+    fn keep<const N: usize>(
+        &mut self,
+        area: &Area,
+        (column, row): (usize, usize),
+        mut bounds: [B; N],
+        least: &mut [B; N],
+    ) {
         for i in 0..N {
-            let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
-            bounds[i] = bounds[i].plus(difference, *shift);
+            bounds[i] = if column + i < area.columns { bounds[i] } else { B::WORST };
+            least[i] = least[i].min(bounds[i]);
         }
-        bounds
+        self.bounds[row << area.shift | column..][..N].copy_from_slice(&bounds);
     }
+}
+
+/// Adds to the bounds of `N` groups what a part does whose sum is `sum`, with the extremes of the
+/// groups.
+#[inline(always)]
+fn add<B: Bound, const N: usize>(
+    mut bounds: [B; N],
+    sum: u16,
+    least: &[u16],
+    most: &[u16],
+    shift: u32,
+) -> [B; N] {
+    let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
+    let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
+    for i in 0..N {
+        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
+        bounds[i] = bounds[i].plus(difference, shift);
+    }
+    bounds
 }
 
 /// The groups that hold the candidates of `block`, which are in `window`.

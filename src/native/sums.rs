@@ -25,7 +25,7 @@ pub(super) const GROUP_TILES: usize = 2;
 pub(super) const GROUP: usize = GROUP_TILES * TILE_POSITIONS;
 
 /// Groups that are looked at together at most, and so may be read past the last.
-pub(super) const SPARE_GROUPS: usize = 16;
+pub(super) const SPARE_GROUPS: usize = 32;
 
 /// Tile rows a task computes.
 const ROWS_A_TASK: usize = 16;
@@ -142,15 +142,18 @@ impl Sums {
         ((row + y / TILE) * self.tiles + GROUP_TILES * column + x / TILE) * TILE_POSITIONS
     }
 
-    /// The least and the largest coarse sums of `N` groups whose first is at `offset`, of
-    /// [`Self::offset`].
+    /// The least and the largest coarse sums of groups from the one at `offset`, of
+    /// [`Self::offset`], on: row by row, [`Self::groups`] a row, and at least [`SPARE_GROUPS`].
     #[inline(always)]
-    pub(super) fn extremes<const N: usize>(&self, offset: usize) -> (&[u16; N], &[u16; N]) {
+    pub(super) fn extremes(&self, offset: usize) -> (&[u16], &[u16]) {
         let (start, odd) = (offset / GROUP, offset / TILE_POSITIONS % GROUP_TILES);
-        let Extremes { least, most } = &self.extremes;
-        let least = least[odd][start..].first_chunk().expect("SPARE_GROUPS at the end");
-        let most = most[odd][start..].first_chunk().expect("SPARE_GROUPS at the end");
-        (least, most)
+        (&self.extremes.least[odd][start..], &self.extremes.most[odd][start..])
+    }
+
+    /// Groups from one row of them to the next.
+    #[inline(always)]
+    pub(super) fn groups(&self) -> usize {
+        self.tiles / GROUP_TILES
     }
 }
 

@@ -555,25 +555,32 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 remain += usize::from(left != 0);
             }
         }
+        let mut is_stale = false;
         for finalist in &finalists[..remain] {
             let Finalist { x, y, mut left, .. } = *finalist;
             let distance = nearest(x, ACROSS) + nearest(y, TILE);
-            let Some(worst) = best.worst(distance) else { continue };
-            left &= B::at_most(*engine, &finalist.bounds, worst);
+            if is_stale {
+                let Some(worst) = best.worst(distance) else { continue };
+                left &= B::at_most(*engine, &finalist.bounds, worst);
+            }
             let is_near = distance <= best.length;
             let mut key = best.key;
             while left != 0 {
                 let lane = left.trailing_zeros() as usize;
                 left &= left - 1;
                 let (x, y) = (x + lane_x(lane), y + lane_y(lane));
-                // Of those that may be as good as the best, some are further away.
-                if is_near && OrderKey::new(finalist.bounds[lane].into(), x, y) >= key {
+                // Of those that may be as good as the best, some are further away. (Which is not asked
+                // of the better key: its cost is not known yet when the CPU looks ahead.)
+                if is_near && OrderKey::new(finalist.bounds[lane].into(), x, y) >= best.key {
                     continue;
                 }
                 cost += ONE_COST;
                 key = key.min(block.key(*engine, (x, y)));
             }
-            best.update(key);
+            if key < best.key {
+                *best = Best::new(key);
+                is_stale = true;
+            }
         }
         cost
     }
@@ -718,13 +725,6 @@ impl<B: Bound> Best<B> {
             length: x.unsigned_abs() + y.unsigned_abs(),
             near: B::from_cost(key.cost()),
             far: key.cost().checked_sub(1).map(B::from_cost),
-        }
-    }
-
-    #[inline(always)]
-    fn update(&mut self, key: OrderKey) {
-        if key < self.key {
-            *self = Self::new(key);
         }
     }
 

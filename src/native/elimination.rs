@@ -18,7 +18,7 @@
 
 use super::search::{Block, Job, Room};
 use super::sums::{GROUP, GROUP_TILES, Level, SPARE_GROUPS, Sums, TILE};
-use super::tile::Engine;
+use super::tile::{COLUMNS, Engine};
 use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
 /// The side of the largest parts that bound the cost of a block of `side` samples: half of it where
@@ -73,27 +73,35 @@ impl Experience {
     /// So many blocks at most are not asked: enough that asking is no burden.
     const LONGEST_PAUSE: usize = 31;
 
-    /// Notes that a block was left to exhaustive search.
+    /// Notes that elimination of a block took longer than exhaustive search would have.
     fn note_failure(&mut self) {
-        self.exhaustive += 1;
         self.pause = self.next_pause;
         self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
     }
 
+    /// Notes that it took less.
+    fn note_success(&mut self) {
+        self.next_pause /= 2;
+    }
+
     /// Notes what `groups` groups have cost.
-    fn note(&mut self, groups: usize, cost: usize) {
-        self.next_pause = 0;
-        if groups > 0 {
-            self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
-        }
+    fn note_cost(&mut self, groups: usize, cost: usize) {
+        self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
     }
 }
 
-/// What a group costs by its coarse bounds and by its fine ones, and what the cost of one candidate
-/// does, in units of what a candidate costs exhaustive search; as measured with AVX-512.
-const COARSE_COST: usize = 6;
-const FINE_COST: usize = 12;
-const ONE_COST: usize = 6;
+/// What it costs to bound a group's candidates coarsely, to do so finely and to compute the cost of
+/// one of them: each about as much, in units of what one candidate of many costs exhaustive search,
+/// as measured with 16 × 16 SAD. Costs of one at a time wait for what is known only when they are.
+const fn step_cost<E: Engine>() -> usize {
+    let cost = 15 * E::LANES / COLUMNS;
+    if cost < 4 { 4 } else { cost }
+}
+
+/// What elimination of a block costs besides, in the same units.
+const fn block_cost<E: Engine>() -> usize {
+    20 * step_cost::<E>()
+}
 
 /// A lower bound, and how a difference of sums adds to it.
 trait Bound: Copy + Ord + Default + Into<u32> {
@@ -356,7 +364,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let left = column.checked_sub(1).map(|left| vectors[left]);
             let best = match self.eliminate(block, left) {
                 Some(best) => best,
-                None => (self.exhaustive)(block, &mut self.room),
+                None => {
+                    self.experience.exhaustive += 1;
+                    (self.exhaustive)(block, &mut self.room)
+                }
             };
             vectors[column] = best.vector();
         }
@@ -368,7 +379,6 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     fn eliminate(&mut self, block: Block<'_>, left: Option<MotionVector>) -> Option<OrderKey> {
         if self.experience.pause > 0 {
             self.experience.pause -= 1;
-            self.experience.exhaustive += 1;
             return None;
         }
         let window = block.window();
@@ -378,6 +388,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let strip_rows = (MOST_BOUNDS >> area.shift).min(area.rows);
         let strips = area.rows.div_ceil(strip_rows);
         let middle = ((-area.y).max(0) as usize / TILE / strip_rows).min(strips - 1);
+        let mut cost = block_cost::<E>();
         // The strip of the zero vector first, then those around it.
         for distance in 0..strips {
             let below = Some(middle + distance).filter(|strip| *strip < strips);
@@ -390,11 +401,17 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                     y: area.y + (first * TILE) as i32,
                     ..area
                 };
-                if !self.search_strip(block, &strip, &mut best) {
+                let Some(spent) = self.search_strip(block, &strip, &mut best) else {
                     self.experience.note_failure();
                     return None;
-                }
+                };
+                cost += spent;
             }
+        }
+        if cost > window.candidates() {
+            self.experience.note_failure();
+        } else {
+            self.experience.note_success();
         }
         Some(best.key)
     }
@@ -473,10 +490,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
     }
 
-    /// Makes `best` the best of itself and the candidates in `area`. Without having done so it
-    /// returns false where that would take longer than exhaustive search.
+    /// Makes `best` the best of itself and the candidates in `area`; what it cost. `None` where that
+    /// would take longer than exhaustive search: it is not done then.
     #[inline(always)]
-    fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> bool {
+    fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> Option<usize> {
         let first = match area.shift {
             ..=3 => self.bound_groups::<8>(area),
             4 => self.bound_groups::<16>(area),
@@ -492,10 +509,11 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for chunk in 0..chunks {
             let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
             self.left[chunk] = B::at_most(self.engine, bounds, best.near);
-            left += self.left[chunk].count_ones() as usize;
+            // What only equals the best is further away as a rule.
+            left += best.far.map_or(0, |far| B::at_most(self.engine, bounds, far).count_ones() as usize);
         }
         if left * self.experience.group_cost > 16 * GROUP * area.columns * area.rows {
-            return false;
+            return None;
         }
         let mut count = 0;
         for chunk in 0..chunks {
@@ -518,8 +536,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
         }
         cost += self.search_batch(block, area, count, best);
-        self.experience.note(searched + count, cost);
-        true
+        self.experience.note_cost(searched + count, cost);
+        Some(cost)
     }
 
     /// Makes `best` the best of itself and the candidates of the first `count` groups of the batch;
@@ -528,7 +546,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn search_batch(&mut self, block: Block<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
         let Self { engine, sums, coarse, fine, batch, finalists, .. } = self;
-        let mut cost = COARSE_COST * count;
+        let mut cost = step_cost::<E>() * count;
         let mut remain = 0;
         for index in &batch[..count] {
             let finalist = &mut finalists[remain];
@@ -542,7 +560,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             remain += usize::from(finalist.left != 0);
         }
         if let Some(level) = sums.fine() {
-            cost += FINE_COST * remain;
+            cost += step_cost::<E>() * remain;
             let count = remain;
             remain = 0;
             for index in 0..count {
@@ -574,7 +592,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 if is_near && OrderKey::new(finalist.bounds[lane].into(), x, y) >= best.key {
                     continue;
                 }
-                cost += ONE_COST;
+                cost += step_cost::<E>();
                 key = key.min(block.key(*engine, (x, y)));
             }
             if key < best.key {

@@ -61,6 +61,11 @@ pub struct Native {
     times: StageTimes,
 }
 
+fn search_exhaustively(functions: &Functions, job: &Job<'_>, vectors: &mut [MotionVector]) {
+    let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
+    rows.for_each(|(row, vectors)| (functions.search_row)(job, row, vectors));
+}
+
 /// So few candidates that elimination does not pay.
 const FEW_CANDIDATES: usize = 100;
 
@@ -71,7 +76,12 @@ struct Elimination {
     rows: Vec<Experience>,
     /// The field found last; zero vectors before the first.
     last: Vec<MotionVector>,
+    /// Pictures yet to be searched exhaustively, as hardly any block of the last one was better off.
+    pause: u32,
 }
+
+/// So many pictures are searched exhaustively where elimination did not pay.
+const PAUSE: u32 = 15;
 
 impl Elimination {
     fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
@@ -79,17 +89,27 @@ impl Elimination {
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
-        Ok(Self { sums, rows, last })
+        Ok(Self { sums, rows, last, pause: 0 })
     }
 
     fn search(&mut self, functions: &Functions, job: Job<'_>, vectors: &mut [MotionVector]) {
-        let Self { sums, rows, last } = self;
-        sums.fill(functions, job.reference);
-        let job = Job { last: &*last, ..job };
-        let columns = job.parameters.grid().columns;
-        vectors.par_chunks_mut(columns).zip(rows.par_iter_mut()).enumerate().for_each(
-            |(row, (vectors, experience))| (functions.eliminate_row)(&job, sums, (row, vectors), experience),
-        );
+        let Self { sums, rows, last, pause } = self;
+        let grid = job.parameters.grid();
+        if *pause > 0 {
+            *pause -= 1;
+            search_exhaustively(functions, &job, vectors);
+        } else {
+            sums.fill(functions, job.reference);
+            let job = Job { last: &*last, ..job };
+            let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
+            rows_of_vectors
+                .zip(rows.par_iter_mut())
+                .for_each(|(row, experience)| (functions.eliminate_row)(&job, sums, row, experience));
+            let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
+            if exhaustive > grid.blocks() * 3 / 4 {
+                *pause = PAUSE;
+            }
+        }
         last.copy_from_slice(vectors);
     }
 }
@@ -210,10 +230,7 @@ impl Estimator for Native {
         let start = Instant::now();
         match &mut self.elimination {
             Some(elimination) => elimination.search(functions, job, vectors),
-            None => vectors
-                .par_chunks_mut(grid.columns)
-                .enumerate()
-                .for_each(|(row, vectors)| (functions.search_row)(&job, row, vectors)),
+            None => search_exhaustively(functions, &job, vectors),
         }
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);

@@ -12,6 +12,7 @@
 // The paper has groups of 256 items with four candidates each, 1024 in all: exactly its window of
 // 32 x 32. Here the window is cut into tiles of tile_columns * tile_rows candidates, as many as a
 // group takes by four an item and as local memory has room for, and what is left over is masked.
+// CPU devices have groups of 64 items unless another size is chosen.
 // The paper keeps the costs of the whole picture; here a launch takes the blocks from first_block
 // on, so that the buffer may be smaller.
 //
@@ -35,10 +36,10 @@
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
 //   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1
-__kernel void two_pass_compute(__global const uchar *current, __global const uchar *reference,
-                               __global uint *costs, __local uint *block_words, __local uint *area,
-                               int area_words, int tile_columns, int tile_rows, int first_block,
-                               Geometry g)
+__kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __global const uchar *reference,
+                                           __global uint *costs, __local uint *block_words,
+                                           __local uint *area, int area_words, int tile_columns,
+                                           int tile_rows, int first_block, Geometry g)
 {
     const int tile = (int)get_group_id(0), slot = (int)get_group_id(1);
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
@@ -78,8 +79,8 @@ __kernel void two_pass_compute(__global const uchar *current, __global const uch
 //
 //   group  block, counted from first_block
 //   keys   of item i at i
-__kernel void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
-                               __local ulong *keys, int first_block, Geometry g)
+__kernel FIXED_GROUP void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
+                                           __local ulong *keys, int first_block, Geometry g)
 {
     const int slot = (int)get_group_id(0), block = first_block + slot;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);

@@ -1,7 +1,7 @@
 //! The vocabulary of motion estimation, and the trait every backend implements.
 //!
-//! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] is the definition of full search:
-//! every backend returns the very field it returns.
+//! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] is the definition of what is
+//! found: every backend returns the very field it returns.
 
 mod error;
 mod kernel;
@@ -71,7 +71,7 @@ pub trait Estimator: Send {
     /// The device that does the work, in words a user knows it by.
     fn device(&self) -> &str;
 
-    /// The kernel in use, never [`Kernel::Auto`].
+    /// The kernel in use; [`Kernel::Auto`] where the device has but one for the algorithm.
     fn kernel(&self) -> Kernel;
 
     /// Copies `picture` into `slot`, extended to whole blocks.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::estimator::{Estimator, MotionVector, Parameters};
+use crate::estimator::{Estimator, Kernel, MotionVector, Parameters};
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
@@ -30,7 +30,11 @@ impl Statistics {
     /// Notes who does the work from now on.
     pub fn set_estimator(&mut self, estimator: &dyn Estimator) {
         self.device = Some(estimator.device().to_owned());
-        self.kernel = Some(estimator.kernel().name());
+        self.kernel = Some(match estimator.kernel() {
+            // What has but one kernel for an algorithm does not name it.
+            Kernel::Auto => "native",
+            kernel => kernel.name(),
+        });
     }
 
     /// Counts the picture that `estimator` took last, with the vectors found for it.
@@ -39,14 +43,15 @@ impl Statistics {
         self.pictures += 1;
         self.upload += times.upload;
         let Some(vectors) = vectors else { return };
-        let Parameters { width, height, block_size, ref window, .. } = *estimator.parameters();
+        let parameters = estimator.parameters();
+        let Parameters { width, height, block_size, .. } = *parameters;
         self.with_vectors += 1;
         self.search += times.search;
         self.download += times.download;
         self.prediction += times.prediction;
         self.cost += vectors.iter().map(|vector| u64::from(vector.cost)).sum::<u64>();
         self.samples += (vectors.len() * block_size * block_size) as u64;
-        self.differences += (width * height) as f64 * window.candidates() as f64;
+        self.differences += (width * height) as f64 * parameters.candidates() as f64;
     }
 
     /// The figures as applications read them; the element's documentation lists the fields.

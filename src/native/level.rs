@@ -11,9 +11,10 @@ use super::plane::Plane;
 use super::portable::Portable;
 use super::search::{self, Block, Job, Room};
 use super::sums::{self, Sums};
+use super::three_step;
 use crate::estimator::{MotionVector, OrderKey};
 
-/// An instruction set that full search is written for. All find the same.
+/// An instruction set that the searches are written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -75,11 +76,16 @@ impl fmt::Display for Level {
     }
 }
 
+/// Writes the vectors of one row of blocks.
+pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
+
 /// What is compiled once for each instruction set. To be called only where the CPU has it.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
     /// [`search::search_row`].
-    pub(super) search_row: fn(&Job<'_>, usize, &mut [MotionVector]),
+    pub(super) search_row: RowSearch,
+    /// [`three_step::search_row`].
+    pub(super) three_step: RowSearch,
     /// [`elimination::eliminate_row`].
     pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum_samples`].
@@ -94,7 +100,7 @@ pub(super) struct Functions {
 /// enabled, so that what is written for all of them, and the engine's own functions, become part of
 /// it.
 macro_rules! compile {
-    ($module:ident, $engine:expr $(, $features:literal)?) => {
+    ($module:ident, $engine:expr, $compare:expr $(, $features:literal)?) => {
         mod $module {
             use super::*;
 
@@ -104,6 +110,8 @@ macro_rules! compile {
 
             pub(super) const FUNCTIONS: Functions = Functions {
                 search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
+                // SAFETY: as above.
+                three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },
                 // SAFETY: as above.
                 eliminate_row: |job, sums, row, experience| unsafe {
                     eliminate_row(job, sums, row, experience)
@@ -119,6 +127,11 @@ macro_rules! compile {
             $(#[target_feature(enable = $features)])?
             unsafe fn best(block: Block<'_>, room: &mut Room) -> OrderKey {
                 block.best($engine, room)
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+                three_step::search_row($compare, job, row, vectors);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -149,8 +162,12 @@ macro_rules! compile {
     };
 }
 
-compile!(portable, Portable::new());
+compile!(portable, Portable::new(), three_step::Portable);
 #[cfg(target_arch = "x86_64")]
-compile!(avx2, Avx2::new().expect("Level::functions has asked"), "avx2");
+compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2");
 #[cfg(target_arch = "x86_64")]
-compile!(avx512, Avx512::new().expect("Level::functions has asked"), "avx512f,avx512bw,avx512vl,avx2");
+compile!(avx512, Avx512::new().expect(ASKED), Avx2::new().expect(ASKED), "avx512f,avx512bw,avx512vl,avx2");
+
+/// Why there is an engine.
+#[cfg(target_arch = "x86_64")]
+const ASKED: &str = "Level::functions gives what needs it only where the CPU has it";

@@ -1,8 +1,8 @@
-//! The CPU, without OpenCL: full search in the widest instructions it has, on all its cores.
+//! The CPU, without OpenCL: search in the widest instructions it has, on all its cores.
 //!
 //! [`Level`] chooses the instruction set at run time; the search is written once (`search`) over
-//! what an instruction set must be able to do (`tile::Engine`), beside a portable version that is
-//! tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
+//! what an instruction set must be able to do (`tile::Engine`, for `three_step` its `Compare`),
+//! beside a portable version that is tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
 //! need not know where a picture ends.
 
 #[cfg(target_arch = "x86_64")]
@@ -20,6 +20,9 @@ mod search;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 mod sums;
+mod three_step;
+#[cfg(target_arch = "x86_64")]
+mod three_step_avx2;
 mod tile;
 mod transposed;
 
@@ -32,11 +35,11 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
-    Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
+    SetupError, Slot, StageTimes,
 };
 use elimination::Experience;
-use level::Functions;
+use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
@@ -45,7 +48,7 @@ use sums::Sums;
 /// The name of this device.
 const NAME: &str = "native";
 
-/// Full search on the CPU's cores.
+/// Full or three-step search on the CPU's cores.
 ///
 /// It runs in the rayon pool it is called from, the global one as a rule.
 pub struct Native {
@@ -61,9 +64,10 @@ pub struct Native {
     times: StageTimes,
 }
 
-fn search_exhaustively(functions: &Functions, job: &Job<'_>, vectors: &mut [MotionVector]) {
+/// Shares the rows of blocks among the threads.
+fn search_rows(search_row: RowSearch, job: &Job<'_>, vectors: &mut [MotionVector]) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
-    rows.for_each(|(row, vectors)| (functions.search_row)(job, row, vectors));
+    rows.for_each(|(row, vectors)| search_row(job, row, vectors));
 }
 
 /// So few candidates that elimination does not pay.
@@ -97,7 +101,7 @@ impl Elimination {
         let grid = job.parameters.grid();
         if *pause > 0 {
             *pause -= 1;
-            search_exhaustively(functions, &job, vectors);
+            search_rows(functions.search_row, &job, vectors);
         } else {
             sums.fill(functions, job.reference);
             let job = Job { last: &*last, ..job };
@@ -140,6 +144,7 @@ impl Native {
     /// OpenCL's.
     pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
+        kernel.check_algorithm(parameters.algorithm, NAME)?;
         if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
             return Err(SetupError::KernelUnsupported {
                 kernel,
@@ -156,6 +161,7 @@ impl Native {
         let plane = || Plane::new(layout, available_memory());
         let planes = [plane()?, plane()?];
         let elimination = match kernel {
+            _ if parameters.algorithm != Algorithm::Full => None,
             Kernel::Exhaustive => None,
             Kernel::Elimination => Some(Elimination::new(&parameters, &layout)?),
             _ if parameters.window.candidates() < FEW_CANDIDATES => None,
@@ -181,6 +187,14 @@ impl Native {
         }
     }
 
+    /// What searches a row of blocks where nothing is eliminated.
+    fn row_search(&self) -> RowSearch {
+        match self.parameters.algorithm {
+            Algorithm::Full => self.functions.search_row,
+            Algorithm::ThreeStep => self.functions.three_step,
+        }
+    }
+
     fn plane(&self, slot: Slot) -> Result<&Plane, EstimateError> {
         let index = slot as usize;
         if self.loaded[index] { Ok(&self.planes[index]) } else { Err(EstimateError::EmptySlot(slot)) }
@@ -197,7 +211,11 @@ impl Estimator for Native {
     }
 
     fn kernel(&self) -> Kernel {
-        if self.elimination.is_some() { Kernel::Elimination } else { Kernel::Exhaustive }
+        match (self.parameters.algorithm, &self.elimination) {
+            (Algorithm::ThreeStep, _) => Kernel::Auto,
+            (Algorithm::Full, None) => Kernel::Exhaustive,
+            (Algorithm::Full, Some(_)) => Kernel::Elimination,
+        }
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
@@ -225,12 +243,12 @@ impl Estimator for Native {
         self.plane(current)?;
         self.plane(current.other())?;
         let [current, reference] = [current, current.other()].map(|slot| &self.planes[slot as usize]);
-        let functions = &self.functions;
+        let (functions, row_search) = (&self.functions, self.row_search());
         let job = Job { parameters: &self.parameters, current, reference, last: &[] };
         let start = Instant::now();
         match &mut self.elimination {
             Some(elimination) => elimination.search(functions, job, vectors),
-            None => search_exhaustively(functions, &job, vectors),
+            None => search_rows(row_search, &job, vectors),
         }
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);

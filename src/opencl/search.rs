@@ -6,7 +6,7 @@ use super::cl::{self, Arg, Buffer, Context, Queue};
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, two_pass};
+use super::{collaborative, reference, three_step, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -31,7 +31,7 @@ pub(super) struct Run<'a> {
     pub(super) geometry: Arg<'a>,
 }
 
-/// The kernel that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
+/// The kernel of full search that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
         DeviceKind::Gpu => Kernel::Reference,
@@ -61,6 +61,9 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
                 advice: "choose kernel auto, or device native".into(),
             });
         }
+        Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
+        Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
+        Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),
     })
 }
 
@@ -71,7 +74,7 @@ pub(super) struct Task<'a> {
     pub(super) kernel: Kernel,
     pub(super) tuning: &'a Tuning,
     pub(super) parameters: &'a Parameters,
-    /// The part of the parameters' window that can win.
+    /// The part of the parameters' window whose samples are read.
     pub(super) window: &'a Window,
 }
 
@@ -84,9 +87,43 @@ impl Task<'_> {
         self.parameters.grid().blocks()
     }
 
-    /// The kernel `name` of `source`, built for the parameters.
+    /// The kernel `name` of `source`, built for the parameters, and for the group size that is
+    /// chosen where one is that the device has.
     pub(super) fn build(&self, source: Source, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(source, self.device, self.parameters);
+        let chosen = self.tuning.group_size.filter(|&items| items <= self.device.largest_group);
+        self.build_in(source, name, chosen)
+    }
+
+    /// The kernel `name` of `source`, and how many items its groups have: as many as are chosen, else
+    /// `items` or the most that may be.
+    ///
+    /// # Errors
+    /// As [`Self::build`] and [`Self::chosen_group`].
+    pub(super) fn build_for(
+        &self,
+        source: Source,
+        name: &CStr,
+        items: usize,
+    ) -> Result<(cl::Kernel, usize), SetupError> {
+        let mut kernel = self.build(source, name)?;
+        if let Some(chosen) = self.chosen_group(&kernel)? {
+            return Ok((kernel, chosen));
+        }
+        let mut largest = self.largest_group(&kernel)?;
+        if (largest + 1..=self.device.largest_group).contains(&items) {
+            kernel = self.build_in(source, name, Some(items))?;
+            largest = self.largest_group(&kernel)?;
+        }
+        Ok((kernel, items.min(largest)))
+    }
+
+    fn build_in(
+        &self,
+        source: Source,
+        name: &CStr,
+        group_size: Option<usize>,
+    ) -> Result<cl::Kernel, SetupError> {
+        let options = program::options(source, self.device, self.parameters, group_size);
         program::build(self.context, self.device, self.kernel, &source.whole(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))

@@ -21,7 +21,7 @@ fn figures_are_those_of_the_pictures() {
     assert_eq!(stats.get::<u64>("pictures"), Ok(4));
     assert_eq!(stats.get::<u64>("pictures-with-vectors"), Ok(3));
     assert_eq!(stats.get::<&str>("device"), Ok("native"));
-    assert_eq!(stats.get::<&str>("kernel"), Ok("native"));
+    assert_eq!(stats.get::<&str>("kernel"), Ok("elimination"));
     assert!(stats.get::<u64>("upload-time").unwrap() > 0);
     assert!(stats.get::<u64>("download-time").is_ok());
 
@@ -33,6 +33,21 @@ fn figures_are_those_of_the_pictures() {
 
     // The mean time is cut to whole nanoseconds, the rate is not.
     let differences = f64::from(info.width() * info.height() * 11 * 11);
+    let nanoseconds = 1e9 * differences / stats.get::<f64>("effective-rate").unwrap();
+    assert!((nanoseconds - stats.get::<u64>("search-time").unwrap() as f64).abs() < 2.0, "{stats}");
+}
+
+#[test]
+fn the_rate_of_three_steps_counts_the_candidates_tried() {
+    let info = gray();
+    let mut harness = harness(&format!("{ELEMENT} algorithm=three-step"), &info);
+    let element = harness.find_element("motionestimate").unwrap();
+    for time in 0..3 {
+        pass(&mut harness, &info, time);
+    }
+    let stats = stats(&element);
+    // Range 5 has the steps 3, 2 and 1.
+    let differences = f64::from(info.width() * info.height() * (1 + 3 * 8));
     let nanoseconds = 1e9 * differences / stats.get::<f64>("effective-rate").unwrap();
     assert!((nanoseconds - stats.get::<u64>("search-time").unwrap() as f64).abs() < 2.0, "{stats}");
 }

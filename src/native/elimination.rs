@@ -94,7 +94,7 @@ impl Experience {
 /// one of them: each about as much, in units of what one candidate of many costs exhaustive search,
 /// as measured with 16 × 16 SAD. Costs of one at a time wait for what is known only when they are.
 const fn step_cost<E: Engine>() -> usize {
-    let cost = 15 * E::LANES / COLUMNS;
+    let cost = 20 * E::LANES / COLUMNS;
     if cost < 4 { 4 } else { cost }
 }
 

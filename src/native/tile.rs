@@ -231,8 +231,8 @@ pub(super) fn best_of<C: Cost>(
         if !(0..COLUMNS).fold(false, |any, u| any | is_least(u)) {
             continue;
         }
-        for u in 0..COLUMNS {
-            ties[u] = ties[u].min(if is_least(u) { tie(u as i32, v as i32) } else { u32::MAX });
+        for (u, least_tie) in ties.iter_mut().enumerate() {
+            *least_tie = (*least_tie).min(if is_least(u) { tie(u as i32, v as i32) } else { u32::MAX });
         }
     }
     let tie = ties.into_iter().fold(u32::MAX, u32::min);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
-use crate::native::Native;
+use crate::native::{Level, Native};
 
 /// What a user may call a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// CPU without OpenCL has no use for it.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
-/// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
+/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] it
 /// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
@@ -144,14 +144,9 @@ pub fn open(
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => native(kernel, parameters).map(exactly),
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native if kernel == Kernel::Auto => native(parameters).map(exactly),
-        DeviceSelector::Native => Err(SetupError::KernelUnsupported {
-            kernel,
-            device: "native".into(),
-            reason: "it is an OpenCL kernel".into(),
-            advice: "choose kernel auto, or an OpenCL device".into(),
-        }),
+        DeviceSelector::Native => native(kernel, parameters).map(exactly),
         DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
             wanted: wanted.clone(),
             reason: "several devices together are not supported; name one".into(),
@@ -164,8 +159,8 @@ pub fn open(
     }
 }
 
-fn native(parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
-    Ok(Box::new(Native::new(parameters.clone())?))
+fn native(kernel: Kernel, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
+    Ok(Box::new(Native::with_kernel(parameters.clone(), kernel, Level::best())?))
 }
 
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
@@ -183,7 +178,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { estimator: native(parameters)?, fallback })
+    Ok(Opened { estimator: native(Kernel::Auto, parameters)?, fallback })
 }
 
 /// The error for a name that no device answers to.

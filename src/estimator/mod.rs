@@ -71,7 +71,7 @@ pub trait Estimator: Send {
     /// The device that does the work, in words a user knows it by.
     fn device(&self) -> &str;
 
-    /// The kernel in use, never [`Kernel::Auto`] on an OpenCL device.
+    /// The kernel in use; [`Kernel::Auto`] where the device has but one for the algorithm.
     fn kernel(&self) -> Kernel;
 
     /// Copies `picture` into `slot`, extended to whole blocks.

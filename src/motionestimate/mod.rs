@@ -89,7 +89,7 @@
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
+ * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and the kernel too where it has but one |
  *
  * ## Example launch lines
  * ```text
@@ -184,24 +184,33 @@ pub enum MotionEstimateKernel {
     /// See [`Kernel::TwoPass`].
     #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
     TwoPass = 6,
+    /// See [`Kernel::Tiled`].
+    #[enum_value(name = "Runs of candidates share each sample (the fastest on GPUs)", nick = "tiled")]
+    Tiled = 7,
+    /// See [`Kernel::Exhaustive`].
+    #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
+    Exhaustive = 8,
+    /// See [`Kernel::Elimination`].
+    #[enum_value(
+        name = "What cannot win left out by lower bounds of its cost (device native only)",
+        nick = "elimination"
+    )]
+    Elimination = 9,
     /// See [`Kernel::ThreeStepNaive`].
     #[enum_value(
         name = "algorithm=three-step, a work-group a block and candidate, one launch a step",
         nick = "three-step-naive"
     )]
-    ThreeStepNaive = 7,
+    ThreeStepNaive = 10,
     /// See [`Kernel::ThreeStep`].
     #[enum_value(name = "algorithm=three-step, all steps in one launch", nick = "three-step")]
-    ThreeStep = 8,
+    ThreeStep = 11,
     /// See [`Kernel::ThreeStepUnaligned`].
     #[enum_value(
         name = "algorithm=three-step, a work-item a block, unaligned reads (for CPU devices)",
         nick = "three-step-unaligned"
     )]
-    ThreeStepUnaligned = 9,
-    /// See [`Kernel::Tiled`].
-    #[enum_value(name = "Runs of candidates share each sample (the fastest on GPUs)", nick = "tiled")]
-    Tiled = 10,
+    ThreeStepUnaligned = 12,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -214,6 +223,8 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
             MotionEstimateKernel::TwoPass => Self::TwoPass,
+            MotionEstimateKernel::Exhaustive => Self::Exhaustive,
+            MotionEstimateKernel::Elimination => Self::Elimination,
             MotionEstimateKernel::ThreeStepNaive => Self::ThreeStepNaive,
             MotionEstimateKernel::ThreeStep => Self::ThreeStep,
             MotionEstimateKernel::ThreeStepUnaligned => Self::ThreeStepUnaligned,

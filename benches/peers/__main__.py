@@ -22,6 +22,7 @@ except ImportError:
     cv2 = None
 
 import contest
+import drawing
 import report
 import selftest
 from common import PeersError
@@ -164,14 +165,14 @@ def main():
         clips_rows.append(rows)
         print(f"\n{describe(clip, options)}\n\n{report.table(rows)}\n\n{report.targets(rows)}", flush=True)
     if not any(row["where"] == contest.GPU for rows in clips_rows for row in rows):
-        print("\nThere is no GPU here: no line of it.")
+        print("\nThere is no OpenCL GPU here, and no row of one.")
     print(f"\nLoad average {load_before} before, {load()} after; {time.monotonic() - began:.0f} s.")
 
     try:
         options.out.mkdir(parents=True, exist_ok=True)
         report.write_csv(options.out / "peers.csv", [row for rows in clips_rows for row in rows])
         caption = f"{datetime.date.today()}, {describe_machine()}"
-        report.write_svg(options.out / "peers.svg", clips_rows, caption)
+        drawing.write_svg(options.out / "peers.svg", clips_rows, caption)
     except OSError as error:
         raise PeersError(f"results cannot be written: {error}") from error
     print(f"Wrote {options.out}/peers.csv and peers.svg")

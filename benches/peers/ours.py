@@ -85,6 +85,8 @@ class Session:
             while (sample := self.sink.try_pull_sample(Gst.SECOND // 10)) is None:
                 if message := bus.pop_filtered(Gst.MessageType.ERROR):
                     self.fail(message)
+                if self.sink.get_property("eos"):
+                    raise PeersError("motionestimate ended the stream early")
             found.append(sample.get_buffer())
         return found
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::estimator::{Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Window};
+use gstmotionestimate::estimator::{
+    Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+};
 use gstmotionestimate::native::{Level, Native};
 
 const SIZES: [(&str, usize, usize); 4] =
@@ -118,7 +120,7 @@ fn opencl(c: &mut Criterion) {
         for device in &devices {
             for kernel in Kernel::OPENCL {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
-                match backend::open(&device.selector, kernel, &scene.parameters) {
+                match backend::open(&device.selector, kernel, &Tuning::default(), &scene.parameters) {
                     Ok(mut opened) => measure(group, &name, scene, opened.estimator.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }

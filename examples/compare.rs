@@ -11,7 +11,7 @@ use gst_video::prelude::*;
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
     Border, Kernel, Metric, MotionField, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    Window, oracle,
+    Tuning, Window, oracle,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for device in backend::devices() {
             for kernel in kernels(&device.selector) {
                 let name = format!("  {} {border:?} {} {kernel}", metric.name(), device.name);
-                match backend::open(&device.selector, kernel, &parameters) {
+                match backend::open(&device.selector, kernel, &Tuning::default(), &parameters) {
                     Ok(opened) => {
                         let mut estimator = opened.estimator;
                         let mut slot = Slot::A;

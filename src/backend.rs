@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::estimator::{Estimator, Kernel, Parameters, SetupError};
+use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
 use crate::native::Native;
 
 /// What a user may call a device.
@@ -122,7 +122,8 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Makes the estimator that `device` and `kernel` ask for.
+/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; the
+/// CPU without OpenCL has no use for it.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
 /// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
@@ -130,13 +131,19 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
 /// # Errors
-/// [`SetupError`]: wrong parameters, no such device, a kernel it cannot run; unless `device` is
+/// [`SetupError`]: wrong parameters or tuning, no such device, a kernel it cannot run; unless `device` is
 /// [`DeviceSelector::Auto`] also whatever keeps the device from starting.
-pub fn open(device: &DeviceSelector, kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
+pub fn open(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<Opened, SetupError> {
     parameters.validate()?;
+    tuning.validate()?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
-        DeviceSelector::Auto => open_best(kernel, parameters),
+        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
         DeviceSelector::Native if kernel == Kernel::Auto => native(parameters).map(exactly),
         DeviceSelector::Native => Err(SetupError::KernelUnsupported {
             kernel,
@@ -152,7 +159,7 @@ pub fn open(device: &DeviceSelector, kernel: Kernel, parameters: &Parameters) ->
         | DeviceSelector::Cpu
         | DeviceSelector::Accelerator
         | DeviceSelector::Index(..)
-        | DeviceSelector::Name(_) => opencl::open(device, kernel, parameters).map(exactly),
+        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters).map(exactly),
     }
 }
 
@@ -160,8 +167,8 @@ fn native(parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
     Ok(Box::new(Native::new(parameters.clone())?))
 }
 
-fn open_best(kernel: Kernel, parameters: &Parameters) -> Result<Opened, SetupError> {
-    let fallback = match opencl::open_best(kernel, parameters) {
+fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
+    let fallback = match opencl::open_best(kernel, tuning, parameters) {
         Some(Ok(estimator)) => return Ok(Opened { estimator, fallback: None }),
         // The devices are well, the kernel's limit stands: to hide it would leave the user with
         // another kernel than the one asked for.
@@ -197,7 +204,7 @@ mod opencl {
     use std::cmp::Reverse;
 
     use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
-    use crate::estimator::{Estimator, Kernel, Parameters, SetupError};
+    use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
@@ -224,14 +231,16 @@ mod opencl {
     fn estimator(
         device: &Device,
         kernel: Kernel,
+        tuning: &Tuning,
         parameters: &Parameters,
     ) -> Result<Box<dyn Estimator>, SetupError> {
-        Ok(Box::new(OpenCl::new(device, kernel, parameters)?))
+        Ok(Box::new(OpenCl::new(device, kernel, tuning, parameters)?))
     }
 
     pub(super) fn open(
         selector: &DeviceSelector,
         kernel: Kernel,
+        tuning: &Tuning,
         parameters: &Parameters,
     ) -> Result<Box<dyn Estimator>, SetupError> {
         let matches = |device: &Device| match selector {
@@ -243,19 +252,20 @@ mod opencl {
             DeviceSelector::Auto | DeviceSelector::Native | DeviceSelector::Several(_) => false,
         };
         let device = opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))?;
-        estimator(&device, kernel, parameters)
+        estimator(&device, kernel, tuning, parameters)
     }
 
     /// Opens the best device for `kernel`: a GPU, or with an explicit kernel any device, GPUs and
     /// more compute units first. `None` where there is none; where none starts, the first's error.
     pub(super) fn open_best(
         kernel: Kernel,
+        tuning: &Tuning,
         parameters: &Parameters,
     ) -> Option<Result<Box<dyn Estimator>, SetupError>> {
         let mut devices = opencl::devices();
         devices.retain(|device| kernel != Kernel::Auto || device.kind == DeviceKind::Gpu);
         devices.sort_by_key(|device| (device.kind != DeviceKind::Gpu, Reverse(device.compute_units)));
-        let mut opened = devices.iter().map(|device| estimator(device, kernel, parameters));
+        let mut opened = devices.iter().map(|device| estimator(device, kernel, tuning, parameters));
         let first = opened.next()?;
         Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
     }
@@ -265,7 +275,7 @@ mod opencl {
 #[cfg(not(feature = "opencl"))]
 mod opencl {
     use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
-    use crate::estimator::{Estimator, Kernel, Parameters, SetupError};
+    use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
 
@@ -276,12 +286,17 @@ mod opencl {
     pub(super) fn open(
         selector: &DeviceSelector,
         _: Kernel,
+        _: &Tuning,
         _: &Parameters,
     ) -> Result<Box<dyn Estimator>, SetupError> {
         Err(no_such_device(selector))
     }
 
-    pub(super) fn open_best(_: Kernel, _: &Parameters) -> Option<Result<Box<dyn Estimator>, SetupError>> {
+    pub(super) fn open_best(
+        _: Kernel,
+        _: &Tuning,
+        _: &Parameters,
+    ) -> Option<Result<Box<dyn Estimator>, SetupError>> {
         None
     }
 }

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod backend;
+pub mod compensation;
 pub mod estimator;
 pub mod meta;
 pub mod motionestimate;

@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use gstmotionestimate::backend::{DeviceSelector, Opened, devices, open};
-use gstmotionestimate::estimator::{Kernel, Parameters, SetupError, Window};
+use gstmotionestimate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(4, 4).unwrap();
@@ -10,7 +10,7 @@ fn parameters() -> Parameters {
 }
 
 fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {
-    open(&device.parse().unwrap(), kernel, &parameters())
+    open(&device.parse().unwrap(), kernel, &Tuning::default(), &parameters())
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn wrong_parameters_are_errors_for_every_device() {
     for device in ["auto", "native", "gpu", "nowhere"] {
         for (block_size, width) in [(0, 48), (18, 48), (68, 48), (16, 0), (16, 40_000)] {
             let p = Parameters { block_size, width, ..parameters() };
-            let error = open(&device.parse().unwrap(), Kernel::Auto, &p).unwrap_err();
+            let error = open(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).unwrap_err();
             let expected = match block_size {
                 16 => matches!(error, SetupError::PictureSize { .. }),
                 _ => matches!(error, SetupError::BlockSize(b) if b == block_size),
@@ -93,7 +93,7 @@ mod with_opencl {
         let listed = devices();
         assert!(listed.len() > 1, "no OpenCL device: install one, for instance pocl-opencl-icd");
         for device in &listed[1..] {
-            let by_index = open(&device.selector, Kernel::Auto, &parameters()).unwrap();
+            let by_index = open(&device.selector, Kernel::Auto, &Tuning::default(), &parameters()).unwrap();
             assert_eq!(by_index.estimator.device(), device.name);
             assert_ne!(by_index.estimator.kernel(), Kernel::Auto);
             let by_name = opened(&device.name.to_uppercase(), Kernel::Reference).unwrap();
@@ -120,7 +120,7 @@ mod with_opencl {
     fn auto_does_not_hide_the_limit_of_reference_naive() {
         let window = Window::symmetric(400, 400).unwrap();
         let p = Parameters { width: 1000, height: 1000, window, ..parameters() };
-        let error = open(&DeviceSelector::Auto, Kernel::ReferenceNaive, &p).unwrap_err();
+        let error = open(&DeviceSelector::Auto, Kernel::ReferenceNaive, &Tuning::default(), &p).unwrap_err();
         assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{error}");
     }
 

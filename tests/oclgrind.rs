@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Case, Content, check, pictures};
-use gstmotionestimate::estimator::{Border, Kernel, Metric, Parameters, Window};
-use gstmotionestimate::opencl::{OpenCl, Options, devices};
+use gstmotionestimate::estimator::{Border, Kernel, Metric, Parameters, Tuning, Window};
+use gstmotionestimate::opencl::{OpenCl, devices};
 
 #[test]
 fn small_pictures_are_exact() {
@@ -24,8 +24,9 @@ fn small_pictures_are_exact() {
                     Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
                 let (reference, current) = pictures(Content::Noise, width, height);
                 // Batches of four jobs.
-                let options = Options { cost_bytes: 16 * parameters.grid().blocks() as u64 };
-                let mut estimator = OpenCl::with_options(&device, kernel, &parameters, options).unwrap();
+                let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
+                let tuning = Tuning { cost_bytes, ..Tuning::default() };
+                let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
                 let name = format!("{kernel} {parameters:?}");
                 check(&Case { name, parameters, reference, current }, &mut estimator);
             }

@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use common::{CONTENTS, Case, cases, check, pictures};
 use gstmotionestimate::estimator::{
-    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Window,
+    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning,
+    Window,
 };
-use gstmotionestimate::opencl::{Device, OpenCl, Options, devices, try_build};
+use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -30,8 +31,8 @@ fn candidates_that_matter(p: &Parameters) -> usize {
 }
 
 /// Checks `case`, or that the kernel refuses it for the one reason there may be.
-fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, options: Options) {
-    match OpenCl::with_options(device, kernel, &case.parameters, options) {
+fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) {
+    match OpenCl::new(device, kernel, &tuning, &case.parameters) {
         Ok(mut estimator) => check(case, &mut estimator),
         Err(SetupError::KernelUnsupported { kernel: Kernel::ReferenceNaive, reason, advice, .. })
             if kernel == Kernel::ReferenceNaive =>
@@ -51,7 +52,7 @@ fn check_all(kernel: Kernel) {
     for device in all_devices() {
         let start = Instant::now();
         for case in &cases {
-            check_or_refused(&device, kernel, case, Options::default());
+            check_or_refused(&device, kernel, case, Tuning::default());
         }
         println!("{kernel} on {}: {} cases in {:?}", device.name, cases.len(), start.elapsed());
     }
@@ -107,7 +108,7 @@ fn any_parameters_are_exact() {
             ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
         };
         let case = case(parameters, CONTENTS[content]);
-        check_or_refused(&devices[device], Kernel::OPENCL[kernel], &case, Options::default());
+        check_or_refused(&devices[device], Kernel::OPENCL[kernel], &case, Tuning::default());
         Ok(())
     };
     let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
@@ -124,11 +125,12 @@ fn batches_of_jobs_are_exact() {
             // One job at a time, a number that leaves a rest, one less than all.
             for jobs in [1, 7, window.candidates() as u64 - 1] {
                 for content in [common::Content::Moved, common::Content::Flat] {
-                    let options = Options { cost_bytes: job * jobs + 3 };
-                    check_or_refused(&device, kernel, &case(p.clone(), content), options);
+                    let tuning = Tuning { cost_bytes: Some(job * jobs + 3), ..Tuning::default() };
+                    check_or_refused(&device, kernel, &case(p.clone(), content), tuning);
                 }
             }
-            let error = OpenCl::with_options(&device, kernel, &p, Options { cost_bytes: job - 1 }).err();
+            let tuning = Tuning { cost_bytes: Some(job - 1), ..Tuning::default() };
+            let error = OpenCl::new(&device, kernel, &tuning, &p).err();
             assert!(matches!(error, Some(SetupError::Memory { limit, .. }) if limit == job - 1), "{error:?}");
         }
     }
@@ -147,12 +149,7 @@ fn large_windows_take_tiles() {
             } else {
                 (p.width, p.height) = (800, 33);
             }
-            check_or_refused(
-                &device,
-                Kernel::Reference,
-                &case(p, common::Content::Moved),
-                Options::default(),
-            );
+            check_or_refused(&device, Kernel::Reference, &case(p, common::Content::Moved), Tuning::default());
         }
     }
 }
@@ -162,7 +159,7 @@ fn reference_naive_refuses_more_candidates_than_items() {
     for device in all_devices() {
         let side = ((device.largest_group as f64).sqrt() as i32 + 2) / 2 + 1;
         let p = parameters(4 * side as usize, 4 * side as usize, Window::symmetric(side, side).unwrap());
-        let error = OpenCl::new(&device, Kernel::ReferenceNaive, &p).err().unwrap();
+        let error = OpenCl::new(&device, Kernel::ReferenceNaive, &Tuning::default(), &p).err().unwrap();
         let text = error.to_string();
         assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{text}");
         for part in [&p.window.candidates().to_string(), "work-item", "reference, collaborative-naive"] {
@@ -186,7 +183,7 @@ fn too_large_a_picture_names_the_limit() {
     for mut device in all_devices() {
         device.largest_buffer = 10_000;
         let p = parameters(640, 480, Window::symmetric(4, 4).unwrap());
-        let error = OpenCl::new(&device, Kernel::Reference, &p).err().unwrap();
+        let error = OpenCl::new(&device, Kernel::Reference, &Tuning::default(), &p).err().unwrap();
         assert!(matches!(error, SetupError::Memory { limit: 10_000, .. }), "{error}");
     }
 }
@@ -197,7 +194,7 @@ fn wrong_use_is_an_error() {
     let (picture, _) = pictures(common::Content::Noise, 40, 30);
     let (other, _) = pictures(common::Content::Noise, 41, 30);
     for device in all_devices() {
-        let mut estimator = OpenCl::new(&device, Kernel::Auto, &p).unwrap();
+        let mut estimator = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         assert_ne!(estimator.kernel(), Kernel::Auto);
         let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
         assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
@@ -207,7 +204,10 @@ fn wrong_use_is_an_error() {
         assert!(matches!(estimator.search(Slot::A, &mut vectors[1..]), Err(EstimateError::FieldSize(..))));
         assert!(matches!(estimator.load(Slot::B, &other.view()), Err(EstimateError::PictureSize(..))));
         let bad = Parameters { block_size: 18, ..p.clone() };
-        assert!(matches!(OpenCl::new(&device, Kernel::Auto, &bad), Err(SetupError::BlockSize(18))));
+        assert!(matches!(
+            OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &bad),
+            Err(SetupError::BlockSize(18))
+        ));
     }
 }
 
@@ -221,7 +221,7 @@ fn several_estimators_run_at_once() {
                 scope.spawn(move || {
                     let case = case(parameters(50 + index, 40, window), common::Content::Noise);
                     for _ in 0..3 {
-                        check_or_refused(&device, kernel, &case, Options::default());
+                        check_or_refused(&device, kernel, &case, Tuning::default());
                     }
                 });
             }

@@ -18,6 +18,16 @@ pub enum SetupError {
     #[error("a picture of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
     #[allow(missing_docs)]
     PictureSize { width: usize, height: usize },
+    /// A tuning value that cannot be followed, or that is none.
+    #[error("tuning {field}: {reason}. Known are: {known}")]
+    Tuning {
+        /// The field, as properties and files name it.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+        /// Every field there is.
+        known: String,
+    },
     /// No device answers to the name.
     #[error("no device matches \"{wanted}\". There is: {available}")]
     NoSuchDevice {

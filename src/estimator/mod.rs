@@ -9,6 +9,7 @@ pub mod oracle;
 mod order;
 mod parameters;
 mod picture;
+mod tuning;
 mod vector;
 mod window;
 
@@ -17,6 +18,7 @@ pub use kernel::Kernel;
 pub use order::OrderKey;
 pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use picture::{Picture, PictureBuf};
+pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};
 

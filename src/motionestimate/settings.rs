@@ -5,7 +5,7 @@ use gst::prelude::*;
 
 use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
 use crate::backend;
-use crate::estimator::{Parameters, SetupError, Window};
+use crate::estimator::{Parameters, SetupError, Tuning, Window};
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -67,7 +67,7 @@ impl Settings {
     pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        backend::open(&device, self.kernel.into(), &self.parameters(width, height)?)
+        backend::open(&device, self.kernel.into(), &Tuning::default(), &self.parameters(width, height)?)
     }
 
     /// The properties that set them.

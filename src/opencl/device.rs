@@ -120,6 +120,12 @@ impl Device {
         self.id.0
     }
 
+    /// All that a program built for this device depends on beside its source and options.
+    pub(super) fn compiler(&self) -> String {
+        let version = cl::device_text(self.raw(), ffi::CL_DEVICE_VERSION).unwrap_or_default();
+        [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
+    }
+
     /// Whether NVIDIA's compiler builds its kernels, which takes inline PTX.
     pub(super) fn takes_ptx(&self) -> bool {
         self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia")

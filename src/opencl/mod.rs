@@ -3,6 +3,7 @@
 //! No other module names OpenCL. [`devices`] lists what is there, [`OpenCl`] searches on one of
 //! them with one of the kernels in `kernels/`.
 
+mod cache;
 mod cl;
 mod device;
 mod picture;
@@ -17,27 +18,12 @@ pub use program::try_build;
 
 use crate::estimator::{
     EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes, Window,
+    StageTimes, Tuning, Window,
 };
 use cl::{Arg, Buffer, Context, Queue};
 use picture::{Layout, Slots, buffer};
 use plan::{Plan, REDUCE_ITEMS, Task};
 use program::Source;
-
-/// What may be chosen beside the parameters. It never changes what is found.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The most bytes of costs that the collaborative kernels keep on the device at once. Where
-    /// not all jobs fit, they are launched in batches.
-    pub cost_bytes: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { cost_bytes: 256 << 20 }
-    }
-}
 
 /// The kernels that turn costs into vectors, with what they keep between batches.
 struct Reduction {
@@ -68,24 +54,16 @@ impl OpenCl {
     /// An estimator on `device` with `kernel`; [`Kernel::Auto`] takes the fastest for the device.
     ///
     /// # Errors
-    /// [`SetupError`]: parameters that are not valid, a kernel that the device cannot run or
+    /// [`SetupError`]: parameters or tuning that are not valid, a kernel that the device cannot run or
     /// build, too little memory, or what the device reports.
-    pub fn new(device: &Device, kernel: Kernel, parameters: &Parameters) -> Result<Self, SetupError> {
-        Self::with_options(device, kernel, parameters, Options::default())
-    }
-
-    /// As [`Self::new`], with `options`.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    #[doc(hidden)]
-    pub fn with_options(
+    pub fn new(
         device: &Device,
         kernel: Kernel,
+        tuning: &Tuning,
         parameters: &Parameters,
-        options: Options,
     ) -> Result<Self, SetupError> {
         parameters.validate()?;
+        tuning.validate()?;
         let kernel = if kernel == Kernel::Auto { plan::fastest(device) } else { kernel };
         let refused = |error| device.refused(error);
         let context = device.context()?;
@@ -98,7 +76,7 @@ impl OpenCl {
         let search = program.kernel(name).map_err(refused)?;
         let largest_group = search.largest_group(device.raw()).map_err(refused)?.min(device.largest_group);
         let window = picture::winning_window(parameters);
-        let Options { cost_bytes } = options;
+        let cost_bytes = tuning.cost_bytes.unwrap_or(Tuning::COST_BYTES);
         let plan = Task { device, parameters, window: &window, largest_group, cost_bytes }.plan(kernel)?;
 
         let layout = Layout::new(parameters, &window);
@@ -183,7 +161,7 @@ impl OpenCl {
                     reduction.queue(queue, vectors, first, jobs, (blocks, block_size), geometry)
                 })
             }
-            // `with_options` makes a reduction for these plans.
+            // `new` makes a reduction for these plans.
             (Plan::CollaborativePlain { .. } | Plan::CollaborativeRows { .. }, None) => Ok(()),
         };
         queued.map_err(|error| self.failed(error))

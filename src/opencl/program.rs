@@ -1,5 +1,6 @@
 //! The kernels' sources and how they are built.
 
+use super::cache::Cache;
 use super::cl::{Context, Program};
 use super::device::Device;
 use crate::estimator::{Kernel, Metric, Parameters, SetupError};
@@ -42,7 +43,7 @@ pub(super) fn options(device: &Device, parameters: &Parameters) -> String {
     format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}", parameters.block_size)
 }
 
-/// Builds `source` for `kernel`.
+/// Builds `source` for `kernel`, or takes what an earlier build left in the user's cache.
 ///
 /// # Errors
 /// [`SetupError::KernelBuild`] with the compiler's log.
@@ -53,10 +54,40 @@ pub(super) fn build(
     source: &str,
     options: &str,
 ) -> Result<Program, SetupError> {
-    context.program(device.raw(), source, &format!("-cl-std=CL1.2 {options}")).map_err(|(error, log)| {
+    build_with(Cache::of_user().as_ref(), context, device, kernel, source, options)
+}
+
+/// As [`build`], with `cache`.
+fn build_with(
+    cache: Option<&Cache>,
+    context: &Context,
+    device: &Device,
+    kernel: Kernel,
+    source: &str,
+    options: &str,
+) -> Result<Program, SetupError> {
+    let options = format!("-cl-std=CL1.2 {options}");
+    let key = key(device, &options, source);
+    let cached = cache.and_then(|cache| cache.get(&key)).and_then(|binary| {
+        // What the driver does not take any more is built anew, and takes the place of the old.
+        context.program_of_binary(device.raw(), &binary, &options).ok()
+    });
+    if let Some(program) = cached {
+        return Ok(program);
+    }
+    let program = context.program(device.raw(), source, &options).map_err(|(error, log)| {
         let log = if log.is_empty() { error.to_string() } else { log };
         SetupError::KernelBuild { kernel, device: device.name.clone(), log }
-    })
+    })?;
+    if let (Some(cache), Ok(binary)) = (cache, program.binary()) {
+        cache.put(&key, &binary);
+    }
+    Ok(program)
+}
+
+/// All that a binary depends on.
+fn key(device: &Device, options: &str, source: &str) -> String {
+    [&*device.compiler(), options, source].join("\n")
 }
 
 /// Builds `source`, which need not be one of ours, as a kernel would be.
@@ -67,4 +98,40 @@ pub(super) fn build(
 #[doc(hidden)]
 pub fn try_build(device: &Device, source: &str) -> Result<(), SetupError> {
     build(&*device.context()?, device, Kernel::Reference, source, "").map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opencl::devices;
+
+    #[test]
+    fn a_cached_program_is_taken_and_one_the_driver_refuses_is_built_anew() {
+        let folder = std::env::temp_dir().join(format!("motionestimate-programs-{}", std::process::id()));
+        let cache = Cache::in_folder(folder.clone());
+        let source = "__kernel void one(void) {}";
+        let devices = devices();
+        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+        for device in devices {
+            let context = device.context().unwrap();
+            let build =
+                || build_with(Some(&cache), &context, &device, Kernel::Reference, source, "").unwrap();
+            let key = key(&device, "-cl-std=CL1.2 ", source);
+            assert_eq!(cache.get(&key), None);
+            build().kernel(c"one").unwrap();
+            let built = cache.get(&key).expect("the build is kept");
+            build().kernel(c"one").unwrap();
+
+            // Whole, but no program of this driver.
+            cache.put(&key, b"no program at all");
+            build().kernel(c"one").unwrap();
+            assert_eq!(cache.get(&key).map(|binary| binary.len()), Some(built.len()));
+
+            // What the cache holds is used: another program under this key gives other kernels.
+            let other = context.program(device.raw(), "__kernel void two(void) {}", "").unwrap();
+            cache.put(&key, &other.binary().unwrap());
+            build().kernel(c"two").unwrap();
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -1,0 +1,90 @@
+//! How far two planes are apart.
+
+use std::ops::AddAssign;
+
+use super::CompensationError;
+use super::predict::BAND_BYTES;
+use crate::estimator::Picture;
+use rayon::prelude::*;
+
+/// A sum of squared differences, and of how many samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SquaredError {
+    /// `Σ(a - b)²`.
+    pub sum: u64,
+    /// Pairs of samples compared.
+    pub samples: u64,
+}
+
+impl SquaredError {
+    /// Mean squared error: 0 where planes are equal, or nothing was compared.
+    pub fn mse(&self) -> f64 {
+        if self.samples == 0 { 0.0 } else { self.sum as f64 / self.samples as f64 }
+    }
+
+    /// Peak signal-to-noise ratio of 8-bit samples in decibels, `10 log10(255² / MSE)`; infinite
+    /// where nothing differs.
+    pub fn psnr(&self) -> f64 {
+        10.0 * (255.0 * 255.0 / self.mse()).log10()
+    }
+}
+
+impl AddAssign for SquaredError {
+    fn add_assign(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.samples += other.samples;
+    }
+}
+
+/// Checks that two planes can be compared.
+pub(super) fn check_sizes(a: &Picture<'_>, b: &Picture<'_>) -> Result<(), CompensationError> {
+    if (a.width(), a.height()) == (b.width(), b.height()) {
+        Ok(())
+    } else {
+        Err(CompensationError::PlaneSize(a.width(), a.height(), b.width(), b.height()))
+    }
+}
+
+/// The squared differences of two rows of one length.
+pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
+    /// Samples whose squared differences certainly fit 32 bits.
+    const CHUNK: usize = 1 << 15;
+    let chunks = a.chunks(CHUNK).zip(b.chunks(CHUNK));
+    let sum = |(a, b): (&[u8], &[u8])| {
+        let squares = a.iter().zip(b).map(|(&a, &b)| {
+            let difference = i16::from(a) - i16::from(b);
+            i32::from(difference) * i32::from(difference)
+        });
+        // As u32 the sum stays right past i32::MAX: wrapping addition is the same for both.
+        u64::from(squares.fold(0, i32::wrapping_add) as u32)
+    };
+    chunks.map(sum).sum()
+}
+
+/// The squared differences of two planes of one size.
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+pub fn squared_error(a: &Picture<'_>, b: &Picture<'_>) -> Result<SquaredError, CompensationError> {
+    check_sizes(a, b)?;
+    let rows_a_task = (BAND_BYTES / a.width()).max(1);
+    let row = |y: usize| squared_error_of_row(a.row(y), b.row(y));
+    let sum = (0..a.height()).into_par_iter().with_min_len(rows_a_task).map(row).sum();
+    Ok(SquaredError { sum, samples: (a.width() * a.height()) as u64 })
+}
+
+/// Mean squared error of two planes of one size.
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+pub fn mse(a: &Picture<'_>, b: &Picture<'_>) -> Result<f64, CompensationError> {
+    squared_error(a, b).map(|error| error.mse())
+}
+
+/// Peak signal-to-noise ratio of two planes of one size, in decibels, as [`SquaredError::psnr`].
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+pub fn psnr(a: &Picture<'_>, b: &Picture<'_>) -> Result<f64, CompensationError> {
+    squared_error(a, b).map(|error| error.psnr())
+}

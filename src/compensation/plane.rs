@@ -1,0 +1,41 @@
+use crate::estimator::{Picture, PictureError};
+
+/// A plane to write to: `height` rows of `width` bytes, `stride` bytes apart.
+#[derive(Debug)]
+pub struct PlaneMut<'a> {
+    samples: &'a mut [u8],
+    width: usize,
+    height: usize,
+    stride: usize,
+}
+
+impl<'a> PlaneMut<'a> {
+    /// The plane in `samples`, whose last row may end with its last sample.
+    ///
+    /// # Errors
+    /// [`PictureError`] as [`Picture::new`].
+    pub fn new(
+        samples: &'a mut [u8],
+        width: usize,
+        height: usize,
+        stride: usize,
+    ) -> Result<Self, PictureError> {
+        let end = Picture::new(samples, width, height, stride)?.as_bytes().len();
+        Ok(Self { samples: &mut samples[..end], width, height, stride })
+    }
+
+    /// The plane as it is.
+    pub fn view(&self) -> Picture<'_> {
+        Picture::new(self.samples, self.width, self.height, self.stride).expect("checked when it was made")
+    }
+
+    /// Bytes from one row to the next.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All bytes from the first sample to the last: rows, and what is between them.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.samples
+    }
+}

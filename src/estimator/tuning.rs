@@ -1,0 +1,106 @@
+use serde::{Deserialize, Serialize};
+
+use super::SetupError;
+
+/// How the jobs of a kernel reach the device, where it has jobs: a job is one displacement of the
+/// whole picture (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with the
+/// task parallelism that OpenCL offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Launch {
+    /// All jobs in one launch, or as many as [`Tuning::cost_bytes`] allows.
+    #[default]
+    Once,
+    /// [`Tuning::launches`] launches on a queue that starts them in any order.
+    OutOfOrder,
+    /// [`Tuning::launches`] launches in turn on so many queues, each in order: at least 1.
+    Queues(usize),
+}
+
+/// What may be chosen beside the parameters. It never changes what is found, only how fast; what
+/// a backend or kernel has no use for is ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Tuning {
+    /// Work-items of a work-group, at least 1; `None` is the kernel's own choice for the device.
+    ///
+    /// Items share what their group has to do, so any size is right that the device allows.
+    /// Halldal's groups (2012, 6.1 and 6.2: blocks of 4 × 4, an area of 32 × 32, `restrict`) are
+    /// 841 = 29 · 29 and 435 = 29 · 15 for the kernels `reference-naive` and `reference`: item i of
+    /// 435 takes candidate i and the one 15 rows below it, i + 435. Uta's group of the whole
+    /// picture's width (2012, figure 7) is the number of columns of the grid, for `collaborative`.
+    pub group_size: Option<usize>,
+    /// The most bytes of costs kept on the device at once, by kernels that keep costs: what needs
+    /// more is done part by part. `None` is [`Self::COST_BYTES`].
+    pub cost_bytes: Option<u64>,
+    /// How jobs are launched.
+    pub launch: Launch,
+    /// Into how many launches the jobs are cut, at least 1; `None` is one a job, as in the thesis.
+    /// Of no meaning with [`Launch::Once`].
+    pub launches: Option<usize>,
+}
+
+impl Tuning {
+    /// [`Self::cost_bytes`] where nothing is chosen.
+    pub const COST_BYTES: u64 = 256 << 20;
+
+    /// The most queues. A queue is a thread or more in most drivers.
+    pub const MAX_QUEUES: usize = 64;
+
+    /// The names by which properties and files know the fields.
+    pub const FIELDS: [&str; 5] = ["group-size", "cost-bytes", "launch", "queues", "launches"];
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// [`SetupError::Tuning`] for a number that no device can follow.
+    pub fn validate(&self) -> Result<(), SetupError> {
+        let wrong = |field: &'static str, reason: String| {
+            Err(SetupError::Tuning { field: field.into(), reason, known: Self::FIELDS.join(", ") })
+        };
+        for (field, value) in [("group-size", self.group_size), ("launches", self.launches)] {
+            if value == Some(0) {
+                return wrong(field, "0 is too few: use 1 or more".into());
+            }
+        }
+        match self.launch {
+            Launch::Queues(queues) if !(1..=Self::MAX_QUEUES).contains(&queues) => {
+                wrong("queues", format!("{queues} is not usable: use 1 to {}", Self::MAX_QUEUES))
+            }
+            Launch::Queues(_) | Launch::Once | Launch::OutOfOrder => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tuning_survives_a_file() {
+        for launch in [Launch::Once, Launch::OutOfOrder, Launch::Queues(4)] {
+            let tuning = Tuning { group_size: Some(435), launch, ..Tuning::default() };
+            let text = serde_json::to_string(&tuning).unwrap();
+            assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning, "{text}");
+        }
+        assert_eq!(serde_json::from_str::<Tuning>("{}").unwrap(), Tuning::default());
+        let error = serde_json::from_str::<Tuning>(r#"{"group": 4}"#).unwrap_err();
+        assert!(error.to_string().contains("group-size"), "{error}");
+    }
+
+    #[test]
+    fn numbers_of_nothing_are_refused() {
+        let good = Tuning::default();
+        assert!(good.validate().is_ok());
+        assert!(Tuning { launch: Launch::Queues(64), launches: Some(1), ..good }.validate().is_ok());
+        for (bad, name) in [
+            (Tuning { group_size: Some(0), ..good }, "group-size"),
+            (Tuning { launches: Some(0), ..good }, "launches"),
+            (Tuning { launch: Launch::Queues(0), ..good }, "queues"),
+            (Tuning { launch: Launch::Queues(65), ..good }, "queues"),
+        ] {
+            let error = bad.validate().unwrap_err();
+            assert!(matches!(&error, SetupError::Tuning { field, .. } if field == name), "{error}");
+        }
+    }
+}

@@ -23,6 +23,9 @@ class Measured:
     seconds: float
     # Prediction by whole-sample vectors of whole blocks.
     blocks: Score
+    # How much of a core it got meanwhile, 1 for all of it; less means that others disturbed a measurement on
+    # one core.
+    share: float
     # Prediction by a vector a sample; None for those that have none.
     dense: Score | None = None
     # What the contestant itself says of its parts, in seconds a picture.
@@ -31,14 +34,15 @@ class Measured:
 
 
 def repeat(one_pass, least_seconds):
-    """The median of what `one_pass` returns, called until `least_seconds` have been spent.
+    """The median of what `one_pass` returns, called until `least_seconds` have been spent, and the share
+    of a core that it got.
 
     It is called three times at least, but once only where that alone takes as long.
     """
     results = []
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     while True:
         results.append(one_pass())
         spent = time.perf_counter() - began
         if spent >= least_seconds and (len(results) >= 3 or len(results) == 1):
-            return statistics.median_low(results)
+            return statistics.median_low(results), (time.process_time() - began_cpu) / spent

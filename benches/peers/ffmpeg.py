@@ -114,7 +114,7 @@ def measure(pictures, method, search_range, block_size, least_seconds):
         seconds, found = one_pass(graph, frames)
         return seconds
 
-    seconds = repeat(timed, least_seconds)
+    seconds, share = repeat(timed, least_seconds)
     shape = grid(pictures[0], block_size)
     fields = [read_field(frame, shape, block_size) for frame in found]
-    return Measured(seconds, score_blocks(pictures, fields, block_size))
+    return Measured(seconds, score_blocks(pictures, fields, block_size), share)

@@ -149,7 +149,7 @@ def measure(pictures, settings, block_size, least_seconds):
             before = after
             return sum(spent.values()), tuple(spent.items())
 
-        seconds, stages = repeat(one_pass, least_seconds)
+        (seconds, stages), share = repeat(one_pass, least_seconds)
         device = session.device()
     blocks = score_blocks(pictures, fields, block_size)
-    return Measured(seconds, blocks, stages=dict(stages), device=device)
+    return Measured(seconds, blocks, share, stages=dict(stages), device=device)

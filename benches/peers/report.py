@@ -7,7 +7,7 @@ from contest import ONE
 
 COLUMNS = (
     "clip", "width", "height", "block", "range", "pictures", "maker", "method", "where", "device",
-    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db",
+    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db", "core_share",
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def rows(clip, block_size, search_range, results):
             psnr_db=measured.blocks.psnr,
             mean_difference=measured.blocks.mean_difference,
             dense_psnr_db=measured.dense and measured.dense.psnr,
+            core_share=measured.share,
         )
 
 
@@ -94,6 +95,16 @@ def targets(clip_rows):
         f"{ours['pictures_per_second'] / inexact['pictures_per_second']:.2f} times {inexact['method']}, "
         f"FFmpeg's fastest (target 3), PSNR {gain:+.3f} dB to esa"
     )
+
+
+def disturbed(clip_rows):
+    """Which measurements on one core had to share it, in a line; empty where none had."""
+    shares = [
+        f"{row['maker']} {row['method']} had {row['core_share']:.0%} of it"
+        for row in clip_rows
+        if row["where"] == ONE and row["core_share"] < 0.95
+    ]
+    return f"The core was not theirs alone: {', '.join(shares)}." if shares else ""
 
 
 def write_csv(path, all_rows):

@@ -166,6 +166,8 @@ def main():
         print(f"\n{describe(clip, options)}\n\n{report.table(rows)}\n\n{report.targets(rows)}", flush=True)
         if words := report.disturbed(rows):
             print(words, flush=True)
+    if len(clips_rows) > 1:
+        print(f"\nAll of them (in brackets: a vector a sample):\n\n{report.summary(clips_rows)}")
     if not any(row["where"] == contest.GPU for rows in clips_rows for row in rows):
         print("\nThere is no OpenCL GPU here, and no row of one.")
     print(f"\nLoad average {load_before} before, {load()} after; {time.monotonic() - began:.0f} s.")

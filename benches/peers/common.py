@@ -1,6 +1,5 @@
 """What all measurements share: their result, their errors, and how often they are repeated."""
 
-import statistics
 import time
 from dataclasses import dataclass, field
 
@@ -34,8 +33,8 @@ class Measured:
 
 
 def repeat(one_pass, least_seconds):
-    """The median of what `one_pass` returns, called until `least_seconds` have been spent, and the share
-    of a core that it got.
+    """Calls `one_pass` until `least_seconds` have been spent: what it returned each time, and the share of
+    a core that it got.
 
     It is called three times at least, but once only where that alone takes as long.
     """
@@ -45,4 +44,4 @@ def repeat(one_pass, least_seconds):
         results.append(one_pass())
         spent = time.perf_counter() - began
         if spent >= least_seconds and (len(results) >= 3 or len(results) == 1):
-            return statistics.median_low(results), (time.process_time() - began_cpu) / spent
+            return results, (time.process_time() - began_cpu) / spent

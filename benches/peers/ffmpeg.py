@@ -15,6 +15,7 @@ therefore a vector as prediction.py has it. What has to be worked around:
 
 import time
 from fractions import Fraction
+from statistics import fmean
 
 import av
 import numpy
@@ -106,15 +107,10 @@ def measure(pictures, method, search_range, block_size, least_seconds):
     """The time of a search in one direction and the score of its vectors. The last picture serves
     the other direction alone."""
     frames = make_frames(pictures)
-    found = None
-
-    def timed():
-        nonlocal found
-        graph = make_graph(pictures, method, search_range, block_size)
-        seconds, found = one_pass(graph, frames)
-        return seconds
-
-    seconds, share = repeat(timed, least_seconds)
+    passes, share = repeat(
+        lambda: one_pass(make_graph(pictures, method, search_range, block_size), frames), least_seconds
+    )
     shape = grid(pictures[0], block_size)
-    fields = [read_field(frame, shape, block_size) for frame in found]
+    fields = [read_field(frame, shape, block_size) for frame in passes[0][1]]
+    seconds = fmean(seconds for seconds, _ in passes)
     return Measured(seconds, score_blocks(pictures, fields, block_size), share)

@@ -7,6 +7,7 @@ vectors, by each block's mean, rounded to whole samples (`blocks`).
 """
 
 import time
+from statistics import fmean
 
 import cv2
 
@@ -52,9 +53,9 @@ def measure(pictures, method, threads, block_size, least_seconds):
         return (time.perf_counter() - began) / (len(pictures) - 1)
 
     try:
-        seconds, share = repeat(one_pass, least_seconds)
+        passes, share = repeat(one_pass, least_seconds)
     except cv2.error as error:
         raise PeersError(f"OpenCV's {method} fails on this clip: {error}") from error
     fields = [block_means(field, block_size) for field in found]
     blocks = score_blocks(pictures, fields, block_size)
-    return Measured(seconds, blocks, share, dense=score_dense(pictures, found, block_size))
+    return Measured(fmean(passes), blocks, share, dense=score_dense(pictures, found, block_size))

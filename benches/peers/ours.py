@@ -77,7 +77,7 @@ class Session:
         raise PeersError(f"motionestimate: {error.message}")
 
     def one_pass(self):
-        """Searches all pictures, one after the other; the vectors' buffers."""
+        """Searches all pictures, one after the other; the buffers with vectors."""
         found = []
         bus = self.pipeline.get_bus()
         for buffer in self.buffers:
@@ -138,18 +138,11 @@ def measure(pictures, settings, block_size, least_seconds):
         # The first pass warms up and shows the vectors.
         fields = [read_field(buffer, rows, columns)[0] for buffer in session.one_pass()[1:]]
         before = session.totals()
-
-        def one_pass():
-            nonlocal before
-            session.one_pass()
-            after = session.totals()
-            # Every picture is uploaded, the first is not searched.
-            counts = {"upload": len(pictures), "search": len(fields), "download": len(fields)}
-            spent = {stage: (after[stage] - before[stage]) / counts[stage] for stage in STAGES}
-            before = after
-            return sum(spent.values()), tuple(spent.items())
-
-        (seconds, stages), share = repeat(one_pass, least_seconds)
+        passes, share = repeat(session.one_pass, least_seconds)
+        after = session.totals()
         device = session.device()
+    # Every picture is uploaded, the first of a pass is not searched.
+    counts = {"upload": len(pictures), "search": len(fields), "download": len(fields)}
+    stages = {stage: (after[stage] - before[stage]) / len(passes) / counts[stage] for stage in STAGES}
     blocks = score_blocks(pictures, fields, block_size)
-    return Measured(seconds, blocks, share, stages=dict(stages), device=device)
+    return Measured(sum(stages.values()), blocks, share, stages=stages, device=device)

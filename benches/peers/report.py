@@ -7,19 +7,22 @@ from contest import ONE
 
 COLUMNS = (
     "clip", "width", "height", "block", "range", "pictures", "maker", "method", "where", "device",
-    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db", "core_share",
+    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db", "own_share",
 )  # fmt: skip
 
 
-def reference_time(results):
-    """Seconds a picture of FFmpeg's exhaustive search, the unit of all ratios."""
-    return next(m.seconds for c, m in results if (c.maker, c.method) == ("FFmpeg", "esa"))
+def own_share(contestant, measured):
+    """The share of the measured time that was the contestant's own: less than 1 where other programs ran
+    on the one core that it was bound to, whose time is left out of the results."""
+    return measured.share if contestant.where == ONE and measured.share < 0.95 else 1.0
 
 
 def rows(clip, block_size, search_range, results):
     """A dictionary of COLUMNS for every result of one clip."""
-    unit = reference_time(results)
-    for contestant, measured in results:
+    times = [measured.seconds * own_share(contestant, measured) for contestant, measured in results]
+    unit = next(time for (c, _), time in zip(results, times) if (c.maker, c.method) == ("FFmpeg", "esa"))
+    for (contestant, measured), seconds in zip(results, times):
+        share = own_share(contestant, measured)
         search = measured.stages.get("search")
         yield dict(
             clip=clip.name,
@@ -32,14 +35,14 @@ def rows(clip, block_size, search_range, results):
             method=contestant.method,
             where=contestant.where,
             device=measured.device,
-            ms=measured.seconds * 1e3,
-            search_ms=None if search is None else search * 1e3,
-            pictures_per_second=1 / measured.seconds,
-            ratio_to_esa=unit / measured.seconds,
+            ms=seconds * 1e3,
+            search_ms=None if search is None else search * share * 1e3,
+            pictures_per_second=1 / seconds,
+            ratio_to_esa=unit / seconds,
             psnr_db=measured.blocks.psnr,
             mean_difference=measured.blocks.mean_difference,
             dense_psnr_db=measured.dense and measured.dense.psnr,
-            core_share=measured.share,
+            own_share=share,
         )
 
 
@@ -57,13 +60,18 @@ def decibels(value):
     return "" if value is None else f"{value:.2f}"
 
 
+def markdown(head, body):
+    """Lines of cells as a Markdown table."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
+
+
 def table(clip_rows):
     """A Markdown table of one clip."""
     head = ("", "where", "ms a picture", "(search alone)", "pictures/s", "ratio to esa",
             "PSNR dB", "mean difference", "PSNR dB, dense")  # fmt: skip
-    lines = [head, ("---",) * len(head)]
+    body = []
     for row in clip_rows:
-        lines.append(
+        body.append(
             (
                 f"{row['maker']} `{row['method']}`",
                 row["where"],
@@ -76,7 +84,21 @@ def table(clip_rows):
                 decibels(row["dense_psnr_db"]),
             )
         )
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown(head, body)
+
+
+def summary(clips_rows):
+    """A Markdown table of all clips: pictures/s and PSNR of everybody."""
+    head = ["pictures/s, PSNR in dB", "where"]
+    body = {}
+    for clip_rows in clips_rows:
+        first = clip_rows[0]
+        head.append(f"{first['clip']}, {first['width']} x {first['height']}")
+        for row in clip_rows:
+            cells = body.setdefault((f"{row['maker']} `{row['method']}`", row["where"]), [])
+            dense = f" ({decibels(row['dense_psnr_db'])})" if row["dense_psnr_db"] else ""
+            cells.append(f"{significant(row['pictures_per_second'])}, {decibels(row['psnr_db'])}{dense}")
+    return markdown(head, [(*key, *cells) for key, cells in body.items()])
 
 
 def targets(clip_rows):
@@ -100,11 +122,11 @@ def targets(clip_rows):
 def disturbed(clip_rows):
     """Which measurements on one core had to share it, in a line; empty where none had."""
     shares = [
-        f"{row['maker']} {row['method']} had {row['core_share']:.0%} of it"
-        for row in clip_rows
-        if row["where"] == ONE and row["core_share"] < 0.95
+        f"{row['maker']} {row['method']} {row['own_share']:.0%}" for row in clip_rows if row["own_share"] < 1
     ]
-    return f"The core was not theirs alone: {', '.join(shares)}." if shares else ""
+    if not shares:
+        return ""
+    return f"Others ran on the one core too, whose time is left out; of it had {', '.join(shares)}."
 
 
 def write_csv(path, all_rows):

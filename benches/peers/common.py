@@ -32,16 +32,32 @@ class Measured:
     device: str = ""
 
 
-def repeat(one_pass, least_seconds):
-    """Calls `one_pass` until `least_seconds` have been spent: what it returned each time, and the share of
-    a core that it got.
+class Stopwatch:
+    """Sums up the time of the `with` blocks it is used in."""
 
-    It is called three times at least, but once only where that alone takes as long.
-    """
-    results = []
-    began, began_cpu = time.perf_counter(), time.process_time()
-    while True:
-        results.append(one_pass())
-        spent = time.perf_counter() - began
-        if spent >= least_seconds and (len(results) >= 3 or len(results) == 1):
-            return results, (time.process_time() - began_cpu) / spent
+    def __init__(self):
+        self.seconds = 0.0
+        self.cpu_seconds = 0.0
+
+    def __enter__(self):
+        self.began = time.perf_counter(), time.process_time()
+
+    def __exit__(self, *_):
+        self.seconds += time.perf_counter() - self.began[0]
+        self.cpu_seconds += time.process_time() - self.began[1]
+
+    @property
+    def share(self):
+        """How much of a core this process had in that time."""
+        return self.cpu_seconds / self.seconds
+
+
+def repeat(one_pass, least_seconds):
+    """Calls `one_pass` until `least_seconds` have been spent: what it returned first, and how often it was
+    called. That is three times at least, but once only where that alone takes as long."""
+    began = time.perf_counter()
+    first, count = one_pass(), 1
+    while time.perf_counter() - began < least_seconds or count == 2:
+        one_pass()
+        count += 1
+    return first, count

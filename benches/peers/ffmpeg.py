@@ -13,14 +13,12 @@ therefore a vector as prediction.py has it. What has to be worked around:
   the whole blocks: everybody is measured over whole blocks alone.
 """
 
-import time
 from fractions import Fraction
-from statistics import fmean
 
 import av
 import numpy
 
-from common import Measured, PeersError, repeat
+from common import Measured, PeersError, Stopwatch, repeat
 from prediction import grid, score_blocks
 
 METHODS = ("esa", "tss", "ds", "hexbs", "epzs", "umh")
@@ -60,23 +58,21 @@ def pull(graph):
         return None
 
 
-def one_pass(graph, frames):
-    """Searches all frames but the first and the last: seconds a picture and direction, and the
-    frames that came out."""
+def one_pass(graph, frames, stopwatch):
+    """Searches all frames but the first and the last, with the stopwatch running; the frames that came out."""
     graph.push(frames[0])
     graph.push(frames[1])
     fake = pull(graph)
     if fake is None or fake.pts != 0:
         raise PeersError("mestimate no longer gives the first picture when the second has come")
     found = []
-    began = time.perf_counter()
-    for frame in frames[2:]:
-        graph.push(frame)
-        found.append(pull(graph))
-    seconds = (time.perf_counter() - began) / 2 / (len(frames) - 2)
+    with stopwatch:
+        for frame in frames[2:]:
+            graph.push(frame)
+            found.append(pull(graph))
     if [frame and frame.pts for frame in found] != [frame.pts for frame in frames[1:-1]]:
         raise PeersError("mestimate did not give one picture for each that went in")
-    return seconds, found
+    return found
 
 
 def read_field(frame, shape, block_size):
@@ -99,18 +95,20 @@ def read_field(frame, shape, block_size):
 def search(pictures, method, search_range, block_size):
     """The fields of all pictures but the first and the last. For tests."""
     graph = make_graph(pictures, method, search_range, block_size)
-    found = one_pass(graph, make_frames(pictures))[1]
+    found = one_pass(graph, make_frames(pictures), Stopwatch())
     return [read_field(frame, grid(pictures[0], block_size), block_size) for frame in found]
 
 
 def measure(pictures, method, search_range, block_size, least_seconds):
     """The time of a search in one direction and the score of its vectors. The last picture serves
     the other direction alone."""
-    frames = make_frames(pictures)
-    passes, share = repeat(
-        lambda: one_pass(make_graph(pictures, method, search_range, block_size), frames), least_seconds
+    frames, stopwatch = make_frames(pictures), Stopwatch()
+    found, passes = repeat(
+        lambda: one_pass(make_graph(pictures, method, search_range, block_size), frames, stopwatch),
+        least_seconds,
     )
     shape = grid(pictures[0], block_size)
-    fields = [read_field(frame, shape, block_size) for frame in passes[0][1]]
-    seconds = fmean(seconds for seconds, _ in passes)
-    return Measured(seconds, score_blocks(pictures, fields, block_size), share)
+    fields = [read_field(frame, shape, block_size) for frame in found]
+    searches = 2 * len(fields) * passes
+    blocks = score_blocks(pictures, fields, block_size)
+    return Measured(stopwatch.seconds / searches, blocks, stopwatch.share)

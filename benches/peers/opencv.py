@@ -6,12 +6,9 @@ with fractions. It knows no search window. It is scored as it is (`dense`) and, 
 vectors, by each block's mean, rounded to whole samples (`blocks`).
 """
 
-import time
-from statistics import fmean
-
 import cv2
 
-from common import Measured, PeersError, repeat
+from common import Measured, PeersError, Stopwatch, repeat
 from prediction import block_means, score_blocks, score_dense
 
 # The levels, window, iterations and polynomial of OpenCV's own example.
@@ -43,19 +40,19 @@ def make_flow(method):
 def measure(pictures, method, threads, block_size, least_seconds):
     """The time of a flow and the scores of its vectors, by blocks and by samples."""
     cv2.setNumThreads(threads)
-    flow = make_flow(method)
-    found = None
+    flow, stopwatch = make_flow(method), Stopwatch()
+    pairs = list(zip(pictures, pictures[1:]))
 
     def one_pass():
-        nonlocal found
-        began = time.perf_counter()
-        found = [flow(current, reference) for reference, current in zip(pictures, pictures[1:])]
-        return (time.perf_counter() - began) / (len(pictures) - 1)
+        with stopwatch:
+            return [flow(current, reference) for reference, current in pairs]
 
     try:
-        passes, share = repeat(one_pass, least_seconds)
+        flows, passes = repeat(one_pass, least_seconds)
     except cv2.error as error:
         raise PeersError(f"OpenCV's {method} fails on this clip: {error}") from error
-    fields = [block_means(field, block_size) for field in found]
+    seconds = stopwatch.seconds / len(pairs) / passes
+    fields = [block_means(field, block_size) for field in flows]
     blocks = score_blocks(pictures, fields, block_size)
-    return Measured(fmean(passes), blocks, share, dense=score_dense(pictures, found, block_size))
+    dense = score_dense(pictures, flows, block_size)
+    return Measured(seconds, blocks, stopwatch.share, dense=dense)

@@ -3,7 +3,7 @@
 import gi
 import numpy
 
-from common import Measured, NotHere, PeersError, repeat
+from common import Measured, NotHere, PeersError, Stopwatch, repeat
 from prediction import grid, score_blocks
 
 gi.require_version("Gst", "1.0")
@@ -138,11 +138,13 @@ def measure(pictures, settings, block_size, least_seconds):
         # The first pass warms up and shows the vectors.
         fields = [read_field(buffer, rows, columns)[0] for buffer in session.one_pass()[1:]]
         before = session.totals()
-        passes, share = repeat(session.one_pass, least_seconds)
+        stopwatch = Stopwatch()
+        with stopwatch:
+            _, passes = repeat(session.one_pass, least_seconds)
         after = session.totals()
         device = session.device()
     # Every picture is uploaded, the first of a pass is not searched.
     counts = {"upload": len(pictures), "search": len(fields), "download": len(fields)}
-    stages = {stage: (after[stage] - before[stage]) / len(passes) / counts[stage] for stage in STAGES}
+    stages = {stage: (after[stage] - before[stage]) / passes / counts[stage] for stage in STAGES}
     blocks = score_blocks(pictures, fields, block_size)
-    return Measured(sum(stages.values()), blocks, share, stages=stages, device=device)
+    return Measured(sum(stages.values()), blocks, stopwatch.share, stages=stages, device=device)

@@ -7,7 +7,8 @@ from contest import ONE
 
 COLUMNS = (
     "clip", "width", "height", "block", "range", "pictures", "maker", "method", "where", "device",
-    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db", "own_share",
+    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db",
+    "own_share",
 )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ def main():
     contest.in_process(selftest.check_vectors, kernels, cv2 is not None)
     contest.in_process(selftest.check_against_esa, clips[0].samples[:4], min(options.range, 16))
 
-    everybody = contest.contestants(options.range, kernels, cv2 is not None)
+    everybody = contest.contestants(options.block, options.range, kernels, cv2 is not None)
     print(f"{datetime.date.today()}, {describe_machine()}")
     clips_rows = []
     for clip in clips:

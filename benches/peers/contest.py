@@ -1,6 +1,7 @@
 """Who takes part, and the process of its own in which each is measured."""
 
 import concurrent.futures
+import importlib
 import multiprocessing
 import os
 from dataclasses import dataclass, field
@@ -60,16 +61,16 @@ def our_kernels():
     return [name for name in ("exhaustive", "auto") if name in ours.kernels()]
 
 
-def contestants(search_range, kernels, with_opencv):
+def contestants(block_size, search_range, kernels, with_opencv):
     """All of them, in the order of the table."""
+    common = {"block-size": block_size, "search-range": search_range}
     wheres = [ONE, ALL] if len(cpus()) > 1 else [ONE]
     everybody = []
     for where in wheres:
         for kernel in kernels:
-            settings = {"device": "native", "kernel": kernel, "search-range": search_range}
+            settings = {"device": "native", "kernel": kernel, **common}
             everybody.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
-    settings = {"device": "gpu", "search-range": search_range}
-    everybody.append(Contestant("ours", "ours", "auto", GPU, {"settings": settings}))
+    everybody.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
 
     import ffmpeg
 
@@ -89,14 +90,13 @@ def contestants(search_range, kernels, with_opencv):
 def run(contestant, path, block_size, least_seconds):
     """Measures `contestant` on the pictures in the file `path`, in this very process."""
     settle(contestant.where)
-    module = __import__(contestant.module)
+    module = importlib.import_module(contestant.module)
     # The last picture of the file is only there for those that look ahead.
     pictures = numpy.load(path)
     pictures = pictures if contestant.ahead else pictures[:-1]
-    arguments = dict(contestant.arguments)
-    if contestant.module == "ours":
-        arguments["settings"] = {**arguments["settings"], "block-size": block_size}
-    return module.measure(pictures, block_size=block_size, least_seconds=least_seconds, **arguments)
+    return module.measure(
+        pictures, block_size=block_size, least_seconds=least_seconds, **contestant.arguments
+    )
 
 
 def measure(contestant, path, block_size, least_seconds):

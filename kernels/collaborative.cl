@@ -7,47 +7,23 @@
 // from the global index, holds for the three.
 //
 //   job      displacement (x0 + job % window_columns, y0 + job / window_columns)
-//   costs    of block b in job j at (j - first_job) * columns * rows + b: adjacent items write
-//            adjacent words. A launch takes `jobs` jobs from `first_job` on, so that the buffer
-//            may be smaller than all of them need.
+//   costs    of block b in job j at (first_slot + j - first_job) * columns * rows + b: adjacent
+//            items write adjacent words. A launch takes jobs from `first_job` on, so that the buffer
+//            may be smaller than all of them need, and several launches may fill it (6.2.3).
+//
+// A group may have any number of items: as many as a row of the picture has blocks (figure 7), or
+// few and fixed (sections 8.4 and 9).
 //
 // Candidates that do not count are computed too, where they lie in the room around the picture,
 // and left out by reduce.cl: as in the thesis, no item branches at the border.
 
 #include "common.cl"
-
-// Samples read at once: the widest of 16, 8 and 4 that divides the block. The thesis knows blocks
-// of 16 and reads int4; smaller blocks are aligned to less.
-#if BLOCK % 16 == 0
-#define SPAN 16
-typedef uint4 Span;
-typedef uchar16 Samples;
-#define LOAD_SAMPLES(pointer) vload16(0, pointer)
-#define COMPARE_SPAN(c, r, cost) \
-    compare_four((c).w, (r).w,   \
-                 compare_four((c).z, (r).z, compare_four((c).y, (r).y, compare_four((c).x, (r).x, cost))))
-#define AS_SPAN(samples) as_uint4(samples)
-#elif BLOCK % 8 == 0
-#define SPAN 8
-typedef uint2 Span;
-typedef uchar8 Samples;
-#define LOAD_SAMPLES(pointer) vload8(0, pointer)
-#define COMPARE_SPAN(c, r, cost) compare_four((c).y, (r).y, compare_four((c).x, (r).x, cost))
-#define AS_SPAN(samples) as_uint2(samples)
-#else
-#define SPAN 4
-typedef uint Span;
-typedef uchar4 Samples;
-#define LOAD_SAMPLES(pointer) vload4(0, pointer)
-#define COMPARE_SPAN(c, r, cost) compare_four(c, r, cost)
-#define AS_SPAN(samples) as_uint(samples)
-#endif
-
-#define BLOCK_SPANS (BLOCK / SPAN)
+#include "spans.cl"
 
 // Figure 6: every sample by itself from global memory.
 __kernel void collaborative_naive(__global const uchar *current, __global const uchar *reference,
-                                  __global uint *costs, int first_job, int jobs, Geometry g)
+                                  __global uint *costs, int first_job, int first_slot, int jobs,
+                                  Geometry g)
 {
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)
@@ -62,7 +38,7 @@ __kernel void collaborative_naive(__global const uchar *current, __global const 
         for (int j = 0; j < BLOCK; ++j)
             cost += compare_sample(c[j], r[j]);
     }
-    costs[index] = cost;
+    costs[(size_t)first_slot * blocks + index] = cost;
 }
 
 // Figure 7: a group takes a row of blocks. Line by line each item reads the current line of its
@@ -83,7 +59,7 @@ __kernel void collaborative_naive(__global const uchar *current, __global const 
 //          align local memory no better than its type asks
 __kernel void collaborative_staged(__global const uchar *current, __global const uchar *reference,
                                    __global uint *costs, __local Span *lines, int first_job,
-                                   Geometry g)
+                                   int first_slot, Geometry g)
 {
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const int segments = (g.columns + items - 1) / items, group = (int)get_group_id(0);
@@ -121,23 +97,16 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
         }
     }
     if (column < g.columns)
-        costs[(size_t)(batch_job * g.rows + row) * (size_t)g.columns + (size_t)column] = cost;
+        costs[(size_t)((first_slot + batch_job) * g.rows + row) * (size_t)g.columns + (size_t)column] =
+            cost;
 }
 
 // Figure 8: misaligned lines straight from global memory, which CPUs can do; no local memory, no
-// barrier, so that groups may be small.
-//
-// The thesis leaves the sums to its int4 code. Where four samples are no instruction of the
-// device's, 16 sums of 16 bits run side by side and are added up once: a lane of the largest block
-// takes 64 rows of 4 spans, 64 * 4 * 255 = 65280, which fits.
-#if SPAN == 16 && !METRIC_SSD && FOUR_SAMPLES == 0
-#define LANE_SUMS 1
-#else
-#define LANE_SUMS 0
-#endif
-
+// barrier, so that groups may be small. The thesis leaves the sums to its int4 code; here spans.cl
+// chooses them.
 __kernel void collaborative_unaligned(__global const uchar *current, __global const uchar *reference,
-                                      __global uint *costs, int first_job, int jobs, Geometry g)
+                                      __global uint *costs, int first_job, int first_slot, int jobs,
+                                  Geometry g)
 {
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)
@@ -145,26 +114,12 @@ __kernel void collaborative_unaligned(__global const uchar *current, __global co
     const int job = first_job + (int)(index / blocks), block = (int)(index % blocks);
     const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
     const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
-#if LANE_SUMS
-    ushort16 sums = 0;
-#endif
-    uint cost = 0;
+    Sums sums = 0;
     for (int i = 0; i < BLOCK; ++i) {
         __global const uchar *c = sample_at(current, g, left, top + i);
         __global const uchar *r = sample_at(reference, g, left + x, top + i + y);
-        for (int s = 0; s < BLOCK_SPANS; ++s) {
-            const Samples cs = LOAD_SAMPLES(c + s * SPAN), rs = LOAD_SAMPLES(r + s * SPAN);
-#if LANE_SUMS
-            sums += convert_ushort16(max(cs, rs) - min(cs, rs));
-#else
-            cost = COMPARE_SPAN(AS_SPAN(cs), AS_SPAN(rs), cost);
-#endif
-        }
+        for (int s = 0; s < BLOCK_SPANS; ++s)
+            sums = add_span(LOAD_SAMPLES(c + s * SPAN), LOAD_SAMPLES(r + s * SPAN), sums);
     }
-#if LANE_SUMS
-    const uint8 eight = convert_uint8(sums.lo) + convert_uint8(sums.hi);
-    const uint4 four = eight.lo + eight.hi;
-    cost = (four.x + four.y) + (four.z + four.w);
-#endif
-    costs[index] = cost;
+    costs[(size_t)first_slot * blocks + index] = total(sums);
 }

@@ -130,3 +130,17 @@ static inline void smallest_key(__local ulong *keys, uint count)
         count = half_count;
     }
 }
+
+// Copies `rows` rows of `words` words to local memory. from: the first, aligned to words, the next
+// `pitch` bytes further; to: word j of row i at i * to_words + j. All items of a one-dimensional
+// group take part, and run the loop equally often; who reads comes after a barrier.
+static inline void stage_words(__local uint *to, int to_words, __global const uchar *from, int pitch,
+                               int words, int rows)
+{
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    for (int first = 0; first < rows * words; first += items) {
+        const int w = first + item, i = w / words, j = w % words;
+        if (w < rows * words)
+            to[i * to_words + j] = ((__global const uint *)(from + (size_t)i * (size_t)pitch))[j];
+    }
+}

@@ -11,30 +11,47 @@
 // but its group is a square; here it is one-dimensional, the candidate's number
 // y * window_columns + x.
 //
+// A group may have any number of items: item i takes candidate i and every group-size-th after it.
+// M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms"
+// (2012), sections 6.1 and 6.2, is this method at blocks of 4 x 4, 29 x 29 candidates and border
+// restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435 (6.1.2), where item i takes i and
+// i + 435, in the same column 15 rows below, as his threads do; `reference_naive` reads global
+// memory (6.1), `reference_staged` local memory (6.2). His window moves inwards at the picture's
+// left and top edge (listing 6.1): here it stays where it is, as with every other kernel, and
+// candidates that reach outside do not count. His reduction of an odd number of costs adds the last
+// one by itself (6.1.1); `smallest_key` has no such case.
+//
 // Candidates that do not count are computed too, in the room around the picture, and their key is
 // left out: items that branch round a loop diverge on a GPU, and in a kernel with barriers PoCL 3.1
-// runs such a loop for the wrong items.
+// runs such a loop for the wrong items. For the same reason every item runs every loop as often as
+// the others, and those past the last candidate take the last one again.
 
 #include "common.cl"
 
-// Figure 3: every sample read from global memory, one item a candidate. The group holds exactly
-// window_columns * window_rows items, which is the limitation of the method: keys has as many.
+// Figure 3: every sample read from global memory. In the thesis the group holds exactly
+// window_columns * window_rows items, which is the limitation of the method; keys has one an item.
 __kernel void reference_naive(__global const uchar *current, __global const uchar *reference,
                               __global MotionVector *vectors, __local ulong *keys, Geometry g)
 {
     const int block = (int)get_group_id(0), item = (int)get_local_id(0);
+    const int items = (int)get_local_size(0), candidates = g.window_columns * g.window_rows;
     const int column = block % g.columns, row = block / g.columns;
-    const int x = g.x0 + item % g.window_columns, y = g.y0 + item / g.window_columns;
 
-    uint cost = 0;
-    for (int i = 0; i < BLOCK; ++i) {
-        __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-        __global const uchar *r = sample_at(reference, g, column * BLOCK + x, row * BLOCK + i + y);
-        for (int j = 0; j < BLOCK; ++j)
-            cost += compare_sample(c[j], r[j]);
+    ulong best = WORST_KEY;
+    for (int first = 0; first < candidates; first += items) {
+        const int k = min(first + item, candidates - 1);
+        const int x = g.x0 + k % g.window_columns, y = g.y0 + k / g.window_columns;
+        uint cost = 0;
+        for (int i = 0; i < BLOCK; ++i) {
+            __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
+            __global const uchar *r = sample_at(reference, g, column * BLOCK + x, row * BLOCK + i + y);
+            for (int j = 0; j < BLOCK; ++j)
+                cost += compare_sample(c[j], r[j]);
+        }
+        best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
     }
-    keys[item] = counts(g, column, row, x, y) ? order_key(cost, x, y) : WORST_KEY;
-    smallest_key(keys, (uint)get_local_size(0));
+    keys[item] = best;
+    smallest_key(keys, (uint)items);
     if (item == 0)
         vectors[block] = vector_of_key(keys[0]);
 }
@@ -60,11 +77,8 @@ __kernel void reference_staged(__global const uchar *current, __global const uch
     const int items = (int)get_local_size(0);
     const int column = block % g.columns, row = block / g.columns;
 
-    for (int w = item; w < BLOCK * BLOCK_WORDS; w += items) {
-        const int i = w / BLOCK_WORDS, j = w % BLOCK_WORDS;
-        __global const uchar *line = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-        block_words[w] = ((__global const uint *)line)[j];
-    }
+    stage_words(block_words, BLOCK_WORDS, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
+                BLOCK_WORDS, BLOCK);
 
     ulong best = WORST_KEY;
     for (int tile_y = 0; tile_y < g.window_rows; tile_y += tile_rows) {
@@ -75,16 +89,13 @@ __kernel void reference_staged(__global const uchar *current, __global const uch
             // left is a multiple of 64 and so leaves the alignment to the sample's own place.
             const int area_x = column * BLOCK + first_x, skew = area_x & 3;
 
-            const int rows = candidate_rows + BLOCK - 1, words = (candidate_columns + BLOCK + 2) / 4 + 1;
-            for (int w = item; w < rows * words; w += items) {
-                const int i = w / words, j = w % words;
-                __global const uchar *line =
-                    sample_at(reference, g, area_x - skew, row * BLOCK + first_y + i);
-                area[i * area_words + j] = ((__global const uint *)line)[j];
-            }
+            stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + first_y),
+                        g.pitch, (candidate_columns + BLOCK + 2) / 4 + 1, candidate_rows + BLOCK - 1);
             barrier(CLK_LOCAL_MEM_FENCE);
 
-            for (int k = item; k < candidate_rows * candidate_columns; k += items) {
+            const int candidates = candidate_rows * candidate_columns;
+            for (int first = 0; first < candidates; first += items) {
+                const int k = min(first + item, candidates - 1);
                 const int tx = k % candidate_columns, ty = k / candidate_columns;
                 const int x = first_x + tx, y = first_y + ty;
                 const uint shift = (uint)(tx + skew) & 3;

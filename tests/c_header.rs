@@ -44,8 +44,8 @@ fn output(command: &mut Command) -> String {
 }
 
 /// What the C program prints, from the Rust view.
-fn expected() -> String {
-    let buffers = fields::run(&fields::launch(&format!("{SOURCE} ! appsink name=sink")));
+fn expected(source: &str) -> String {
+    let buffers = fields::run(&fields::launch(&format!("{source} ! appsink name=sink")));
     let mut text = String::new();
     let mut with_field = 0;
     for buffer in &buffers {
@@ -66,8 +66,13 @@ fn expected() -> String {
             d.reference_pts.unwrap().nseconds(),
             d.metric.name()
         );
-        for vector in field.vectors() {
-            text += &format!("{} {} {}\n", vector.x, vector.y, vector.cost);
+        assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
+        for (index, vector) in field.vectors().iter().enumerate() {
+            text += &format!("{} {} {}", vector.x, vector.y, vector.cost);
+            if let Some(predictors) = field.predictors() {
+                text += &format!(" {} {}", predictors[index].x, predictors[index].y);
+            }
+            text += "\n";
         }
     }
     assert_eq!((buffers.len(), with_field), (4, 3));
@@ -88,8 +93,10 @@ fn c_reads_what_rust_reads() {
             .arg(root.join("include"))
             .args(flags.split_whitespace()),
     );
-    let pipeline = format!("{SOURCE} ! fakesink name=sink signal-handoffs=true");
-    assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected());
+    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median")] {
+        let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
+        assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
+    }
 }
 
 #[test]

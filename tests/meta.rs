@@ -4,7 +4,9 @@
 mod fields;
 
 use fields::{bytes, description, init, numbered};
-use gstmotionestimate::estimator::MotionVector;
+use gst::prelude::*;
+use gstmotionestimate::estimator::prediction::median_predictors;
+use gstmotionestimate::estimator::{MotionVector, Predictor};
 use gstmotionestimate::meta::{self, FieldDescription, MetaError, MotionVectorMeta};
 
 /// A picture of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
@@ -207,6 +209,85 @@ fn unaligned_vectors_are_read_all_the_same() {
         let field = read_spoiled(|s| s.set("vectors", &unaligned)).unwrap();
         assert_eq!(field.vectors(), vectors, "{shift}");
     }
+}
+
+fn predictor_bytes(predictors: &[Predictor]) -> glib::Bytes {
+    glib::Bytes::from(bytemuck::cast_slice::<_, u8>(predictors))
+}
+
+#[test]
+fn predictors_are_read_and_checked() {
+    let field = description(64, 48, 16);
+    let predictors = median_predictors(field.grid(), &numbered(&field));
+    assert_eq!(read_spoiled(|_| ()).unwrap().predictors(), None);
+    let with = |bytes: glib::Bytes| read_spoiled(|s| s.set("predictors", &bytes));
+    assert_eq!(with(predictor_bytes(&predictors)).unwrap().predictors(), Some(&predictors[..]));
+    for shift in 1..4 {
+        let mut padded = vec![0u8; shift];
+        padded.extend_from_slice(bytemuck::cast_slice(&predictors));
+        let unaligned = glib::Bytes::from_bytes(&glib::Bytes::from_owned(padded), shift..shift + 48);
+        assert_eq!(with(unaligned).unwrap().predictors(), Some(&predictors[..]), "{shift}");
+    }
+    for length in [0, 1, 47, 49, 52, 96] {
+        let expected = MetaError::PredictorLength { needed: 48, present: length };
+        assert_eq!(with(glib::Bytes::from(&vec![0u8; length])).unwrap_err(), expected);
+    }
+    let error = |spoil: &dyn Fn(&mut gst::StructureRef)| read_spoiled(spoil).unwrap_err();
+    assert_eq!(error(&|s| s.set("predictors", true)), MetaError::Field("predictors"));
+    assert_eq!(error(&|s| s.set("predictors", None::<glib::Bytes>)), MetaError::Field("predictors"));
+}
+
+#[test]
+fn predictors_that_do_not_fit_are_not_attached() {
+    init();
+    let field = description(64, 48, 16);
+    let vectors = numbered(&field);
+    let predictors = median_predictors(field.grid(), &vectors);
+    let mut buffer = gst::Buffer::new();
+    let buffer = buffer.make_mut();
+    let short = Some(predictor_bytes(&predictors[..11]));
+    let result = meta::attach_predicted(buffer, &field, bytes(&vectors), short);
+    assert_eq!(result, Err(MetaError::PredictorLength { needed: 48, present: 44 }));
+    assert!(MotionVectorMeta::of(buffer).is_none());
+    meta::attach_predicted(buffer, &field, bytes(&vectors), Some(predictor_bytes(&predictors))).unwrap();
+    let read = MotionVectorMeta::of(buffer).unwrap().unwrap();
+    assert_eq!((read.vectors(), read.predictors()), (&vectors[..], Some(&predictors[..])));
+}
+
+#[test]
+fn predictors_follow_their_vectors() {
+    let through = |elements: &str| {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,\
+             pixel-aspect-ratio=1/1 ! identity name=source ! {elements} ! appsink name=sink"
+        ));
+        let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+        pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
+            let field = description(160, 96, 16);
+            let vectors = numbered(&field);
+            let predictors = predictor_bytes(&median_predictors(field.grid(), &vectors));
+            let buffer = info.buffer_mut().unwrap().make_mut();
+            meta::attach_predicted(buffer, &field, bytes(&vectors), Some(predictors)).unwrap();
+            gst::PadProbeReturn::Ok
+        });
+        let buffers = fields::run(&pipeline);
+        assert_eq!(buffers.len(), 2, "{elements}");
+        buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect::<Vec<_>>()
+    };
+    for elements in [
+        "videoconvert ! video/x-raw,format=RGBA",
+        "videoscale ! video/x-raw,width=80,height=48",
+        "videoscale ! video/x-raw,width=320,height=192",
+    ] {
+        for field in through(elements) {
+            let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+            // Scaled with the vectors, they still are the medians of those.
+            let expected = median_predictors(field.description().grid(), field.vectors());
+            assert!(expected.iter().any(|predictor| predictor.x != 0 && predictor.y != 0));
+            assert_eq!(field.predictors(), Some(&expected[..]), "{elements}");
+        }
+    }
+    assert!(through("videoflip video-direction=90r").iter().all(Option::is_none));
 }
 
 #[test]

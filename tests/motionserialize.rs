@@ -4,7 +4,8 @@
 mod fields;
 
 use fields::{description, numbered};
-use gstmotionestimate::estimator::{Metric, MotionVector};
+use gstmotionestimate::estimator::prediction::median_predictors;
+use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
 use gstmotionestimate::meta::FieldDescription;
 
 /// Three pictures of 40 × 20 in blocks of 16, the first without vectors.
@@ -31,6 +32,49 @@ fn one_field() -> (FieldDescription, Vec<MotionVector>) {
 
 fn text(buffer: &gst::Buffer) -> String {
     String::from_utf8(buffer.map_readable().unwrap().to_vec()).unwrap()
+}
+
+/// Vectors of `motionestimate` with and without predictors, through the same formats.
+#[test]
+fn predictors_go_into_ndjson_alone() {
+    let run = |prediction: &str, caps: &str| -> String {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=3 pattern=ball motion=sweep ! video/x-raw,format=GRAY8,width=70,height=52 \
+             ! motionestimate device=native block-size=8 prediction={prediction} ! motionserialize ! {caps} \
+             ! appsink name=sink"
+        ));
+        fields::run(&pipeline).iter().map(text).collect()
+    };
+    let lines = |text: String| -> Vec<serde_json::Value> {
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let without = lines(run("none", "application/x-ndjson"));
+    let mut with = lines(run("median", "application/x-ndjson"));
+    assert!(with[0].get("predictors").is_none(), "{}", with[0]);
+    for line in &mut with[1..] {
+        let numbers = |value: &serde_json::Value| -> Vec<i16> {
+            value.as_array().unwrap().iter().map(|n| n.as_i64().unwrap() as i16).collect()
+        };
+        let vectors: Vec<_> = line["vectors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| {
+                let (x, y) = (v[0].as_i64().unwrap() as i16, v[1].as_i64().unwrap() as i16);
+                MotionVector { x, y, cost: 0 }
+            })
+            .collect();
+        let expected: Vec<_> = median_predictors(Grid { columns: 9, rows: 7 }, &vectors)
+            .iter()
+            .map(|p| vec![p.x, p.y])
+            .collect();
+        assert!(expected.iter().any(|p| p != &[0, 0]), "something moves");
+        let predictors = line.as_object_mut().unwrap().remove("predictors").unwrap();
+        let predictors: Vec<_> = predictors.as_array().unwrap().iter().map(numbers).collect();
+        assert_eq!(predictors, expected);
+    }
+    assert_eq!(with, without);
+    assert_eq!(run("median", "text/csv"), run("none", "text/csv"));
 }
 
 #[test]

@@ -6,8 +6,11 @@
 mod common;
 
 use common::{Case, Content, check, pictures};
-use gstmotionestimate::estimator::{Border, Kernel, Metric, Parameters, Tuning, Window};
-use gstmotionestimate::opencl::{OpenCl, devices};
+use gstmotionestimate::estimator::{
+    Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Prediction,
+    Predictor, Slot, Tuning, Window, prediction, recurrence,
+};
+use gstmotionestimate::opencl::{OpenCl, Recurrence, RecurrenceForm, devices};
 
 #[test]
 fn small_pictures_are_exact() {
@@ -23,12 +26,60 @@ fn small_pictures_are_exact() {
                 let parameters =
                     Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
                 let (reference, current) = pictures(Content::Noise, width, height);
-                // Batches of four jobs.
+                // Batches of four jobs, bands of one or two blocks.
                 let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
-                let tuning = Tuning { cost_bytes, ..Tuning::default() };
-                let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
-                let name = format!("{kernel} {parameters:?}");
-                check(&Case { name, parameters, reference, current }, &mut estimator);
+                let plain = Tuning { cost_bytes, ..Tuning::default() };
+                // Odd groups, and launches beside one another.
+                let odd = Tuning { group_size: Some(7), launch: Launch::Queues(2), ..plain };
+                for tuning in [plain, odd] {
+                    let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
+                    let (parameters, name) =
+                        (parameters.clone(), format!("{kernel} {tuning:?} {parameters:?}"));
+                    let (reference, current) = (reference.clone(), current.clone());
+                    check(&Case { name, parameters, reference, current }, &mut estimator);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn predictors_are_exact() {
+    for device in devices() {
+        for (columns, rows) in [(1, 1), (1, 3), (3, 1), (2, 2), (5, 4)] {
+            let (width, height) = (4 * columns, 4 * rows);
+            let window = Window::new(-3, 1, -1, 1).unwrap();
+            let parameters =
+                Parameters { prediction: Prediction::Median, ..Parameters::new(width, height, 4, window) };
+            let grid = parameters.grid();
+            let (reference, current) = pictures(Content::Noise, width, height);
+            let mut estimator =
+                OpenCl::new(&device, Kernel::Reference, &Tuning::default(), &parameters).unwrap();
+            let mut vectors = vec![MotionVector::default(); grid.blocks()];
+            let mut found = vec![Predictor::default(); grid.blocks()];
+            estimator.load(Slot::A, &reference.view()).unwrap();
+            estimator.load(Slot::B, &current.view()).unwrap();
+            estimator.search(Slot::B, &mut vectors).unwrap();
+            estimator.predict(&mut found).unwrap();
+            assert_eq!(found, prediction::median_predictors(grid, &vectors), "{grid:?}");
+        }
+    }
+}
+
+#[test]
+fn the_recurrence_is_exact() {
+    for device in devices() {
+        for (columns, rows) in [(1, 1), (1, 3), (7, 1), (9, 6), (70, 67)] {
+            let grid = Grid { columns, rows };
+            let component = |index: usize| (index * 7919 % 257) as i16 - 128;
+            let vectors: Vec<_> = (0..grid.blocks())
+                .map(|index| MotionVector { x: component(index), y: component(3 * index + 1), cost: 0 })
+                .collect();
+            let mut expected = vec![Difference::default(); grid.blocks()];
+            recurrence::serial(grid, &vectors, &mut expected).unwrap();
+            for form in RecurrenceForm::ALL {
+                let found = Recurrence::new(&device, grid, form).unwrap().run(&vectors).unwrap();
+                assert_eq!(found, expected, "{form} {grid:?}");
             }
         }
     }

@@ -83,6 +83,11 @@ fn collaborative_unaligned_is_exact() {
     check_all(Kernel::CollaborativeUnaligned);
 }
 
+#[test]
+fn two_pass_is_exact() {
+    check_all(Kernel::TwoPass);
+}
+
 fn case(p: Parameters, content: common::Content) -> Case {
     let (reference, current) = pictures(content, p.width, p.height);
     Case { name: format!("{content:?} {p:?}"), parameters: p, reference, current }

@@ -77,6 +77,12 @@ pub enum EstimateError {
     /// The vectors' slice has the wrong length.
     #[error("room for {0} vectors was given, {1} are found")]
     FieldSize(usize, usize),
+    /// The estimator was made without prediction.
+    #[error("the estimator was not made to predict vectors")]
+    NotPredicting,
+    /// There is no field whose vectors could be predicted.
+    #[error("no field has been found yet")]
+    NoField,
     /// The device failed.
     #[error("{device}: {message}")]
     #[allow(missing_docs)]

@@ -17,16 +17,19 @@ pub enum Kernel {
     Collaborative,
     /// Unaligned 16-byte reads, no local memory, for CPU devices (Uta 6.2.4, figure 8).
     CollaborativeUnaligned,
+    /// All costs into memory, then the best of each block (Zhang III).
+    TwoPass,
 }
 
 impl Kernel {
     /// Every kernel that runs on an OpenCL device.
-    pub const OPENCL: [Kernel; 5] = [
+    pub const OPENCL: [Kernel; 6] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeUnaligned,
+        Kernel::TwoPass,
     ];
 
     /// The name by which properties and tables know it.
@@ -38,6 +41,7 @@ impl Kernel {
             Kernel::CollaborativeNaive => "collaborative-naive",
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
+            Kernel::TwoPass => "two-pass",
         }
     }
 }

@@ -9,6 +9,8 @@ pub mod oracle;
 mod order;
 mod parameters;
 mod picture;
+pub mod prediction;
+pub mod recurrence;
 mod tuning;
 mod vector;
 mod window;
@@ -18,6 +20,8 @@ pub use kernel::Kernel;
 pub use order::OrderKey;
 pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use picture::{Picture, PictureBuf};
+pub use prediction::{Prediction, Predictor};
+pub use recurrence::Difference;
 pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};
@@ -52,6 +56,8 @@ pub struct StageTimes {
     pub search: Duration,
     /// Bringing the vectors back.
     pub download: Duration,
+    /// Predicting the vectors, with bringing the predictors back; zero without prediction.
+    pub prediction: Duration,
 }
 
 /// Finds the motion between two pictures, with everything allocated when it was made.
@@ -89,6 +95,16 @@ pub trait Estimator: Send {
     /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::FieldSize`] where
     /// `vectors` does not hold one record a block, and whatever the device reports.
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError>;
+
+    /// Writes one predictor a block of the field that was found last to `predictors`
+    /// (`rows × columns`, row-major), as [`Parameters::prediction`] says.
+    ///
+    /// # Errors
+    /// [`EstimateError::NotPredicting`] where the parameters ask for no prediction,
+    /// [`EstimateError::NoField`] where no search has succeeded since the last that did not,
+    /// [`EstimateError::FieldSize`] where `predictors` does not hold one record a block, and
+    /// whatever the device reports.
+    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError>;
 
     /// How long the stages of the last picture took.
     fn stage_times(&self) -> StageTimes;

@@ -1,4 +1,4 @@
-use super::{Grid, SetupError, Window};
+use super::{Grid, Prediction, SetupError, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -56,16 +56,19 @@ pub struct Parameters {
     pub metric: Metric,
     /// What lies outside the reference.
     pub border: Border,
+    /// What is predicted of the vectors that are found.
+    pub prediction: Prediction,
 }
 
 impl Parameters {
     /// The largest picture an axis.
     pub const MAX_PICTURE: usize = 32768;
 
-    /// Full search by SAD, the reference going on outside the picture.
+    /// Full search by SAD, the reference going on outside the picture, without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
-        Self { width, height, block_size, window, algorithm, metric, border }
+        let prediction = Prediction::default();
+        Self { width, height, block_size, window, algorithm, metric, border, prediction }
     }
 
     /// Checks what the types do not: the block size and the picture size.

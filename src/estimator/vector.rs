@@ -41,15 +41,15 @@ impl Grid {
         self.columns * self.rows
     }
 
-    /// Checks that `vectors` has one record a block.
+    /// Checks that `records` has one record a block.
     ///
     /// # Errors
     /// [`EstimateError::FieldSize`] where it has not.
-    pub fn check(&self, vectors: &[MotionVector]) -> Result<(), EstimateError> {
-        if vectors.len() == self.blocks() {
+    pub fn check<T>(&self, records: &[T]) -> Result<(), EstimateError> {
+        if records.len() == self.blocks() {
             Ok(())
         } else {
-            Err(EstimateError::FieldSize(vectors.len(), self.blocks()))
+            Err(EstimateError::FieldSize(records.len(), self.blocks()))
         }
     }
 }

@@ -15,13 +15,14 @@
 //! | `reference-pts` | guint64 | its timestamp, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
+//! | `predictors` | GBytes | optional: as many [`Predictor`]s, what an encoder would predict of the vectors |
 //!
 //! # What becomes of it downstream
 //!
 //! - A copy of the whole buffer keeps it; a copy of a part of the buffer does not.
 //! - Conversion to another format at the same size keeps it.
-//! - Scaling scales it with the picture (vectors rounded to the quarter sample, costs left as they
-//!   were measured) where every block still has a whole number of samples and the grid stays the
+//! - Scaling scales it with the picture (vectors and predictors rounded to the quarter sample, costs
+//!   left as they were measured) where every block still has a whole number of samples and the grid stays the
 //!   same; otherwise it is dropped. It is dropped too where the picture's aspect ratio changes,
 //!   because a scaler may then add borders.
 //! - Every other filter that makes new buffers (cropping, flipping, rotating) drops it. Filters that
@@ -36,7 +37,7 @@ use std::ops::ControlFlow;
 
 use gst::buffer::BufferMetaForeachAction;
 
-use crate::estimator::{Grid, Metric, MotionVector, UNITS_PER_SAMPLE};
+use crate::estimator::{Grid, Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
 
 pub use transform::register;
 
@@ -45,9 +46,6 @@ pub const NAME: &str = "MotionVectorMeta";
 
 /// The version of the meta's structure.
 pub const VERSION: u32 = 1;
-
-/// Bytes of one vector.
-const RECORD_BYTES: usize = size_of::<MotionVector>();
 
 /// Why a motion field cannot be read or attached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +74,10 @@ pub enum MetaError {
     #[error("{needed} bytes of vectors are needed, there are {present}")]
     #[allow(missing_docs)]
     Length { needed: u64, present: usize },
+    /// There is not one predictor a block.
+    #[error("{needed} bytes of predictors are needed, there are {present}")]
+    #[allow(missing_docs)]
+    PredictorLength { needed: u64, present: usize },
     /// GStreamer refused to add the meta.
     #[error("the meta cannot be added to the buffer")]
     Rejected,
@@ -110,20 +112,30 @@ impl FieldDescription {
         Grid { columns: self.columns as usize, rows: self.rows as usize }
     }
 
-    /// Checks that the grid covers the picture exactly and that `vectors` bytes hold it.
-    fn check(&self, vectors: usize) -> Result<(), MetaError> {
+    /// Bytes of one record a block.
+    fn bytes_of<T>(&self) -> u64 {
+        let blocks = u64::from(self.columns) * u64::from(self.rows);
+        blocks.saturating_mul(size_of::<T>() as u64)
+    }
+
+    /// Checks that the grid covers the picture exactly, that `vectors` bytes hold it, and as many
+    /// `predictors`, if there are any.
+    fn check(&self, vectors: usize, predictors: Option<usize>) -> Result<(), MetaError> {
         let &Self { width, height, block_width, block_height, columns, rows, .. } = self;
         let covers =
             |size: u32, block: u32, blocks: u32| size > 0 && block > 0 && size.div_ceil(block) == blocks;
         if !covers(width, block_width, columns) || !covers(height, block_height, rows) {
             return Err(MetaError::Grid { width, height, block_width, block_height, columns, rows });
         }
-        let blocks = u64::from(columns) * u64::from(rows);
-        let needed = blocks.saturating_mul(RECORD_BYTES as u64);
+        let needed = self.bytes_of::<MotionVector>();
         if vectors as u64 != needed {
             return Err(MetaError::Length { needed, present: vectors });
         }
-        Ok(())
+        let needed = self.bytes_of::<Predictor>();
+        match predictors {
+            Some(present) if present as u64 != needed => Err(MetaError::PredictorLength { needed, present }),
+            _ => Ok(()),
+        }
     }
 
     /// Reads what is beside the vectors, field by field.
@@ -188,12 +200,28 @@ pub fn attach(
     description: &FieldDescription,
     vectors: glib::Bytes,
 ) -> Result<(), MetaError> {
-    description.check(vectors.len())?;
+    attach_predicted(buffer, description, vectors, None)
+}
+
+/// As [`attach`], with `predictors` where there are any: `rows × columns` [`Predictor`]s, row-major.
+///
+/// # Errors
+/// As [`attach`], and [`MetaError::PredictorLength`] where `predictors` do not fit.
+pub fn attach_predicted(
+    buffer: &mut gst::BufferRef,
+    description: &FieldDescription,
+    vectors: glib::Bytes,
+    predictors: Option<glib::Bytes>,
+) -> Result<(), MetaError> {
+    description.check(vectors.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
     register();
     let mut meta = gst::meta::CustomMeta::add(buffer, NAME).map_err(|_| MetaError::Rejected)?;
     let structure = meta.mut_structure();
     description.write_to(structure);
     structure.set("vectors", vectors);
+    if let Some(predictors) = predictors {
+        structure.set("predictors", predictors);
+    }
     Ok(())
 }
 
@@ -210,15 +238,35 @@ pub fn remove(buffer: &mut gst::BufferRef) {
 #[derive(Clone, Debug)]
 pub struct MotionVectorMeta {
     description: FieldDescription,
-    vectors: Vectors,
+    vectors: Records<MotionVector>,
+    predictors: Option<Records<Predictor>>,
 }
 
+/// One record a block.
 #[derive(Clone, Debug)]
-enum Vectors {
-    /// The meta's own bytes, found to be aligned and of the right length.
+enum Records<T> {
+    /// The meta's own bytes, found to be aligned and whole records.
     Shared(glib::Bytes),
     /// A copy of bytes that lie unaligned.
-    Copied(Vec<MotionVector>),
+    Copied(Vec<T>),
+}
+
+impl<T: bytemuck::Pod> Records<T> {
+    fn new(bytes: glib::Bytes) -> Self {
+        match bytemuck::try_cast_slice::<u8, T>(&bytes) {
+            Ok(_) => Self::Shared(bytes),
+            Err(_) => {
+                Self::Copied(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
+            }
+        }
+    }
+
+    fn as_slice(&self) -> &[T] {
+        match self {
+            Self::Shared(bytes) => bytemuck::cast_slice(bytes),
+            Self::Copied(records) => records,
+        }
+    }
 }
 
 impl MotionVectorMeta {
@@ -244,14 +292,13 @@ impl MotionVectorMeta {
     fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
         let description = FieldDescription::from_structure(structure)?;
         let bytes: glib::Bytes = structure.get("vectors").map_err(|_| MetaError::Field("vectors"))?;
-        description.check(bytes.len())?;
-        let vectors = match bytemuck::try_cast_slice::<u8, MotionVector>(&bytes) {
-            Ok(_) => Vectors::Shared(bytes),
-            Err(_) => {
-                Vectors::Copied(bytes.chunks_exact(RECORD_BYTES).map(bytemuck::pod_read_unaligned).collect())
-            }
+        let predictors: Option<glib::Bytes> = match structure.has_field("predictors") {
+            true => Some(structure.get("predictors").map_err(|_| MetaError::Field("predictors"))?),
+            false => None,
         };
-        Ok(Self { description, vectors })
+        description.check(bytes.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
+        let predictors = predictors.map(Records::new);
+        Ok(Self { description, vectors: Records::new(bytes), predictors })
     }
 
     /// What the field says beside its vectors.
@@ -261,10 +308,12 @@ impl MotionVectorMeta {
 
     /// One vector a block, `rows × columns`, row-major.
     pub fn vectors(&self) -> &[MotionVector] {
-        match &self.vectors {
-            Vectors::Shared(bytes) => bytemuck::cast_slice(bytes),
-            Vectors::Copied(vectors) => vectors,
-        }
+        self.vectors.as_slice()
+    }
+
+    /// What was predicted of each vector, `rows × columns`, row-major; `None` where nothing was.
+    pub fn predictors(&self) -> Option<&[Predictor]> {
+        self.predictors.as_ref().map(Records::as_slice)
     }
 
     /// The vector of the block at `column`, `row`; `None` outside the grid.

@@ -6,8 +6,8 @@ use std::sync::Once;
 
 use glib::translate::{IntoGlib, from_glib};
 
-use super::{FieldDescription, MotionVectorMeta, NAME, attach};
-use crate::estimator::MotionVector;
+use super::{FieldDescription, MotionVectorMeta, NAME, attach_predicted};
+use crate::estimator::{MotionVector, Predictor};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
 
@@ -117,15 +117,26 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
     }
     if (from.width, from.height) == (to.width, to.height) {
         keep(target, structure);
-    } else if let Some((description, vectors)) = scale_field(&meta, to) {
-        let bytes = glib::Bytes::from_owned(VectorBytes(vectors));
+    } else if let Some(Scaled { description, vectors, predictors }) = scale_field(&meta, to) {
+        let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
+        let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
         // The grid was checked: only GStreamer could refuse, and a field may be dropped.
-        let _ = attach(target, &description, bytes);
+        let _ = attach_predicted(target, &description, vectors, predictors);
     }
 }
 
+/// A field for another picture size.
+struct Scaled {
+    description: FieldDescription,
+    vectors: Vec<MotionVector>,
+    predictors: Option<Vec<Predictor>>,
+}
+
 /// The field for the picture scaled to `to`; `None` where blocks or vectors would not fit.
-fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<(FieldDescription, Vec<MotionVector>)> {
+///
+/// Scaling and rounding keep order and sign, so that scaled predictors are the medians of the scaled
+/// vectors.
+fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<Scaled> {
     let from = &meta.description;
     let (block_width, columns) = scale_blocks(from.block_width, from.width, to.width)?;
     let (block_height, rows) = scale_blocks(from.block_height, from.height, to.height)?;
@@ -134,12 +145,18 @@ fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<(FieldDescription, V
     }
     let description =
         FieldDescription { width: to.width, height: to.height, block_width, block_height, ..from.clone() };
-    let vectors = meta.vectors().iter().map(|vector| {
-        let x = scale_component(vector.x, from.width, to.width)?;
-        let y = scale_component(vector.y, from.height, to.height)?;
-        Some(MotionVector { x, y, cost: vector.cost })
-    });
-    Some((description, vectors.collect::<Option<_>>()?))
+    let scale = |x, y| {
+        let x = scale_component(x, from.width, to.width)?;
+        Some((x, scale_component(y, from.height, to.height)?))
+    };
+    let vector = |v: &MotionVector| scale(v.x, v.y).map(|(x, y)| MotionVector { x, y, cost: v.cost });
+    let predictor = |p: &Predictor| scale(p.x, p.y).map(|(x, y)| Predictor { x, y });
+    let vectors = meta.vectors().iter().map(vector).collect::<Option<_>>()?;
+    let predictors = match meta.predictors() {
+        Some(predictors) => Some(predictors.iter().map(predictor).collect::<Option<_>>()?),
+        None => None,
+    };
+    Some(Scaled { description, vectors, predictors })
 }
 
 /// The scaled block's side and the number of such blocks; `None` where the side is no whole number.
@@ -157,10 +174,10 @@ fn scale_component(component: i16, from: u32, to: u32) -> Option<i16> {
     i16::try_from((doubled + from * doubled.signum()) / (2 * from)).ok()
 }
 
-/// Vectors as the bytes of the meta.
-struct VectorBytes(Vec<MotionVector>);
+/// Records as the bytes of the meta.
+struct RecordBytes<T>(Vec<T>);
 
-impl AsRef<[u8]> for VectorBytes {
+impl<T: bytemuck::Pod> AsRef<[u8]> for RecordBytes<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }

@@ -11,7 +11,7 @@ use gst_video::VideoFormat;
 use super::luma::luma;
 use super::settings::Settings;
 use super::statistics::Statistics;
-use super::tracker::Tracker;
+use super::tracker::{Found, Tracker};
 use crate::estimator::{Estimator, SetupError};
 use crate::meta::{self, FieldDescription};
 
@@ -170,7 +170,7 @@ impl MotionEstimate {
                 ["{reason}; {} bytes for {:?}", buffer.size(), stream.info]
             )
         };
-        let vectors = {
+        let found = {
             let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &stream.info)
                 .map_err(|error| short(&error))?;
             let picture = luma(&frame).map_err(|error| short(&error))?;
@@ -180,11 +180,11 @@ impl MotionEstimate {
         };
         let reference_pts = std::mem::replace(&mut stream.reference_pts, buffer.pts());
         let estimator = stream.tracker.estimator();
-        lock(&self.statistics).add(estimator, vectors.as_deref());
+        lock(&self.statistics).add(estimator, found.as_ref().map(|found| &found.vectors[..]));
         gst::trace!(CAT, imp = self, "{:?} took {:?}", buffer.pts(), estimator.stage_times());
 
         meta::remove(buffer);
-        let Some(vectors) = vectors else {
+        let Some(Found { vectors, predictors }) = found else {
             gst::debug!(CAT, imp = self, "No reference for the picture at {:?}", buffer.pts());
             return Ok(());
         };
@@ -201,7 +201,9 @@ impl MotionEstimate {
             reference_pts,
             metric: parameters.metric,
         };
-        meta::attach(buffer, &description, glib::Bytes::from_owned(vectors)).map_err(|error| {
+        let vectors = glib::Bytes::from_owned(vectors);
+        let predictors = predictors.map(glib::Bytes::from_owned);
+        meta::attach_predicted(buffer, &description, vectors, predictors).map_err(|error| {
             gst::error_msg!(gst::LibraryError::Failed, ("Vectors cannot be attached: {error}"), ["{error:?}"])
         })
     }

@@ -24,6 +24,28 @@
  * picture is kept, so no picture goes without vectors for it. Settings that cannot be followed
  * are an error on the bus, as they are at start.
  *
+ * ## Tuning
+ *
+ * `tuning` is a structure named `motion-tuning` that says how an OpenCL device is used. It changes
+ * the speed and never the vectors; what a device or kernel has no use for is ignored. A field
+ * that is not known, or a value that cannot be followed, is an error that names it.
+ *
+ * | field | type | value |
+ * |---|---|---|
+ * | `group-size` | integer | work-items of a work-group, 1 or more; without it the kernel's own for the device. `kernel=reference-naive` needs none for large windows with it |
+ * | `cost-bytes` | integer | most bytes of costs kept on the device at once, 268435456 without it: kernels that keep costs work in parts where they need more |
+ * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
+ * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
+ * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
+ * ## Prediction
+ *
+ * With `prediction=median` the meta has one field more, `predictors`: a GBytes of `columns · rows`
+ * records `gint16 x`, `gint16 y` in quarter samples, host byte order. Each is what an H.264 encoder
+ * would predict for that block's vector from those of its neighbours: the median of the vectors
+ * to the left, above, and above to the right (above to the left in the last column); in the first
+ * row the vector to the left, in a picture of one column the one above. Vectors and costs are the
+ * same with and without it.
+ *
  * ## Buffers
  *
  * The reference is a copy in the memory of the device, made by the one upload that each picture
@@ -49,6 +71,7 @@
  * | `upload-time` | guint64 | mean time to bring a picture to the device, ns |
  * | `search-time` | guint64 | mean time of a search, ns |
  * | `download-time` | guint64 | mean time to bring the vectors back, ns |
+ * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
  * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
@@ -63,18 +86,24 @@
  * ```
  * The same on the CPU with longer vectors; `-m` prints the `motion-stats` message.
  *
+ * ```text
+ * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
+ * ```
+ * A group a row of blocks, and 64 launches on four queues.
+ *
  * Since: plugins-motionestimate-0.1.0
  */
 use glib::prelude::*;
 
-use crate::estimator::{Algorithm, Border, Kernel, Metric};
+use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 
 mod imp;
 mod luma;
+mod pool;
 mod settings;
 mod statistics;
 mod tracker;
-mod vectors;
+mod tuning;
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -133,6 +162,9 @@ pub enum MotionEstimateKernel {
         nick = "collaborative-unaligned"
     )]
     CollaborativeUnaligned = 5,
+    /// See [`Kernel::TwoPass`].
+    #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
+    TwoPass = 6,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -144,6 +176,7 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::CollaborativeNaive => Self::CollaborativeNaive,
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
+            MotionEstimateKernel::TwoPass => Self::TwoPass,
         }
     }
 }
@@ -190,6 +223,30 @@ impl From<MotionEstimateBorder> for Border {
         match border {
             MotionEstimateBorder::Extend => Self::Extend,
             MotionEstimateBorder::Restrict => Self::Restrict,
+        }
+    }
+}
+
+/// Whether vectors are predicted from their neighbours: the `prediction` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimatePrediction")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum MotionEstimatePrediction {
+    /// See [`Prediction::None`].
+    #[default]
+    #[enum_value(name = "None: the meta has no predictors", nick = "none")]
+    None = 0,
+    /// See [`Prediction::Median`].
+    #[enum_value(name = "The median of the neighbours, as H.264 has it", nick = "median")]
+    Median = 1,
+}
+
+impl From<MotionEstimatePrediction> for Prediction {
+    fn from(prediction: MotionEstimatePrediction) -> Self {
+        match prediction {
+            MotionEstimatePrediction::None => Self::None,
+            MotionEstimatePrediction::Median => Self::Median,
         }
     }
 }

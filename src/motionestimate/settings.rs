@@ -3,9 +3,13 @@
 use glib::prelude::*;
 use gst::prelude::*;
 
-use super::{MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use super::tuning::tuning;
+use super::{
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
+    MotionEstimatePrediction,
+};
 use crate::backend;
-use crate::estimator::{Parameters, SetupError, Tuning, Window};
+use crate::estimator::{Parameters, SetupError, Window};
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -24,6 +28,8 @@ pub struct Settings {
     pub search_range_y: i32,
     pub metric: MotionEstimateMetric,
     pub border: MotionEstimateBorder,
+    pub tuning: Option<gst::Structure>,
+    pub prediction: MotionEstimatePrediction,
 }
 
 impl Default for Settings {
@@ -37,6 +43,8 @@ impl Default for Settings {
             search_range_y: SAME_RANGE,
             metric: MotionEstimateMetric::default(),
             border: MotionEstimateBorder::default(),
+            tuning: None,
+            prediction: MotionEstimatePrediction::default(),
         }
     }
 }
@@ -57,17 +65,19 @@ impl Settings {
             algorithm: self.algorithm.into(),
             metric: self.metric.into(),
             border: self.border.into(),
+            prediction: self.prediction.into(),
         })
     }
 
     /// The estimator for pictures of `width × height` samples.
     ///
     /// # Errors
-    /// As [`backend::open`].
+    /// As [`backend::open`], and [`SetupError::Tuning`].
     pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        backend::open(&device, self.kernel.into(), &Tuning::default(), &self.parameters(width, height)?)
+        let tuning = tuning(self.tuning.as_deref())?;
+        backend::open(&device, self.kernel.into(), &tuning, &self.parameters(width, height)?)
     }
 
     /// The properties that set them.
@@ -128,6 +138,19 @@ impl Settings {
                 .blurb("What lies outside the picture that is searched")
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecBoxed::builder::<gst::Structure>("tuning")
+                .nick("Tuning")
+                .blurb(
+                    "How an OpenCL device is used, as motion-tuning,group-size=64: changes the speed, \
+                     never the vectors",
+                )
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("prediction", default.prediction)
+                .nick("Prediction")
+                .blurb("Whether each vector is predicted from its neighbours: the meta then has predictors")
+                .mutable_playing()
+                .build(),
         ]
     }
 
@@ -144,6 +167,8 @@ impl Settings {
             "search-range-y" => self.search_range_y = of_type(value),
             "metric" => self.metric = of_type(value),
             "border" => self.border = of_type(value),
+            "tuning" => self.tuning = of_type(value),
+            "prediction" => self.prediction = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
     }
@@ -159,6 +184,8 @@ impl Settings {
             "search-range-y" => self.search_range_y.to_value(),
             "metric" => self.metric.to_value(),
             "border" => self.border.to_value(),
+            "tuning" => self.tuning.to_value(),
+            "prediction" => self.prediction.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }
     }

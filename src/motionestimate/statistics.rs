@@ -15,6 +15,7 @@ pub struct Statistics {
     upload: Duration,
     search: Duration,
     download: Duration,
+    prediction: Duration,
     /// Sum of all vectors' costs.
     cost: u64,
     /// Samples of all blocks that have a vector.
@@ -46,6 +47,7 @@ impl Statistics {
         self.with_vectors += 1;
         self.search += times.search;
         self.download += times.download;
+        self.prediction += times.prediction;
         self.cost += vectors.iter().map(|vector| u64::from(vector.cost)).sum::<u64>();
         self.samples += (vectors.len() * block_size * block_size) as u64;
         self.differences += (width * height) as f64 * window.candidates() as f64;
@@ -59,6 +61,7 @@ impl Statistics {
             .field("upload-time", mean_ns(self.upload, self.pictures))
             .field("search-time", mean_ns(self.search, self.with_vectors))
             .field("download-time", mean_ns(self.download, self.with_vectors))
+            .field("prediction-time", mean_ns(self.prediction, self.with_vectors))
             .field("effective-rate", ratio(self.differences, self.search.as_secs_f64()))
             .field("mean-cost", ratio(self.cost as f64, self.samples as f64))
             .field("device", &self.device)

@@ -1,7 +1,7 @@
 //! Which picture is searched for which: the current one and the one before it.
 
-use super::vectors::{PooledVectors, VectorPool};
-use crate::estimator::{EstimateError, Estimator, Picture, Slot};
+use super::pool::{Pool, Pooled};
+use crate::estimator::{EstimateError, Estimator, MotionVector, Picture, Prediction, Predictor, Slot};
 
 /// Finds the motion from each picture to the one before, uploading each once.
 pub struct Tracker {
@@ -9,14 +9,25 @@ pub struct Tracker {
     /// Where the next picture goes. The reference, if there is one, is in the other slot.
     next: Slot,
     has_reference: bool,
-    pool: VectorPool,
+    vectors: Pool<MotionVector>,
+    /// Where vectors are predicted.
+    predictors: Option<Pool<Predictor>>,
+}
+
+/// What is found in a picture: one record a block, `rows × columns`, row-major.
+pub struct Found {
+    pub vectors: Pooled<MotionVector>,
+    /// Where the parameters ask for prediction.
+    pub predictors: Option<Pooled<Predictor>>,
 }
 
 impl Tracker {
     /// A tracker that has seen no picture.
     pub fn new(estimator: Box<dyn Estimator>) -> Self {
-        let pool = VectorPool::new(estimator.parameters().grid().blocks());
-        Self { estimator, next: Slot::A, has_reference: false, pool }
+        let blocks = estimator.parameters().grid().blocks();
+        let is_predicting = estimator.parameters().prediction != Prediction::None;
+        let predictors = is_predicting.then(|| Pool::new(blocks));
+        Self { estimator, next: Slot::A, has_reference: false, vectors: Pool::new(blocks), predictors }
     }
 
     /// What does the work.
@@ -29,25 +40,29 @@ impl Tracker {
         self.has_reference = false;
     }
 
-    /// Takes `picture` as current picture and gives its vectors, `rows × columns`, row-major;
-    /// `None` where there is no reference. `picture` is the next reference.
+    /// Takes `picture` as current picture and gives what is found in it; `None` where there is no
+    /// reference. `picture` is the next reference.
     ///
     /// # Errors
     /// What the estimator reports. There is no reference after an error.
-    pub fn track(&mut self, picture: &Picture<'_>) -> Result<Option<PooledVectors>, EstimateError> {
+    pub fn track(&mut self, picture: &Picture<'_>) -> Result<Option<Found>, EstimateError> {
         let had_reference = std::mem::replace(&mut self.has_reference, false);
         let current = self.next;
         self.estimator.load(current, picture)?;
-        let vectors = if had_reference {
-            let mut vectors = self.pool.take();
-            self.estimator.search(current, &mut vectors)?;
-            Some(vectors)
-        } else {
-            None
-        };
+        let found = if had_reference { Some(self.search(current)?) } else { None };
         self.has_reference = true;
         self.next = current.other();
-        Ok(vectors)
+        Ok(found)
+    }
+
+    fn search(&mut self, current: Slot) -> Result<Found, EstimateError> {
+        let mut vectors = self.vectors.take();
+        self.estimator.search(current, &mut vectors)?;
+        let mut predictors = self.predictors.as_ref().map(Pool::take);
+        if let Some(predictors) = &mut predictors {
+            self.estimator.predict(predictors)?;
+        }
+        Ok(Found { vectors, predictors })
     }
 
     /// The same pictures, searched by `estimator` from now on: the reference moves to it.
@@ -71,6 +86,7 @@ impl Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::prediction::median_predictors;
     use crate::estimator::{Parameters, PictureBuf, Window, oracle};
     use crate::native::Native;
 
@@ -88,7 +104,10 @@ mod tests {
         let expected =
             oracle::full_search(tracker.estimator().parameters(), &current.view(), &reference.view());
         let found = tracker.track(&current.view()).unwrap().expect("there is a reference");
-        assert_eq!(found[..], expected.vectors[..]);
+        assert_eq!(found.vectors[..], expected.vectors[..]);
+        let predicted = median_predictors(expected.grid, &expected.vectors);
+        let is_predicting = tracker.estimator().parameters().prediction == Prediction::Median;
+        assert_eq!(found.predictors.as_deref(), is_predicting.then_some(&predicted[..]));
     }
 
     #[test]
@@ -113,6 +132,20 @@ mod tests {
         let mut tracker = tracker.with_estimator(native(8, 5)).unwrap();
         check(&mut tracker, 2, 1);
         check(&mut tracker, 0, 2);
+    }
+
+    #[test]
+    fn vectors_are_predicted_where_the_parameters_say_so() {
+        let native = |prediction| {
+            Box::new(Native::new(Parameters { prediction, ..parameters(8, 5) }).unwrap())
+                as Box<dyn Estimator>
+        };
+        let mut tracker = Tracker::new(native(Prediction::Median));
+        assert!(tracker.track(&picture(0).view()).unwrap().is_none());
+        check(&mut tracker, 1, 0);
+        check(&mut tracker, 2, 1);
+        let mut tracker = tracker.with_estimator(native(Prediction::None)).unwrap();
+        check(&mut tracker, 3, 2);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use crate::estimator::{Metric, MotionVector, UNITS_PER_SAMPLE};
+use crate::estimator::{Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
 use crate::meta::MotionVectorMeta;
 
 /// A way to write fields down.
@@ -98,6 +98,8 @@ struct Object<'a> {
     metric: Option<&'static str>,
     #[serde(serialize_with = "vectors_as_triples")]
     vectors: Option<&'a [MotionVector]>,
+    #[serde(serialize_with = "predictors_as_pairs", skip_serializing_if = "Option::is_none")]
+    predictors: Option<&'a [Predictor]>,
 }
 
 fn vectors_as_triples<S: Serializer>(
@@ -110,6 +112,13 @@ fn vectors_as_triples<S: Serializer>(
         sequence.serialize_element(&(x, y, cost))?;
     }
     sequence.end()
+}
+
+fn predictors_as_pairs<S: Serializer>(
+    predictors: &Option<&[Predictor]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(predictors.iter().copied().flatten().map(|Predictor { x, y }| (x, y)))
 }
 
 fn write_ndjson(
@@ -129,6 +138,7 @@ fn write_ndjson(
         reference_pts: description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds()),
         metric: description.map(|field| field.metric.name()),
         vectors: field.map(MotionVectorMeta::vectors),
+        predictors: field.and_then(MotionVectorMeta::predictors),
     };
     serde_json::to_writer(&mut *out, &object)?;
     out.push(b'\n');

@@ -30,7 +30,9 @@
  * ```
  *
  * (here broken for reading). `vectors` has `rows · columns` entries. Unknown times are `null`. A
- * picture without vectors has `"vectors":null`, and `null` for all that describes them.
+ * picture without vectors has `"vectors":null`, and `null` for all that describes them. Where vectors
+ * were predicted (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows them, with
+ * as many entries; CSV and packed binary leave predictors out.
  *
  * ## CSV
  *

@@ -10,10 +10,12 @@ mod avx2;
 mod level;
 mod plane;
 mod portable;
+mod predict;
 mod search;
 mod tile;
 
 pub use level::Level;
+pub use predict::median_predictors;
 
 use std::time::Instant;
 
@@ -21,11 +23,12 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    StageTimes,
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
+    Slot, StageTimes,
 };
 use level::RowSearch;
 use plane::{Layout, Plane, available_memory};
+use predict::LastField;
 use search::Job;
 
 /// The name of this device.
@@ -41,6 +44,8 @@ pub struct Native {
     planes: [Plane; 2],
     /// Which of the planes hold a picture.
     loaded: [bool; 2],
+    /// What is predicted, if anything is.
+    last_field: Option<LastField>,
     times: StageTimes,
 }
 
@@ -66,8 +71,9 @@ impl Native {
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = [plane()?, plane()?];
+        let last_field = LastField::new(&parameters);
         let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], times })
+        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], last_field, times })
     }
 
     /// The instruction set in use.
@@ -121,6 +127,9 @@ impl Estimator for Native {
     }
 
     fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        if let Some(field) = &mut self.last_field {
+            field.clear();
+        }
         let grid = self.parameters.grid();
         grid.check(vectors)?;
         let job = Job {
@@ -133,7 +142,18 @@ impl Estimator for Native {
             .par_chunks_mut(grid.columns)
             .enumerate()
             .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        if let Some(field) = &mut self.last_field {
+            field.keep(vectors);
+        }
         self.times.search = start.elapsed();
+        Ok(())
+    }
+
+    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+        let start = Instant::now();
+        let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
+        field.predict(self.parameters.grid(), predictors)?;
+        self.times.prediction = start.elapsed();
         Ok(())
     }
 

@@ -128,6 +128,7 @@ macro_rules! owner {
     ($(#[$doc:meta])* $name:ident, $raw:ident, $release:ident) => {
         $(#[$doc])*
         #[derive(Debug)]
+        #[repr(transparent)]
         pub(super) struct $name(ffi::$raw);
 
         // SAFETY: OpenCL objects may be used from any thread; the only calls that are not safe
@@ -151,7 +152,7 @@ owner!(
     Context, cl_context, clReleaseContext
 );
 owner!(
-    /// An in-order queue of commands.
+    /// A queue of commands.
     Queue, cl_command_queue, clReleaseCommandQueue
 );
 owner!(
@@ -166,6 +167,10 @@ owner!(
     /// A kernel and its arguments.
     Kernel, cl_kernel, clReleaseKernel
 );
+owner!(
+    /// What tells that a queued command is done.
+    Event, cl_event, clReleaseEvent
+);
 
 impl Context {
     pub(super) fn new(device: RawDevice) -> Result<Self> {
@@ -175,10 +180,20 @@ impl Context {
         check("clCreateContext", code).map(|()| Self(raw))
     }
 
+    /// A queue whose commands start and end in order.
     pub(super) fn queue(&self, device: RawDevice) -> Result<Queue> {
+        self.queue_with(device, 0)
+    }
+
+    /// A queue whose commands start in any order, where the device has such.
+    pub(super) fn unordered_queue(&self, device: RawDevice) -> Result<Queue> {
+        self.queue_with(device, ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    }
+
+    fn queue_with(&self, device: RawDevice, properties: u64) -> Result<Queue> {
         let mut code = 0;
-        // SAFETY: the context was made for `device`.
-        let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, 0, &mut code) };
+        // SAFETY: the context was made for `device`; properties it has not are refused.
+        let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, properties, &mut code) };
         check("clCreateCommandQueue", code).map(|()| Queue(raw))
     }
 
@@ -453,9 +468,43 @@ impl Queue {
         groups: [usize; 2],
         items: [usize; 2],
     ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
+    }
+
+    /// As [`Self::launch`], not before all of `after` are done; the event tells when the kernel is.
+    ///
+    /// # Safety
+    /// As [`Self::launch`].
+    pub(super) unsafe fn launch_after(
+        &self,
+        kernel: &mut Kernel,
+        args: &[Arg<'_>],
+        groups: [usize; 2],
+        items: [usize; 2],
+        after: &[Event],
+    ) -> Result<Event> {
+        let mut event = ptr::null_mut();
+        // SAFETY: the caller's promise; there is room for one event.
+        unsafe { self.enqueue(kernel, args, groups, items, after, &mut event) }.map(|()| Event(event))
+    }
+
+    /// # Safety
+    /// As [`Self::launch`]; `event` is null or has room for one.
+    unsafe fn enqueue(
+        &self,
+        kernel: &mut Kernel,
+        args: &[Arg<'_>],
+        groups: [usize; 2],
+        items: [usize; 2],
+        after: &[Event],
+        event: *mut ffi::cl_event,
+    ) -> Result<()> {
         kernel.set(args)?;
         let global = [groups[0] * items[0], groups[1] * items[1]];
-        // SAFETY: both arrays hold two sizes; the rest is the caller's promise.
+        let wait_list = if after.is_empty() { ptr::null() } else { after.as_ptr().cast() };
+        // SAFETY: both arrays hold two sizes, and the wait list is null or holds that many events,
+        // for an `Event` is a `cl_event` and nothing else; the rest is the caller's promise.
         let code = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.0,
@@ -464,12 +513,26 @@ impl Queue {
                 ptr::null(),
                 global.as_ptr(),
                 items.as_ptr(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
+                after.len() as u32,
+                wait_list,
+                event,
             )
         };
         check("clEnqueueNDRangeKernel", code)
+    }
+
+    /// An event that tells when all that was queued so far is done.
+    pub(super) fn marker(&self) -> Result<Event> {
+        let mut event = ptr::null_mut();
+        // SAFETY: no wait list, which stands for all commands before; there is room for one event.
+        let code = unsafe { ffi::clEnqueueMarkerWithWaitList(self.0, 0, ptr::null(), &mut event) };
+        check("clEnqueueMarkerWithWaitList", code).map(|()| Event(event))
+    }
+
+    /// Hands what was queued to the device, without waiting for it.
+    pub(super) fn flush(&self) -> Result<()> {
+        // SAFETY: the queue is alive.
+        check("clFlush", unsafe { ffi::clFlush(self.0) })
     }
 
     /// Waits until all that was queued is done.

@@ -55,6 +55,8 @@ pub struct Device {
     pub local_memory: usize,
     /// The most work-items in a work-group of one dimension.
     pub largest_group: usize,
+    /// Whether it has queues whose commands start in any order.
+    pub out_of_order: bool,
     id: DeviceId,
 }
 
@@ -111,6 +113,8 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         largest_buffer: number(ffi::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
         local_memory: number(ffi::CL_DEVICE_LOCAL_MEM_SIZE)? as usize,
         largest_group: group as usize,
+        out_of_order: number(ffi::CL_DEVICE_QUEUE_PROPERTIES)? & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
+            != 0,
         id: DeviceId(id),
     })
 }

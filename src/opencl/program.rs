@@ -5,10 +5,11 @@ use super::cl::{Context, Program};
 use super::device::Device;
 use crate::estimator::{Kernel, Metric, Parameters, SetupError};
 
-const COMMON: &str = include_str!("../../kernels/common.cl");
-
-/// The line by which a file takes in `COMMON`; offline compilers follow it by themselves.
-const INCLUDE_COMMON: &str = "#include \"common.cl\"";
+/// What files take in, and the line by which they do; offline compilers follow it by themselves.
+const INCLUDED: [(&str, &str); 2] = [
+    ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
+    ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
+];
 
 /// A file of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,9 @@ pub(super) enum Source {
     Reference,
     Collaborative,
     Reduce,
+    TwoPass,
+    Prediction,
+    Recurrence,
 }
 
 impl Source {
@@ -26,18 +30,25 @@ impl Source {
             Self::Reference => include_str!("../../kernels/reference.cl"),
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
+            Self::TwoPass => include_str!("../../kernels/two_pass.cl"),
+            Self::Prediction => include_str!("../../kernels/prediction.cl"),
+            Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
         }
     }
 
-    /// The file with `COMMON` in the place of its include line.
+    /// The file with what it takes in in the place of its include lines.
     pub(super) fn whole(self) -> String {
-        self.text().replacen(INCLUDE_COMMON, COMMON, 1)
+        INCLUDED.iter().fold(self.text().to_owned(), |text, (line, file)| text.replacen(line, file, 1))
     }
 }
 
-/// The `-D` options for kernels that compare blocks. Block size and metric alone are compiled in:
-/// all else is an argument, so that one build serves every picture size, window and border.
-pub(super) fn options(device: &Device, parameters: &Parameters) -> String {
+/// The `-D` options of `source`: none but for kernels that compare blocks. Block size and metric
+/// alone are compiled in: all else is an argument, so that one build serves every picture size,
+/// window and border.
+pub(super) fn options(source: Source, device: &Device, parameters: &Parameters) -> String {
+    if matches!(source, Source::Picture | Source::Reduce) {
+        return String::new();
+    }
     let ssd = u8::from(parameters.metric == Metric::Ssd);
     let four_samples = u8::from(device.takes_ptx());
     format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}", parameters.block_size)

@@ -1,6 +1,6 @@
 /* Runs the pipeline given as argument, which ends in a fakesink named "sink" with
  * signal-handoffs=true, and prints for every buffer its timestamp and, where it has a motion field,
- * what the field says and every vector. */
+ * what the field says and every vector, with its predictor if there are any. */
 #include <stdio.h>
 
 #include <gst/motion/gstmotionvector.h>
@@ -25,7 +25,12 @@ print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
     for (column = 0; column < field.columns; column++) {
       GstMotionVector vector =
           gst_motion_vector_field_get (&field, column, row);
-      printf ("%d %d %u\n", vector.x, vector.y, vector.cost);
+      GstMotionVectorPredictor predictor =
+          gst_motion_vector_field_get_predictor (&field, column, row);
+      printf ("%d %d %u", vector.x, vector.y, vector.cost);
+      if (field.predictors != NULL)
+        printf (" %d %d", predictor.x, predictor.y);
+      printf ("\n");
     }
   }
 }

@@ -33,6 +33,30 @@ fn wrong_settings_are_told_before_the_first_caps() {
 }
 
 #[test]
+fn wrong_tuning_names_the_field_and_those_there_are() {
+    for (tuning, named) in [
+        ("motion-tuning,group=4", "tuning group: there is no such field"),
+        ("motion-tuning,group-size=(string)many", "tuning group-size: a whole number is needed"),
+        ("motion-tuning,group-size=0", "tuning group-size: 0 is too few"),
+        ("motion-tuning,launch=(string)sometimes", "once, out-of-order, queues"),
+    ] {
+        let text = failure(&format!("tuning=\"{tuning}\""));
+        assert!(text.contains(named) && text.contains("Known are: group-size, cost-bytes, launch"), "{text}");
+    }
+}
+
+#[test]
+#[cfg(feature = "opencl")]
+fn work_groups_that_no_device_has_name_the_limit() {
+    for kernel in ["reference-naive", "reference", "collaborative", "two-pass"] {
+        let text = failure(&format!("kernel={kernel} tuning=motion-tuning,group-size=1000000"));
+        assert!(text.contains("its largest has") && text.contains("choose a tuning group-size of"), "{text}");
+    }
+    let text = failure("device=0:0 kernel=two-pass tuning=motion-tuning,cost-bytes=100");
+    assert!(text.contains("cannot hold the costs of a block") && text.contains("100 are allowed"), "{text}");
+}
+
+#[test]
 fn pictures_larger_than_can_be_addressed() {
     let info = info(VideoFormat::Gray8, (40000, 2));
     let mut harness = gst_check::Harness::new("motionestimate");

@@ -2,8 +2,11 @@
 
 use gst::prelude::*;
 use gstmotionestimate::backend;
+use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
-use gstmotionestimate::motionestimate::{MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric};
+use gstmotionestimate::motionestimate::{
+    MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction,
+};
 
 use crate::support::*;
 
@@ -38,6 +41,9 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     element.set_property("border", MotionEstimateBorder::Restrict);
     expected.border = Border::Restrict;
     check(&expected);
+    // Tuning changes nothing, on devices that follow it and on those that ignore it.
+    element.set_property("tuning", gst::Structure::builder("motion-tuning").field("group-size", 3).build());
+    check(&expected);
     // The reference moves between devices, and back.
     for device in backend::devices().iter().rev() {
         element.set_property("device", device.selector.to_string());
@@ -54,6 +60,36 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     expected.block_size = 4;
     check(&expected);
     check(&expected);
+}
+
+#[test]
+fn prediction_adds_predictors_and_changes_nothing_else() {
+    let info = gray();
+    let mut harness = harness(ELEMENT, &info);
+    let element = harness.find_element("motionestimate").unwrap();
+    let parameters = parameters(&info);
+    let mut reference = pass(&mut harness, &info, 0);
+    let mut time = 0;
+    let mut check = |prediction: MotionEstimatePrediction| {
+        element.set_property("prediction", prediction);
+        time += 1;
+        let current = pass(&mut harness, &info, time);
+        check_vectors(&info, &parameters, &current, &reference);
+        let field = meta(&current).unwrap();
+        let expected = median_predictors(parameters.grid(), field.vectors());
+        let is_predicting = prediction == MotionEstimatePrediction::Median;
+        assert_eq!(field.predictors(), is_predicting.then_some(&expected[..]));
+        reference = current;
+    };
+    check(MotionEstimatePrediction::None);
+    for device in backend::devices() {
+        element.set_property("device", device.selector.to_string());
+        check(MotionEstimatePrediction::Median);
+        check(MotionEstimatePrediction::Median);
+        check(MotionEstimatePrediction::None);
+    }
+    let time = element.property::<gst::Structure>("stats").get::<u64>("prediction-time").unwrap();
+    assert!(time > 0);
 }
 
 #[test]
@@ -84,6 +120,26 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
 }
 
 #[test]
+fn tuning_is_followed_and_given_back() {
+    let info = gray();
+    let text = "motion-tuning,group-size=(int)7,launch=(string)queues,queues=(int)2,launches=(int)5;";
+    for kernel in ["auto", "collaborative", "two-pass"] {
+        let device = if kernel == "auto" { "native" } else { "auto" };
+        let mut harness = harness(&format!("{ELEMENT} kernel={kernel} device={device}"), &info);
+        let element = harness.find_element("motionestimate").unwrap();
+        assert!(element.property::<Option<gst::Structure>>("tuning").is_none());
+        element.set_property("tuning", text.parse::<gst::Structure>().unwrap());
+        let given: gst::Structure = element.property("tuning");
+        assert_eq!(given, text.parse::<gst::Structure>().unwrap());
+        let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
+        check_sequence(&info, &parameters(&info), &buffers);
+        element.set_property("tuning", None::<gst::Structure>);
+        let more = [buffers[2].clone(), pass(&mut harness, &info, 3)];
+        check_vectors(&info, &parameters(&info), &more[1], &more[0]);
+    }
+}
+
+#[test]
 fn defaults_are_those_that_are_documented() {
     init();
     let element = gst::ElementFactory::make("motionestimate").build().unwrap();
@@ -92,9 +148,18 @@ fn defaults_are_those_that_are_documented() {
     assert_eq!(element.property::<u32>("block-size"), 16);
     assert_eq!(element.property::<u32>("search-range"), 16);
     assert_eq!(element.property::<i32>("search-range-y"), -1);
-    for name in
-        ["algorithm", "kernel", "metric", "border", "device", "block-size", "search-range", "search-range-y"]
-    {
+    assert_eq!(element.property::<Option<gst::Structure>>("tuning"), None);
+    for name in [
+        "algorithm",
+        "kernel",
+        "metric",
+        "border",
+        "prediction",
+        "device",
+        "block-size",
+        "search-range",
+        "search-range-y",
+    ] {
         let pspec = element.find_property(name).unwrap();
         let listed = pspec.default_value().serialize().unwrap();
         let used = element.property_value(name).serialize().unwrap();

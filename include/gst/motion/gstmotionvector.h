@@ -69,6 +69,20 @@ typedef struct {
 G_STATIC_ASSERT (sizeof (GstMotionVector) == 8);
 
 /**
+ * GstMotionVectorPredictor:
+ * @x: to the right, in quarter samples
+ * @y: down, in quarter samples
+ *
+ * What an encoder would predict of one block's vector from those of its neighbours.
+ */
+typedef struct {
+  gint16 x;
+  gint16 y;
+} GstMotionVectorPredictor;
+
+G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
+
+/**
  * GstMotionVectorField:
  * @width: picture width in samples
  * @height: picture height in samples
@@ -81,8 +95,11 @@ G_STATIC_ASSERT (sizeof (GstMotionVector) == 8);
  * @metric: how blocks were compared: "sad" or "ssd"
  * @vectors: `rows` x `columns` records, row-major; may lie unaligned, hence read them with
  *   gst_motion_vector_field_get()
+ * @predictors: (nullable): as many predictors, row-major, or %NULL where nothing was predicted; may
+ *   lie unaligned, hence read them with gst_motion_vector_field_get_predictor()
  *
- * A motion field. @metric and @vectors belong to the buffer and live as long as its meta.
+ * A motion field. @metric, @vectors and @predictors belong to the buffer and live as long as its
+ * meta.
  */
 typedef struct {
   guint width;
@@ -95,6 +112,7 @@ typedef struct {
   GstClockTime reference_pts;
   const gchar *metric;
   gconstpointer vectors;
+  gconstpointer predictors;
 } GstMotionVectorField;
 
 /**
@@ -158,6 +176,19 @@ gst_motion_vector_field_parse (const GstStructure * structure,
       || length / sizeof (GstMotionVector) !=
       (guint64) read.columns * read.rows)
     return FALSE;
+
+  bytes = gst_structure_get_value (structure, "predictors");
+  if (bytes != NULL) {
+    if (!G_VALUE_HOLDS (bytes, G_TYPE_BYTES)
+        || g_value_get_boxed (bytes) == NULL)
+      return FALSE;
+    read.predictors =
+        g_bytes_get_data ((GBytes *) g_value_get_boxed (bytes), &length);
+    if (length % sizeof (GstMotionVectorPredictor) != 0
+        || length / sizeof (GstMotionVectorPredictor) !=
+        (guint64) read.columns * read.rows)
+      return FALSE;
+  }
 
   *field = read;
   return TRUE;
@@ -227,6 +258,29 @@ gst_motion_vector_field_get (const GstMotionVectorField * field, guint column,
         + ((gsize) row * field->columns + column) * sizeof (vector),
         sizeof (vector));
   return vector;
+}
+
+/**
+ * gst_motion_vector_field_get_predictor:
+ * @field: a field that was read
+ * @column: less than its columns
+ * @row: less than its rows
+ *
+ * Returns: what was predicted of the vector of the block at @column and @row; zero outside the grid
+ *   and where the field has no predictors
+ */
+static inline GstMotionVectorPredictor
+gst_motion_vector_field_get_predictor (const GstMotionVectorField * field,
+    guint column, guint row)
+{
+  GstMotionVectorPredictor predictor = { 0, 0 };
+
+  if (field->predictors != NULL && column < field->columns
+      && row < field->rows)
+    memcpy (&predictor, (const guint8 *) field->predictors
+        + ((gsize) row * field->columns + column) * sizeof (predictor),
+        sizeof (predictor));
+  return predictor;
 }
 
 G_END_DECLS

@@ -1,70 +1,68 @@
-//! Memory for motion vectors that comes back when the last buffer that shows it is gone.
+//! Memory for vectors and predictors that comes back when the last buffer that shows it is gone.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::estimator::MotionVector;
-
-/// Vector arrays of one length that are not in use.
+/// Arrays of one record a block that are not in use.
 ///
 /// It never holds more of them than were in use at one time, and grows only while that number
 /// does: in a running stream nothing is allocated.
 #[derive(Debug)]
-pub struct VectorPool {
+pub struct Pool<T> {
     blocks: usize,
-    free: Arc<Free>,
+    free: Arc<Free<T>>,
 }
 
-type Free = Mutex<Vec<Vec<MotionVector>>>;
+type Free<T> = Mutex<Vec<Vec<T>>>;
 
-impl VectorPool {
-    /// A pool of arrays of `blocks` vectors.
+impl<T: Clone + Default> Pool<T> {
+    /// A pool of arrays of `blocks` records.
     pub fn new(blocks: usize) -> Self {
         Self { blocks, free: Arc::default() }
     }
 
-    /// An array of vectors, with whatever it held last.
-    pub fn take(&self) -> PooledVectors {
+    /// An array of records, with whatever it held last.
+    pub fn take(&self) -> Pooled<T> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        PooledVectors {
-            vectors: free.unwrap_or_else(|| vec![MotionVector::default(); self.blocks]),
+        Pooled {
+            records: free.unwrap_or_else(|| vec![T::default(); self.blocks]),
             pool: Arc::downgrade(&self.free),
         }
     }
 }
 
-/// An array of vectors that goes back to its [`VectorPool`] when dropped, if that is still there.
+/// An array of records that goes back to its [`Pool`] when dropped, if that is still there.
 #[derive(Debug)]
-pub struct PooledVectors {
-    vectors: Vec<MotionVector>,
-    pool: Weak<Free>,
+pub struct Pooled<T> {
+    records: Vec<T>,
+    pool: Weak<Free<T>>,
 }
 
-impl Deref for PooledVectors {
-    type Target = [MotionVector];
+impl<T> Deref for Pooled<T> {
+    type Target = [T];
 
-    fn deref(&self) -> &[MotionVector] {
-        &self.vectors
+    fn deref(&self) -> &[T] {
+        &self.records
     }
 }
 
-impl DerefMut for PooledVectors {
-    fn deref_mut(&mut self) -> &mut [MotionVector] {
-        &mut self.vectors
+impl<T> DerefMut for Pooled<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.records
     }
 }
 
-impl AsRef<[u8]> for PooledVectors {
+impl<T: bytemuck::Pod> AsRef<[u8]> for Pooled<T> {
     fn as_ref(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.vectors)
+        bytemuck::cast_slice(&self.records)
     }
 }
 
-impl Drop for PooledVectors {
+impl<T> Drop for Pooled<T> {
     fn drop(&mut self) {
         if let Some(free) = self.pool.upgrade() {
-            let vectors = std::mem::take(&mut self.vectors);
-            free.lock().unwrap_or_else(PoisonError::into_inner).push(vectors);
+            let records = std::mem::take(&mut self.records);
+            free.lock().unwrap_or_else(PoisonError::into_inner).push(records);
         }
     }
 }
@@ -72,10 +70,11 @@ impl Drop for PooledVectors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::MotionVector;
 
     #[test]
     fn memory_comes_back_and_outlives_the_pool() {
-        let pool = VectorPool::new(6);
+        let pool = Pool::<MotionVector>::new(6);
         let (first, second) = (pool.take(), pool.take());
         let address = second.as_ptr();
         assert_ne!(first.as_ptr(), address);

@@ -1,0 +1,56 @@
+// Prediction of motion vectors by the median of H.264: an item a block.
+//
+// ITU-T H.264, 8.4.1.3, for blocks of one partition and one reference picture; the host's
+// `estimator::prediction` has the rule and the cases it comes to. T. Halldal, "H.264 prediction on
+// GPUs" (2012), sections 5.2 and 6.3, holds that prediction depends on the blocks before and works
+// in diagonals. That is so while vectors are still being chosen by their predictors; here all are
+// known once the search is done, so every block is predicted at once, from the vectors where the
+// search left them.
+//
+//   vectors     the record of block b at b, row-major
+//   predictors  of block b at b, x and y in quarter samples
+//
+// Written for OpenCL C 1.2, without extensions.
+
+// The record of the metadata: x and y in quarter samples.
+typedef struct {
+    short x, y;
+    uint cost;
+} MotionVector;
+
+static inline short2 displacement(__global const MotionVector *vectors, int index)
+{
+    return (short2)(vectors[index].x, vectors[index].y);
+}
+
+// The middle one of three, each component by itself.
+static inline short2 median(short2 a, short2 b, short2 c)
+{
+    return max(min(a, b), min(max(a, b), c));
+}
+
+__kernel void predict_median(__global const MotionVector *vectors, __global short2 *predictors,
+                             int columns, int rows)
+{
+    const int index = (int)get_global_id(0);
+    if (index >= columns * rows)
+        return;
+    const int column = index % columns, row = index / columns;
+    const bool has_left = column > 0, has_above = row > 0, has_right = column + 1 < columns;
+    short2 a = 0, b = 0, c = 0;
+    if (has_left)
+        a = displacement(vectors, index - 1);
+    if (has_above) {
+        b = displacement(vectors, index - columns);
+        // Above and to the right or, where that is missing, to the left.
+        if (has_right)
+            c = displacement(vectors, index - columns + 1);
+        else if (has_left)
+            c = displacement(vectors, index - columns - 1);
+        else
+            a = c = b;  // The one column of its grid: the block above alone.
+    } else {
+        b = c = a;  // The first row: the left neighbour for all.
+    }
+    predictors[index] = median(a, b, c);
+}

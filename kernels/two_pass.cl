@@ -1,0 +1,100 @@
+// Two kernels in a row: all costs of all blocks go to global memory, then each block's are compared.
+//
+// J. Zhang, J.-F. Nezan, J.-G. Cousin, "Implementation of Motion Estimation Based on Heterogeneous
+// Parallel Computing System with OpenCL" (2012), section III: `two_pass_compute` is the paper's
+// kernel_compute (III-A, figure 5), `two_pass_compare` its kernel_compare (III-B, figure 6).
+//
+//   costs    of candidate k of block b at (b - first_block) * window_columns * window_rows + k, for
+//            k = y * window_columns + x counted from the window's first: adjacent items write
+//            adjacent words, and read them
+//   vectors  the record of block b at b = row * columns + column
+//
+// The paper has groups of 256 items with four candidates each, 1024 in all: exactly its window of
+// 32 x 32. Here the window is cut into tiles of tile_columns * tile_rows candidates, as many as a
+// group takes by four an item and as local memory has room for, and what is left over is masked.
+// The paper keeps the costs of the whole picture; here a launch takes the blocks from first_block
+// on, so that the buffer may be smaller.
+//
+// Slips and departures. Formula (1) squares the differences and calls the sum SAD: the text and
+// figures 1 and 2 say absolute differences, which is what METRIC_SSD=0 computes, and formula (1) is
+// METRIC_SSD=1. The paper pads the picture by a whole window on the host; here it lies in the room
+// that common.cl describes. The search region is 47 x 47 samples, not 48 x 48. The paper keeps the
+// smallest cost and leaves ties open; here order keys are compared.
+
+#include "common.cl"
+#include "spans.cl"
+
+// III-A: block and search area in local memory, `SPAN` samples compared at a time (II-C, figure 2).
+// Candidates that do not count are computed too, in the room around the picture, and left out
+// below. Every item runs every loop equally often: in a kernel with barriers PoCL 3.1 runs others
+// for the wrong items.
+//
+//   group        (tile, block): tiles row by row, ceil(window_columns / tile_columns) across; block
+//                counted from first_block
+//   block_words  word j of the block's row i at i * BLOCK_WORDS + j
+//   area         word j of the area's row i at i * area_words + j; the area's first sample is
+//                `skew` samples into its first word
+//   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1
+__kernel void two_pass_compute(__global const uchar *current, __global const uchar *reference,
+                               __global uint *costs, __local uint *block_words, __local uint *area,
+                               int area_words, int tile_columns, int tile_rows, int first_block,
+                               Geometry g)
+{
+    const int tile = (int)get_group_id(0), slot = (int)get_group_id(1);
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    const int column = (first_block + slot) % g.columns, row = (first_block + slot) / g.columns;
+    const int tiles_across = (g.window_columns + tile_columns - 1) / tile_columns;
+    const int tile_x = tile % tiles_across * tile_columns, tile_y = tile / tiles_across * tile_rows;
+    const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
+    const int candidate_rows = min(tile_rows, g.window_rows - tile_y);
+    // left is a multiple of 64 and so leaves the alignment to the sample's own place.
+    const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & 3;
+
+    stage_words(block_words, BLOCK_WORDS, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
+                BLOCK_WORDS, BLOCK);
+    stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + g.y0 + tile_y),
+                g.pitch, (candidate_columns + BLOCK + 2) / 4 + 1, candidate_rows + BLOCK - 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    __global uint *block_costs = costs + (size_t)slot * (size_t)(g.window_columns * g.window_rows);
+    const int candidates = candidate_columns * candidate_rows;
+    for (int first = 0; first < candidates; first += items) {
+        const int k = min(first + item, candidates - 1);
+        const int tx = k % candidate_columns, ty = k / candidate_columns;
+        __local const uchar *c = (__local const uchar *)block_words;
+        __local const uchar *r = (__local const uchar *)(area + ty * area_words) + tx + skew;
+        Sums sums = 0;
+        for (int i = 0; i < BLOCK; ++i, c += BLOCK, r += 4 * area_words)
+            for (int s = 0; s < BLOCK; s += SPAN)
+                sums = add_span(LOAD_SAMPLES(c + s), LOAD_SAMPLES(r + s), sums);
+        if (first + item < candidates)
+            block_costs[(tile_y + ty) * g.window_columns + tile_x + tx] = total(sums);
+    }
+}
+
+// III-B: each item finds the best of the costs a group's size apart, four in the paper and as many
+// as there are here, and a tree folds those of the items. Each cost is read once, so it goes to a
+// register and not through local memory, as the paper's first step has it.
+//
+//   group  block, counted from first_block
+//   keys   of item i at i
+__kernel void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
+                               __local ulong *keys, int first_block, Geometry g)
+{
+    const int slot = (int)get_group_id(0), block = first_block + slot;
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    const int candidates = g.window_columns * g.window_rows;
+    const int column = block % g.columns, row = block / g.columns;
+    __global const uint *block_costs = costs + (size_t)slot * (size_t)candidates;
+    ulong best = WORST_KEY;
+    for (int first = 0; first < candidates; first += items) {
+        const int k = min(first + item, candidates - 1);
+        const int x = g.x0 + k % g.window_columns, y = g.y0 + k / g.window_columns;
+        const ulong key = order_key(block_costs[k], x, y);
+        best = counts(g, column, row, x, y) ? min(best, key) : best;
+    }
+    keys[item] = best;
+    smallest_key(keys, (uint)items);
+    if (item == 0)
+        vectors[block] = vector_of_key(keys[0]);
+}

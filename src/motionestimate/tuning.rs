@@ -1,0 +1,117 @@
+//! The property `tuning`: a structure, and the values it stands for.
+
+use crate::estimator::{Launch, SetupError, Tuning};
+
+/// The structure's name.
+const NAME: &str = "motion-tuning";
+
+/// The values in `structure`; those that it leaves out, or all without one, are the kernel's own.
+///
+/// # Errors
+/// [`SetupError::Tuning`] that names a field which is not known, of the wrong type or out of range.
+pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupError> {
+    let mut tuning = Tuning::default();
+    let Some(structure) = structure else { return Ok(tuning) };
+    if structure.name() != NAME {
+        return wrong("name", format!("the structure is {} and has to be {NAME}", structure.name()));
+    }
+    let (mut launch, mut queues) = (None, None);
+    for (field, value) in structure.iter() {
+        match field.as_str() {
+            "group-size" => tuning.group_size = Some(number(field, value)?),
+            "cost-bytes" => tuning.cost_bytes = Some(number(field, value)?),
+            "launches" => tuning.launches = Some(number(field, value)?),
+            "queues" => queues = Some(number(field, value)?),
+            "launch" => launch = Some(text(field, value)?),
+            _ => return wrong(field, "there is no such field".into()),
+        }
+    }
+    tuning.launch = match (launch.as_deref(), queues) {
+        (Some("queues"), Some(queues)) => Launch::Queues(queues),
+        (Some("queues"), None) => return wrong("queues", "launch=queues needs their number".into()),
+        (_, Some(_)) => return wrong("queues", "it is of use with launch=queues alone".into()),
+        (None | Some("once"), None) => Launch::Once,
+        (Some("out-of-order"), None) => Launch::OutOfOrder,
+        (Some(other), None) => {
+            return wrong("launch", format!("\"{other}\" is not one of once, out-of-order, queues"));
+        }
+    };
+    tuning.validate()?;
+    Ok(tuning)
+}
+
+fn wrong<T>(field: &str, reason: String) -> Result<T, SetupError> {
+    Err(SetupError::Tuning { field: field.into(), reason, known: Tuning::FIELDS.join(", ") })
+}
+
+/// A whole number, whichever of the integer types it comes in.
+fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, SetupError> {
+    let integer = None
+        .or_else(|| value.get::<i32>().ok().map(i128::from))
+        .or_else(|| value.get::<u32>().ok().map(i128::from))
+        .or_else(|| value.get::<i64>().ok().map(i128::from))
+        .or_else(|| value.get::<u64>().ok().map(i128::from));
+    match integer {
+        Some(integer) => T::try_from(integer)
+            .or_else(|_| wrong(field, format!("{integer} is out of range: use 1 or more"))),
+        None => wrong(field, format!("a whole number is needed, not {}", value.type_())),
+    }
+}
+
+fn text(field: &str, value: &glib::SendValue) -> Result<String, SetupError> {
+    match value.get::<Option<String>>() {
+        Ok(Some(text)) => Ok(text),
+        _ => wrong(field, format!("a string is needed, not {}", value.type_())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Tuning, SetupError> {
+        gst::init().unwrap();
+        tuning(Some(&text.parse::<gst::Structure>().unwrap()))
+    }
+
+    #[test]
+    fn fields_are_read_whatever_integer_they_are() {
+        let all = parsed(
+            "motion-tuning,group-size=435,cost-bytes=(guint64)5000000000,launch=queues,queues=(uint)4,\
+             launches=(gint64)64",
+        );
+        let expected = Tuning {
+            group_size: Some(435),
+            cost_bytes: Some(5_000_000_000),
+            launch: Launch::Queues(4),
+            launches: Some(64),
+        };
+        assert_eq!(all.unwrap(), expected);
+        assert_eq!(tuning(None).unwrap(), Tuning::default());
+        assert_eq!(parsed("motion-tuning").unwrap(), Tuning::default());
+        assert_eq!(parsed("motion-tuning,launch=out-of-order").unwrap().launch, Launch::OutOfOrder);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_the_fields_there_are() {
+        for (text, named) in [
+            ("motion-tuning,group=4", "group"),
+            ("motion-tuning,group-size=big", "group-size"),
+            ("motion-tuning,group-size=0", "group-size"),
+            ("motion-tuning,group-size=-1", "group-size"),
+            ("motion-tuning,group-size=2.5", "group-size"),
+            ("motion-tuning,cost-bytes=-1", "cost-bytes"),
+            ("motion-tuning,launch=3", "launch"),
+            ("motion-tuning,launch=twice", "launch"),
+            ("motion-tuning,launch=queues", "queues"),
+            ("motion-tuning,launch=queues,queues=0", "queues"),
+            ("motion-tuning,queues=2", "queues"),
+            ("motion-tuning,launches=0", "launches"),
+            ("tuning,launches=1", "name"),
+        ] {
+            let error = parsed(text).unwrap_err();
+            assert!(matches!(&error, SetupError::Tuning { field, .. } if field == named), "{text}: {error}");
+            assert!(error.to_string().contains("group-size, cost-bytes, launch"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Tuning never changes what is found: every OpenCL kernel on every device with odd work-groups,
+//! every way to launch, and costs in parts, against the oracle.
+#![cfg(feature = "opencl")]
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Case, Content, check, pictures};
+use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::opencl::{Device, OpenCl, devices};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+const JOB_KERNELS: [Kernel; 3] =
+    [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned];
+
+fn all_devices() -> Vec<Device> {
+    let devices = devices();
+    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+    devices
+}
+
+fn case(parameters: Parameters, content: Content) -> Case {
+    let (reference, current) = pictures(content, parameters.width, parameters.height);
+    Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current }
+}
+
+fn check_tuned(device: &Device, kernel: Kernel, tuning: Tuning, case: &Case) {
+    let mut estimator = OpenCl::new(device, kernel, &tuning, &case.parameters)
+        .unwrap_or_else(|error| panic!("{kernel} {tuning:?} {}: {error}", case.name));
+    let name = format!("{tuning:?} {}", case.name);
+    let Case { parameters, reference, current, .. } = case;
+    let case =
+        Case { name, parameters: parameters.clone(), reference: reference.clone(), current: current.clone() };
+    check(&case, &mut estimator);
+}
+
+fn group(items: usize) -> Tuning {
+    Tuning { group_size: Some(items), ..Tuning::default() }
+}
+
+fn refusal(device: &Device, kernel: Kernel, tuning: Tuning, p: &Parameters) -> String {
+    match OpenCl::new(device, kernel, &tuning, p).err() {
+        Some(error @ SetupError::KernelUnsupported { .. }) => error.to_string(),
+        other => panic!("{kernel} {tuning:?}: {other:?}"),
+    }
+}
+
+/// A grid that few group sizes divide, ties, both metrics, both borders, three kinds of span, and a
+/// window with fewer candidates than most groups have items.
+fn few_cases() -> Vec<Case> {
+    let parameters = |size: (usize, usize), block_size, (x0, x1, y0, y1), metric, border| Parameters {
+        metric,
+        border,
+        ..Parameters::new(size.0, size.1, block_size, Window::new(x0, x1, y0, y1).unwrap())
+    };
+    vec![
+        case(parameters((77, 40), 16, (-7, 9, -5, 6), Metric::Sad, Border::Extend), Content::Moved),
+        case(parameters((61, 30), 8, (-3, 8, -9, 2), Metric::Ssd, Border::Restrict), Content::Stripes),
+        case(parameters((70, 25), 12, (-1, 1, 0, 1), Metric::Sad, Border::Extend), Content::Noise),
+    ]
+}
+
+#[test]
+fn groups_of_any_size_are_exact() {
+    let cases = few_cases();
+    for device in all_devices() {
+        for kernel in Kernel::OPENCL {
+            // 5 is the first case's row of blocks.
+            for items in [1, 2, 3, 4, 5, 7, 8, 256, 29 * 15] {
+                // A kernel may be allowed less than its device, but never so little.
+                if items > device.largest_group.min(256) {
+                    let p = &cases[0].parameters;
+                    if let Err(error) = OpenCl::new(&device, kernel, &group(items), p) {
+                        assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{error}");
+                        continue;
+                    }
+                }
+                for case in &cases {
+                    check_tuned(&device, kernel, group(items), case);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn halldals_groups_are_exact() {
+    // An area of 32 x 32 samples, blocks of 4 x 4: 29 x 29 candidates.
+    let window = Window::of_area(32, 4).unwrap();
+    assert_eq!((window.columns(), window.rows()), (29, 29));
+    let p = Parameters { border: Border::Restrict, ..Parameters::new(50, 38, 4, window) };
+    for device in all_devices() {
+        for kernel in [Kernel::ReferenceNaive, Kernel::Reference] {
+            for items in [841, 435] {
+                if items <= device.largest_group.min(256)
+                    || OpenCl::new(&device, kernel, &group(items), &p).is_ok()
+                {
+                    for content in [Content::Moved, Content::Checkerboard] {
+                        check_tuned(&device, kernel, group(items), &case(p.clone(), content));
+                    }
+                } else {
+                    refusal(&device, kernel, group(items), &p);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_way_to_launch_is_exact() {
+    let cases = few_cases();
+    let mut tunings = Vec::new();
+    for launch in [Launch::Once, Launch::OutOfOrder, Launch::Queues(1), Launch::Queues(2), Launch::Queues(5)]
+    {
+        for launches in [None, Some(1), Some(2), Some(13), Some(1_000_000)] {
+            tunings.push(Tuning { launch, launches, ..Tuning::default() });
+        }
+    }
+    for device in all_devices() {
+        for kernel in JOB_KERNELS {
+            for case in &cases {
+                let job = 4 * case.parameters.grid().blocks() as u64;
+                for tuning in &tunings {
+                    if tuning.launch == Launch::OutOfOrder && !device.out_of_order {
+                        continue;
+                    }
+                    check_tuned(&device, kernel, *tuning, case);
+                    // Batches that do not divide into launches, nor the jobs into batches.
+                    check_tuned(&device, kernel, Tuning { cost_bytes: Some(5 * job + 1), ..*tuning }, case);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bands_of_costs_are_exact() {
+    let cases = few_cases();
+    for device in all_devices() {
+        for case in &cases {
+            let p = &case.parameters;
+            let block = 4 * p.window.candidates() as u64;
+            let columns = p.grid().columns as u64;
+            // One block, part of a row, one row, a row and a part, all but one.
+            for blocks in [1, 2, columns, columns + 1, p.grid().blocks() as u64 - 1] {
+                let tuning = Tuning { cost_bytes: Some(blocks * block), ..Tuning::default() };
+                check_tuned(&device, Kernel::TwoPass, tuning, case);
+            }
+            let tuning = Tuning { cost_bytes: Some(block - 1), ..Tuning::default() };
+            let error = OpenCl::new(&device, Kernel::TwoPass, &tuning, p).err();
+            let expected = matches!(
+                error,
+                Some(SetupError::Memory { limit, needed, .. }) if (limit, needed) == (block - 1, block)
+            );
+            assert!(expected, "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn costs_keep_to_the_largest_buffer() {
+    let case = &few_cases()[0];
+    let p = &case.parameters;
+    for mut device in all_devices() {
+        for kernel in JOB_KERNELS.into_iter().chain([Kernel::TwoPass]) {
+            // Room for the pictures, and not for all costs.
+            device.largest_buffer = 16 << 10;
+            assert!(device.largest_buffer < 4 * (p.grid().blocks() * p.window.candidates()) as u64 * 6);
+            let tuning = Tuning { cost_bytes: Some(u64::MAX), ..Tuning::default() };
+            check_tuned(&device, kernel, tuning, case);
+        }
+    }
+}
+
+#[test]
+fn small_local_memory_takes_tiles_or_names_what_fits() {
+    let case = &few_cases()[0];
+    let p = &case.parameters;
+    for mut device in all_devices() {
+        device.local_memory = 1500;
+        for kernel in Kernel::OPENCL {
+            check_tuned(&device, kernel, group(3), case);
+        }
+        for kernel in [Kernel::ReferenceNaive, Kernel::Reference, Kernel::Collaborative, Kernel::TwoPass] {
+            let text = refusal(&device, kernel, group(250), p);
+            let most = text.split("group-size of ").nth(1).and_then(|rest| rest.split(' ').next());
+            let most: usize = most.expect(&text).parse().expect(&text);
+            assert!(text.contains("1500") && (3..250).contains(&most), "{text}");
+            // What it names does work, and one more does not.
+            check_tuned(&device, kernel, group(most), case);
+            refusal(&device, kernel, group(most + 1), p);
+        }
+        device.local_memory = 100;
+        for kernel in [Kernel::Reference, Kernel::TwoPass] {
+            let text = refusal(&device, kernel, Tuning::default(), p);
+            assert!(text.contains("100") && text.contains("collaborative-unaligned"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn groups_that_no_device_has_name_the_limit() {
+    let p = &few_cases()[0].parameters;
+    for device in all_devices() {
+        for kernel in Kernel::OPENCL {
+            for items in [device.largest_group + 1, usize::MAX] {
+                let text = refusal(&device, kernel, group(items), p);
+                assert!(text.contains(&items.to_string()) && text.contains("group-size of"), "{text}");
+            }
+        }
+        let wide = Parameters { window: Window::symmetric(300, 300).unwrap(), width: 400, ..p.clone() };
+        let wide = Parameters { height: 400, ..wide };
+        let text = refusal(&device, Kernel::ReferenceNaive, Tuning::default(), &wide);
+        assert!(text.contains("tuning group-size of"), "{text}");
+    }
+}
+
+#[test]
+fn a_device_whose_queues_are_in_order_says_what_works() {
+    let case = &few_cases()[0];
+    let tuning = Tuning { launch: Launch::OutOfOrder, ..Tuning::default() };
+    for mut device in all_devices() {
+        device.out_of_order = false;
+        for kernel in Kernel::OPENCL {
+            if JOB_KERNELS.contains(&kernel) {
+                let text = refusal(&device, kernel, tuning, &case.parameters);
+                assert!(text.contains("launch=once or launch=queues"), "{text}");
+            } else {
+                // Without jobs there is nothing to launch so.
+                check_tuned(&device, kernel, Tuning { group_size: Some(16), ..tuning }, case);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_nothing_are_errors() {
+    let p = &few_cases()[0].parameters;
+    let good = Tuning::default();
+    for device in all_devices() {
+        for tuning in [
+            group(0),
+            Tuning { launches: Some(0), ..good },
+            Tuning { launch: Launch::Queues(0), ..good },
+            Tuning { launch: Launch::Queues(usize::MAX), ..good },
+        ] {
+            for kernel in Kernel::OPENCL {
+                let error = OpenCl::new(&device, kernel, &tuning, p).err();
+                assert!(matches!(error, Some(SetupError::Tuning { .. })), "{tuning:?}: {error:?}");
+            }
+        }
+        for kernel in JOB_KERNELS.into_iter().chain([Kernel::TwoPass]) {
+            let tuning = Tuning { cost_bytes: Some(0), ..good };
+            let error = OpenCl::new(&device, kernel, &tuning, p).err();
+            assert!(matches!(error, Some(SetupError::Memory { limit: 0, .. })), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn any_tuning_is_exact() {
+    let devices = all_devices();
+    let strategy = (
+        (1_usize..80, 1_usize..60, -12..=0, 0..12, -12..=0, 0..12),
+        (0..Kernel::OPENCL.len(), 0..devices.len(), prop::option::of(1_usize..=40), any::<bool>()),
+        (prop::option::of(0_u64..20_000), 0..3, 1_usize..6, prop::option::of(1_usize..40)),
+    );
+    let run = |((width, height, x0, x1, y0, y1), (kernel, device, group_size, restrict), launches)| {
+        let (cost_bytes, mode, queues, launches): (Option<u64>, i32, usize, Option<usize>) = launches;
+        let device: &Device = &devices[device];
+        let kernel = Kernel::OPENCL[kernel];
+        let border = if restrict { Border::Restrict } else { Border::Extend };
+        let p =
+            Parameters { border, ..Parameters::new(width, height, 8, Window::new(x0, x1, y0, y1).unwrap()) };
+        let launch = match mode {
+            0 => Launch::Once,
+            1 if device.out_of_order => Launch::OutOfOrder,
+            _ => Launch::Queues(queues),
+        };
+        // A block in the middle has so many costs at most, a displacement one a block.
+        let least = 4 * p.window.candidates().max(p.grid().blocks()) as u64;
+        let cost_bytes = cost_bytes.map(|bytes| bytes.max(least));
+        let tuning = Tuning { group_size, cost_bytes, launch, launches };
+        check_tuned(device, kernel, tuning, &case(p, Content::Moved));
+        Ok(())
+    };
+    let config = Config { cases: 80, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(&strategy, run).unwrap();
+}

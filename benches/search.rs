@@ -1,7 +1,8 @@
-//! Full search, 16 × 16 SAD, ±16: every instruction set of the CPU, every OpenCL device and kernel.
+//! Full search, 16 × 16 SAD, ±16: every instruction set of the CPU, every OpenCL device and kernel; and
+//! three-step search beside it, at 1080p, ±7 and ±16.
 //!
 //! Throughput is in absolute differences, so that `Gelem/s` is the effective rate: width · height ·
-//! candidates a picture, as if each were computed. Run with `cargo bench --bench search`; a part of
+//! candidates a picture, as if each were computed; three-step search has 25 and 33 of them. Run with `cargo bench --bench search`; a part of
 //! a name, as `1080p` or `avx2`, after `--` selects.
 #![allow(missing_docs)]
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+    Algorithm, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
 };
 use gstmotionestimate::native::{Level, Native};
 
@@ -42,8 +43,8 @@ impl Scene {
     }
 
     fn differences(&self) -> u64 {
-        let Parameters { width, height, window, .. } = &self.parameters;
-        (width * height * window.candidates()) as u64
+        let Parameters { width, height, .. } = self.parameters;
+        (width * height * self.parameters.candidates()) as u64
     }
 }
 
@@ -129,5 +130,40 @@ fn opencl(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, native, opencl);
+/// Both algorithms on all cores, and the OpenCL kernels of three-step search.
+fn three_step(c: &mut Criterion) {
+    let mut scene = Scene::new(1920, 1080);
+    for range in [7, 16] {
+        let mut group = c.benchmark_group(format!("three-step/1080p ±{range}"));
+        group.sampling_mode(SamplingMode::Flat).sample_size(20);
+        group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+        scene.parameters.window = Window::symmetric(range, range).expect("a window");
+        for algorithm in [Algorithm::Full, Algorithm::ThreeStep] {
+            scene.parameters.algorithm = algorithm;
+            group.throughput(Throughput::Elements(scene.differences()));
+            for level in Level::available() {
+                let name = format!("native {level}, {}", algorithm.name());
+                match Native::with_level(scene.parameters.clone(), level) {
+                    Ok(mut estimator) => measure(&mut group, &name, &scene, &mut estimator, None),
+                    Err(error) => skip(&name, &error),
+                }
+            }
+        }
+        for device in backend::devices() {
+            if device.selector == DeviceSelector::Native {
+                continue;
+            }
+            for kernel in Kernel::of(scene.parameters.algorithm) {
+                let name = format!("{} {}, {kernel}", device.selector, device.name);
+                match backend::open(&device.selector, *kernel, &Tuning::default(), &scene.parameters) {
+                    Ok(mut opened) => measure(&mut group, &name, &scene, opened.estimator.as_mut(), None),
+                    Err(error) => skip(&name, &error),
+                }
+            }
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, native, opencl, three_step);
 criterion_main!(benches);

@@ -10,8 +10,8 @@ use gst::prelude::*;
 use gst_video::prelude::*;
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Border, Kernel, Metric, MotionField, MotionVector, Parameters, Picture, PictureBuf, SetupError, Slot,
-    Tuning, Window, oracle,
+    Algorithm, Border, Kernel, Metric, MotionField, MotionVector, Parameters, Picture, PictureBuf,
+    SetupError, Slot, Tuning, Window, oracle,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,19 +25,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = pictures.first().ok_or("no pictures")?.view();
     println!("{video}: {} pictures of {} x {}", pictures.len(), first.width(), first.height());
 
-    for (metric, border) in [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)] {
+    let settings = [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)];
+    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
+    for (algorithm, (metric, border)) in algorithms.into_iter().flat_map(|a| settings.map(|s| (a, s))) {
         let parameters = Parameters {
+            algorithm,
             metric,
             border,
             ..Parameters::new(first.width(), first.height(), 16, Window::symmetric(16, 16)?)
         };
         let expected: Vec<MotionField> = pictures
             .windows(2)
-            .map(|pair| oracle::full_search(&parameters, &pair[1].view(), &pair[0].view()))
+            .map(|pair| oracle::search(&parameters, &pair[1].view(), &pair[0].view()))
             .collect();
         for device in backend::devices() {
-            for kernel in kernels(&device.selector) {
-                let name = format!("  {} {border:?} {} {kernel}", metric.name(), device.name);
+            for kernel in kernels(&device.selector, algorithm) {
+                let name =
+                    format!("  {} {} {border:?} {} {kernel}", algorithm.name(), metric.name(), device.name);
                 match backend::open(&device.selector, kernel, &Tuning::default(), &parameters) {
                     Ok(opened) => {
                         let mut estimator = opened.estimator;
@@ -65,8 +69,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn kernels(device: &DeviceSelector) -> Vec<Kernel> {
-    if *device == DeviceSelector::Native { vec![Kernel::Auto] } else { Kernel::OPENCL.to_vec() }
+fn kernels(device: &DeviceSelector, algorithm: Algorithm) -> Vec<Kernel> {
+    if *device == DeviceSelector::Native { vec![Kernel::Auto] } else { Kernel::of(algorithm).to_vec() }
 }
 
 /// The luma planes of the first `count` pictures.

@@ -12,6 +12,7 @@
 // The paper has groups of 256 items with four candidates each, 1024 in all: exactly its window of
 // 32 x 32. Here the window is cut into tiles of tile_columns * tile_rows candidates, as many as a
 // group takes by four an item and as local memory has room for, and what is left over is masked.
+// CPU devices have groups of 64 items unless another size is chosen.
 // The paper keeps the costs of the whole picture; here a launch takes the blocks from first_block
 // on, so that the buffer may be smaller.
 //

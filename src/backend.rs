@@ -141,6 +141,7 @@ pub fn open(
 ) -> Result<Opened, SetupError> {
     parameters.validate()?;
     tuning.validate()?;
+    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),

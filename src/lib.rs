@@ -5,6 +5,7 @@ pub mod backend;
 pub mod compensation;
 pub mod estimator;
 pub mod meta;
+pub mod motioncompensate;
 pub mod motionestimate;
 pub mod motionoverlay;
 pub mod motionserialize;
@@ -18,6 +19,7 @@ pub use plugin::plugin_register_static;
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     meta::register();
     motionestimate::register(plugin)?;
+    motioncompensate::register(plugin)?;
     motionoverlay::register(plugin)?;
     motionserialize::register(plugin)
 }

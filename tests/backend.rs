@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use gstmotionestimate::backend::{DeviceSelector, Opened, devices, open};
-use gstmotionestimate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::estimator::{Algorithm, Kernel, Parameters, SetupError, Tuning, Window};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(4, 4).unwrap();
@@ -35,6 +35,24 @@ fn native_refuses_opencl_kernels_with_advice() {
         let error = opened("native", kernel).unwrap_err();
         assert!(matches!(&error, SetupError::KernelUnsupported { kernel: k, .. } if *k == kernel), "{error}");
         assert!(error.to_string().contains("choose kernel auto"), "{error}");
+    }
+}
+
+#[test]
+fn a_kernel_of_the_other_algorithm_is_refused_by_every_device() {
+    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
+    for (algorithm, other) in [(algorithms[0], algorithms[1]), (algorithms[1], algorithms[0])] {
+        let p = Parameters { algorithm, ..parameters() };
+        for device in devices().into_iter().map(|device| device.selector).chain([DeviceSelector::Auto]) {
+            open(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            for kernel in Kernel::of(other) {
+                let error = open(&device, *kernel, &Tuning::default(), &p).unwrap_err();
+                assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{error}");
+                for right in Kernel::of(algorithm) {
+                    assert!(error.to_string().contains(right.name()), "{error}");
+                }
+            }
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use common::{Noise, with_stride};
 use gstmotionestimate::compensation::{
     self, CompensationError, Field, Output, PlaneMut, Sampling, compensate, oracle,
 };
-use gstmotionestimate::estimator::{MotionVector, Parameters, Picture, PictureBuf, Window};
+use gstmotionestimate::estimator::{
+    Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle as oracle_search,
+};
+use gstmotionestimate::native::Native;
 
 const SAMPLINGS: [Sampling; 6] = {
     const fn sampling(halved_x: bool, halved_y: bool, interleaved: bool) -> Sampling {
@@ -208,4 +211,34 @@ fn what_does_not_fit_is_an_error() {
     let planes = (&larger.view(), &fits.view());
     let wanted = (Output::Prediction, true);
     assert_eq!(compensate(&field, Sampling::LUMA, planes, wanted, &mut out), Err(mismatch));
+}
+
+/// Bonanno's check: pictures reconstructed from the vectors of a serial and of a parallel search
+/// subtract to zero.
+#[test]
+fn serial_and_parallel_searches_give_the_same_reconstruction() {
+    for (size, block_size) in [((61, 47), 8), ((200, 133), 16)] {
+        let window = Window::symmetric(7, 7).unwrap();
+        let parameters =
+            Parameters { metric: Metric::Ssd, ..Parameters::new(size.0, size.1, block_size, window) };
+        let (reference, current) = common::pictures(common::Content::Moved, size.0, size.1);
+        let serial = oracle_search::full_search(&parameters, &current.view(), &reference.view()).vectors;
+        let expected = compensation::predict_luma(&parameters, &reference.view(), &serial).unwrap();
+        for threads in [1, 4] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let found = pool.install(|| {
+                let mut native = Native::new(parameters.clone()).unwrap();
+                let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+                native.load(Slot::A, &reference.view()).unwrap();
+                native.load(Slot::B, &current.view()).unwrap();
+                native.search(Slot::B, &mut vectors).unwrap();
+                compensation::predict_luma(&parameters, &reference.view(), &vectors).unwrap()
+            });
+            let difference = oracle::residual(&expected.view(), &found.view()).unwrap();
+            assert!(difference.view().as_bytes().iter().all(|&sample| sample == 128));
+            // And the reconstruction is closer to the picture than its reference is.
+            let mse = |picture: &PictureBuf| compensation::mse(&current.view(), &picture.view()).unwrap();
+            assert!(4.0 * mse(&found) < mse(&reference), "{} {}", mse(&found), mse(&reference));
+        }
+    }
 }

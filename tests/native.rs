@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Case, Noise, cases, check, pictures};
+use common::{Case, Noise, cases, check, pictures, three_step_cases};
 use gstmotionestimate::estimator::{
-    Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, SetupError,
-    Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf,
+    SetupError, Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;
@@ -18,6 +18,15 @@ fn native(parameters: &Parameters, level: Level) -> Native {
 fn every_level_finds_the_oracles_field() {
     assert!(Level::available().any(|level| level == Level::Portable));
     for case in cases() {
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, level));
+        }
+    }
+}
+
+#[test]
+fn every_level_finds_the_oracles_field_by_three_steps() {
+    for case in three_step_cases() {
         for level in Level::available() {
             check(&case, &mut native(&case.parameters, level));
         }
@@ -105,9 +114,10 @@ prop_compose! {
         (width, height) in (1..90_usize, 1..90_usize),
         block_size in (1..=16_usize).prop_map(|quarter| quarter * 4),
         (x0, x1, y0, y1) in (-40..=0, 0..=40, -20..=0, 0..=20),
-        (is_sad, is_extended) in (any::<bool>(), any::<bool>()),
+        (is_sad, is_extended, is_full) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> Parameters {
         Parameters {
+            algorithm: if is_full { Algorithm::Full } else { Algorithm::ThreeStep },
             metric: if is_sad { Metric::Sad } else { Metric::Ssd },
             border: if is_extended { Border::Extend } else { Border::Restrict },
             ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())

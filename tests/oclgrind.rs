@@ -7,10 +7,34 @@ mod common;
 
 use common::{Case, Content, check, pictures};
 use gstmotionestimate::estimator::{
-    Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Prediction,
-    Predictor, Slot, Tuning, Window, prediction, recurrence,
+    Algorithm, Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters,
+    Prediction, Predictor, Slot, Tuning, Window, prediction, recurrence,
 };
 use gstmotionestimate::opencl::{OpenCl, Recurrence, RecurrenceForm, devices};
+
+/// Three steps of a window that is wider than the pictures are high, one block size for each number
+/// of items a candidate, and blocks that fill no group.
+#[test]
+fn three_steps_of_small_pictures_are_exact() {
+    let sizes = [(12, 26, 13, Metric::Ssd, Border::Extend), (20, 37, 23, Metric::Sad, Border::Restrict)];
+    for device in devices() {
+        for kernel in Kernel::OPENCL_THREE_STEP {
+            for (block_size, width, height, metric, border) in sizes {
+                let window = Window::new(-7, 5, -2, 6).unwrap();
+                let parameters = Parameters {
+                    algorithm: Algorithm::ThreeStep,
+                    metric,
+                    border,
+                    ..Parameters::new(width, height, block_size, window)
+                };
+                let (reference, current) = pictures(Content::Noise, width, height);
+                let mut estimator = OpenCl::new(&device, kernel, &Tuning::default(), &parameters).unwrap();
+                let name = format!("{kernel} {parameters:?}");
+                check(&Case { name, parameters, reference, current }, &mut estimator);
+            }
+        }
+    }
+}
 
 #[test]
 fn small_pictures_are_exact() {

@@ -8,11 +8,12 @@ mod common;
 use std::process::Command;
 use std::time::Instant;
 
-use common::{CONTENTS, Case, cases, check, pictures};
+use common::{CONTENTS, Case, cases, check, pictures, reconstruct, three_step_cases};
 use gstmotionestimate::estimator::{
-    Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning,
-    Window,
+    Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionField, MotionVector, Parameters,
+    SetupError, Slot, Tuning, Window, oracle,
 };
+use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -48,7 +49,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
 }
 
 fn check_all(kernel: Kernel) {
-    let cases = cases();
+    let cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
     for device in all_devices() {
         let start = Instant::now();
         for case in &cases {
@@ -88,6 +89,106 @@ fn two_pass_is_exact() {
     check_all(Kernel::TwoPass);
 }
 
+#[test]
+fn three_step_naive_is_exact() {
+    check_all(Kernel::ThreeStepNaive);
+}
+
+#[test]
+fn three_step_is_exact() {
+    check_all(Kernel::ThreeStep);
+}
+
+#[test]
+fn three_step_unaligned_is_exact() {
+    check_all(Kernel::ThreeStepUnaligned);
+}
+
+/// Bonanno's check (section II): the pictures rebuilt from the vectors of the serial and the parallel
+/// search, subtracted, are zero everywhere; for one picture as both, for two, in several sizes of
+/// pictures and blocks. And from one picture as both it is that picture.
+#[test]
+fn serial_and_parallel_pictures_subtract_to_zero() {
+    let devices = all_devices();
+    for (width, height) in [(64, 36), (85, 48)] {
+        let (reference, current) = pictures(common::Content::Moved, width, height);
+        for (block_size, current) in [4, 8, 20].into_iter().flat_map(|b| [(b, &reference), (b, &current)]) {
+            let p = Parameters {
+                algorithm: Algorithm::ThreeStep,
+                metric: Metric::Ssd,
+                ..Parameters::new(width, height, block_size, Window::symmetric(7, 7).unwrap())
+            };
+            let serial = oracle::three_step(&p, &current.view(), &reference.view());
+            let serial = reconstruct(&p, &reference.view(), &serial.vectors);
+            if std::ptr::eq(current, &reference) {
+                assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(&p).vectors));
+            }
+            let mut parallel: Vec<Box<dyn Estimator>> = vec![Box::new(Native::new(p.clone()).unwrap())];
+            for device in &devices {
+                for kernel in Kernel::OPENCL_THREE_STEP {
+                    parallel.push(Box::new(OpenCl::new(device, kernel, &Tuning::default(), &p).unwrap()));
+                }
+            }
+            for mut estimator in parallel {
+                let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
+                estimator.load(Slot::A, &reference.view()).unwrap();
+                estimator.load(Slot::B, &current.view()).unwrap();
+                estimator.search(Slot::B, &mut vectors).unwrap();
+                let parallel = reconstruct(&p, &reference.view(), &vectors);
+                let rows = (0..p.extended_height()).map(|y| (serial.view().row(y), parallel.view().row(y)));
+                let differences = rows.flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)));
+                assert_eq!(differences.map(u64::from).sum::<u64>(), 0, "{} of {p:?}", estimator.kernel());
+            }
+        }
+    }
+}
+
+/// A group that is smaller than a block needs, or than a block has samples.
+#[test]
+fn small_groups_do_three_steps_or_say_why_not() {
+    let window = Window::symmetric(5, 5).unwrap();
+    for device in all_devices() {
+        for (largest_group, block_size) in [(1, 8), (7, 8), (31, 16), (32, 16), (127, 20), (130, 64)] {
+            let mut device = device.clone();
+            device.largest_group = largest_group;
+            let algorithm = Algorithm::ThreeStep;
+            let p = Parameters { algorithm, ..Parameters::new(100, 70, block_size, window) };
+            for kernel in Kernel::OPENCL_THREE_STEP {
+                let case = case(p.clone(), common::Content::Noise);
+                let needed = if block_size <= 16 { 32 } else { 128 };
+                match OpenCl::new(&device, kernel, &Tuning::default(), &p) {
+                    Ok(mut estimator) => check(&case, &mut estimator),
+                    Err(SetupError::KernelUnsupported {
+                        kernel: Kernel::ThreeStep, reason, advice, ..
+                    }) => {
+                        assert!(kernel == Kernel::ThreeStep && largest_group < needed, "{reason}");
+                        assert!(reason.contains(&format!("{needed} work-items")), "{reason}");
+                        assert!(advice.contains("three-step-unaligned"), "{advice}");
+                    }
+                    Err(error) => panic!("{kernel}: {error}"),
+                }
+            }
+        }
+    }
+}
+
+/// The longest window there is needs no more room than a block on each side.
+#[test]
+fn the_longest_steps_take_little_memory() {
+    let window = Window::symmetric(8191, 8191).unwrap();
+    for mut device in all_devices() {
+        device.largest_buffer = 48 << 10;
+        for kernel in Kernel::OPENCL_THREE_STEP {
+            let algorithm = Algorithm::ThreeStep;
+            let p = Parameters { algorithm, ..parameters(150, 90, window) };
+            check(
+                &case(p.clone(), common::Content::Noise),
+                &mut OpenCl::new(&device, kernel, &Tuning::default(), &p).unwrap(),
+            );
+        }
+    }
+}
+
 fn case(p: Parameters, content: common::Content) -> Case {
     let (reference, current) = pictures(content, p.width, p.height);
     Case { name: format!("{content:?} {p:?}"), parameters: p, reference, current }
@@ -100,20 +201,25 @@ fn parameters(width: usize, height: usize, window: Window) -> Parameters {
 #[test]
 fn any_parameters_are_exact() {
     let devices = all_devices();
+    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
+    let kernels: Vec<_> =
+        algorithms.into_iter().flat_map(|a| Kernel::of(a).iter().map(move |kernel| (a, *kernel))).collect();
     let strategy = (
-        (1_usize..90, 1_usize..70, 0..Kernel::OPENCL.len(), 0..CONTENTS.len(), 0..devices.len()),
+        (1_usize..90, 1_usize..70, 0..kernels.len(), 0..CONTENTS.len(), 0..devices.len()),
         (-20..=0, 0..20, -20..=0, 0..20, any::<bool>(), any::<bool>(), any::<bool>()),
     );
     // Block sizes and metrics are few here, for each pair is compiled; the other tests have all.
     let run = |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict))| {
         let block_size = if small { 8 } else { 16 };
+        let (algorithm, kernel) = kernels[kernel];
         let parameters = Parameters {
+            algorithm,
             metric: if ssd { Metric::Ssd } else { Metric::Sad },
             border: if restrict { Border::Restrict } else { Border::Extend },
             ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
         };
         let case = case(parameters, CONTENTS[content]);
-        check_or_refused(&devices[device], Kernel::OPENCL[kernel], &case, Tuning::default());
+        check_or_refused(&devices[device], kernel, &case, Tuning::default());
         Ok(())
     };
     let config = Config { cases: 60, failure_persistence: None, ..Config::default() };

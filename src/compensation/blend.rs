@@ -1,12 +1,25 @@
 //! The inner loops: a run of samples of one row, all with the same vector.
 
+/// Calls the function with a length the compiler knows where it is that of a block, so that the
+/// loop over it is a few vector instructions, and with whatever it is otherwise.
+macro_rules! with_known_length {
+    ($length:expr, $function:ident($($argument:expr),*)) => {
+        match $length {
+            8 => $function($($argument),*, 8),
+            16 => $function($($argument),*, 16),
+            32 => $function($($argument),*, 32),
+            length => $function($($argument),*, length),
+        }
+    };
+}
+
 /// Copies pixels of `P` bytes from `row` to `out`, beginning with the one at `x`, which may lie
 /// anywhere: the row goes on outside by its first and last pixel.
-#[inline]
+#[inline(always)]
 pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
     let (columns, count) = ((row.len() / P) as isize, (out.len() / P) as isize);
     if x >= 0 && x + count <= columns {
-        copy(&row[x as usize * P..][..out.len()], out);
+        out.copy_from_slice(&row[x as usize * P..][..out.len()]);
         return;
     }
     // Pixels before the row, and up to its end.
@@ -22,27 +35,32 @@ pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
     repeat(&mut out[inside * P..], &row[row.len() - P..]);
 }
 
-/// Copies as many bytes as `out` has, which are often those of one block: then no function is
-/// called for them.
+/// Copies rows of `length` bytes, of which the first begin with `from` and `out`, all of which lie
+/// inside.
 #[inline(always)]
-fn copy(from: &[u8], out: &mut [u8]) {
-    #[inline(always)]
-    fn fixed<const N: usize>(from: &[u8], out: &mut [u8]) {
-        let from: &[u8; N] = from.try_into().expect("the length was looked at");
-        let out: &mut [u8; N] = out.try_into().expect("the length was looked at");
-        *out = *from;
-    }
-    match out.len() {
-        4 => fixed::<4>(from, out),
-        8 => fixed::<8>(from, out),
-        16 => fixed::<16>(from, out),
-        32 => fixed::<32>(from, out),
-        _ => out.copy_from_slice(from),
+pub(super) fn copy_rows(
+    (from, from_stride): (&[u8], usize),
+    (out, out_stride): (&mut [u8], usize),
+    length: usize,
+    rows: usize,
+) {
+    with_known_length!(length, copy_rows_of((from, from_stride), (out, out_stride), rows));
+}
+
+#[inline(always)]
+fn copy_rows_of(
+    (from, from_stride): (&[u8], usize),
+    (out, out_stride): (&mut [u8], usize),
+    rows: usize,
+    length: usize,
+) {
+    for (out, from) in out.chunks_mut(out_stride).zip(from.chunks(from_stride)).take(rows) {
+        out[..length].copy_from_slice(&from[..length]);
     }
 }
 
-/// Pixels that are interpolated at once.
-pub(super) const SEGMENT: usize = 64;
+/// Pixels that are interpolated at once at the edge.
+const SEGMENT: usize = 64;
 
 /// A position between samples, in eighths.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +69,16 @@ pub(super) struct Fraction {
     pub(super) y: u16,
 }
 
+impl Fraction {
+    /// Whether it is no position between samples, but at one.
+    pub(super) fn is_none(&self) -> bool {
+        self.x == 0 && self.y == 0
+    }
+}
+
 /// Interpolates pixels of `P` bytes between the rows `upper` and `lower`, beginning between those
 /// at `x` and `x + 1`, which may lie anywhere.
+#[inline(always)]
 pub(super) fn interpolate_run<const P: usize>(
     upper: &[u8],
     lower: &[u8],
@@ -60,13 +86,32 @@ pub(super) fn interpolate_run<const P: usize>(
     fraction: Fraction,
     out: &mut [u8],
 ) {
-    let columns = (upper.len() / P) as isize;
-    let count = (out.len() / P) as isize;
-    if x >= 0 && x + count < columns {
-        let range = x as usize * P..(x + count + 1) as usize * P;
-        blend::<P>(&upper[range.clone()], &lower[range], fraction, out);
-        return;
+    let (columns, count) = ((upper.len() / P) as isize, (out.len() / P) as isize);
+    // Pixels whose left neighbour lies before the row, and up to the last that has both.
+    let before = (-x).clamp(0, count) as usize;
+    let inside = (columns - 1 - x).clamp(before as isize, count) as usize;
+    let (left, rest) = out.split_at_mut(before * P);
+    let (middle, right) = rest.split_at_mut((inside - before) * P);
+    if !middle.is_empty() {
+        let start = (x + before as isize) as usize * P;
+        let range = start..start + middle.len() + P;
+        blend::<P>(&upper[range.clone()], &lower[range], fraction, middle);
     }
+    for (x, out) in [(x, left), (x + inside as isize, right)] {
+        if !out.is_empty() {
+            interpolate_edge::<P>(upper, lower, x, fraction, out);
+        }
+    }
+}
+
+/// [`interpolate_run`] where the row has to be continued.
+fn interpolate_edge<const P: usize>(
+    upper: &[u8],
+    lower: &[u8],
+    x: isize,
+    fraction: Fraction,
+    out: &mut [u8],
+) {
     let mut around = [[0; (SEGMENT + 1) * 2]; 2];
     for (index, out) in out.chunks_mut(SEGMENT * P).enumerate() {
         let x = x + (index * SEGMENT) as isize;
@@ -78,60 +123,44 @@ pub(super) fn interpolate_run<const P: usize>(
 }
 
 /// The bilinear prediction: `upper` and `lower` have one pixel more than `out`.
-#[inline]
+#[inline(always)]
 fn blend<const P: usize>(upper: &[u8], lower: &[u8], fraction: Fraction, out: &mut [u8]) {
     let Fraction { x, y } = fraction;
     match (x, y) {
-        (_, 0) => blend_pairs(upper, &upper[P..], x, out),
-        (0, _) => blend_pairs(upper, lower, y, out),
+        (_, 0) => with_known_length!(out.len(), blend_pairs(upper, &upper[P..], x, out)),
+        (0, _) => with_known_length!(out.len(), blend_pairs(upper, lower, y, out)),
         _ => {
             let weights = [(8 - x) * (8 - y), x * (8 - y), (8 - x) * y, x * y];
-            blend_weighted([upper, &upper[P..], lower, &lower[P..]], weights, out);
+            let around = [upper, &upper[P..], lower, &lower[P..]];
+            with_known_length!(out.len(), blend_weighted(around, weights, out));
         }
     }
 }
 
-/// Samples that fill a vector register as 16-bit numbers on every machine.
-const LANES: usize = 8;
-
 /// `((8 - f) a + f b + 4) >> 3`: what the formula comes to along one axis.
-#[inline]
-fn blend_pairs(a: &[u8], b: &[u8], f: u16, out: &mut [u8]) {
-    let mix = |a: u8, b: u8| (((8 - f) * u16::from(a) + f * u16::from(b) + 4) >> 3) as u8;
-    let n = out.len();
-    let (a, a_rest) = a[..n].as_chunks::<LANES>();
-    let (b, b_rest) = b[..n].as_chunks::<LANES>();
-    let (out, out_rest) = out.as_chunks_mut::<LANES>();
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = std::array::from_fn(|lane| mix(a[lane], b[lane]));
-    }
-    for ((out, &a), &b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
-        *out = mix(a, b);
+#[inline(always)]
+fn blend_pairs(a: &[u8], b: &[u8], f: u16, out: &mut [u8], length: usize) {
+    let (a, b, out) = (&a[..length], &b[..length], &mut out[..length]);
+    for i in 0..length {
+        out[i] = (((8 - f) * u16::from(a[i]) + f * u16::from(b[i]) + 4) >> 3) as u8;
     }
 }
 
 /// The formula as it stands, for the four samples around and their weights, 64 in all.
-#[inline]
-fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8]) {
-    let mix = |samples: [u8; 4]| {
-        let sum = |i: usize| weights[i] * u16::from(samples[i]);
-        ((sum(0) + sum(1) + sum(2) + sum(3) + 32) >> 6) as u8
-    };
-    let n = out.len();
-    let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] =
-        around.map(|samples| samples[..n].as_chunks::<LANES>());
-    let (out, out_rest) = out.as_chunks_mut::<LANES>();
-    for (i, out) in out.iter_mut().enumerate() {
-        let (a, b, c, d) = (&a[i], &b[i], &c[i], &d[i]);
-        *out = std::array::from_fn(|lane| mix([a[lane], b[lane], c[lane], d[lane]]));
-    }
-    for (i, out) in out_rest.iter_mut().enumerate() {
-        *out = mix([a_rest[i], b_rest[i], c_rest[i], d_rest[i]]);
+#[inline(always)]
+fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length: usize) {
+    let ([a, b, c, d], out) = (around.map(|samples| &samples[..length]), &mut out[..length]);
+    for i in 0..length {
+        let sum = weights[0] * u16::from(a[i])
+            + weights[1] * u16::from(b[i])
+            + weights[2] * u16::from(c[i])
+            + weights[3] * u16::from(d[i]);
+        out[i] = ((sum + 32) >> 6) as u8;
     }
 }
 
 /// `current - prediction + 128`, cut off at 0 and 255, in the place of the prediction.
-#[inline]
+#[inline(always)]
 pub(super) fn subtract(current: &[u8], prediction: &mut [u8]) {
     for (prediction, &current) in prediction.iter_mut().zip(current) {
         let difference = i16::from(current) - i16::from(*prediction) + 128;

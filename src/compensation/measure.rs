@@ -46,6 +46,7 @@ pub(super) fn check_sizes(a: &Picture<'_>, b: &Picture<'_>) -> Result<(), Compen
 }
 
 /// The squared differences of two rows of one length.
+#[inline(always)]
 pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
     /// Samples whose squared differences certainly fit 32 bits.
     const CHUNK: usize = 1 << 15;

@@ -1,3 +1,5 @@
+use super::CompensationError;
+use super::measure::check_sizes;
 use crate::estimator::{Picture, PictureError};
 
 /// A plane to write to: `height` rows of `width` bytes, `stride` bytes apart.
@@ -27,6 +29,18 @@ impl<'a> PlaneMut<'a> {
     /// The plane as it is.
     pub fn view(&self) -> Picture<'_> {
         Picture::new(self.samples, self.width, self.height, self.stride).expect("checked when it was made")
+    }
+
+    /// Copies the samples of a plane of the same size.
+    ///
+    /// # Errors
+    /// [`CompensationError::PlaneSize`] where its size is another.
+    pub fn copy_from(&mut self, plane: &Picture<'_>) -> Result<(), CompensationError> {
+        check_sizes(&self.view(), plane)?;
+        for (y, row) in self.samples.chunks_mut(self.stride).enumerate() {
+            row[..self.width].copy_from_slice(plane.row(y));
+        }
+        Ok(())
     }
 
     /// Bytes from one row to the next.

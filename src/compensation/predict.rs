@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::blend::{Fraction, copy_run, interpolate_run, subtract};
+use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::squared_error_of_row;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
 use crate::estimator::{MotionVector, Parameters, Picture, PictureBuf};
@@ -32,10 +32,7 @@ pub fn predict(
 ) -> Result<(), CompensationError> {
     field.check(sampling, reference)?;
     field.check(sampling, &out.view())?;
-    bands(out, |first, band, stride| {
-        predict_band(field, sampling, reference, first, band, stride);
-        0
-    });
+    Job { field, sampling, reference, then: None }.run(out);
     Ok(())
 }
 
@@ -54,22 +51,8 @@ pub fn compensate(
     field.check(sampling, reference)?;
     field.check(sampling, current)?;
     field.check(sampling, &out.view())?;
-    let width = current.width();
-    let sum = bands(out, |first, band, stride| {
-        predict_band(field, sampling, reference, first, band, stride);
-        let mut sum = 0;
-        for (row, prediction) in band.chunks_mut(stride).enumerate() {
-            let (current, prediction) = (current.row(first + row), &mut prediction[..width]);
-            if measured {
-                sum += squared_error_of_row(current, prediction);
-            }
-            if output == Output::Residual {
-                subtract(current, prediction);
-            }
-        }
-        sum
-    });
-    let samples = if measured { width * current.height() } else { 0 };
+    let sum = Job { field, sampling, reference, then: Some((current, output, measured)) }.run(out);
+    let samples = if measured { current.width() * current.height() } else { 0 };
     Ok(SquaredError { sum, samples: samples as u64 })
 }
 
@@ -92,35 +75,75 @@ pub fn predict_luma(
     PictureBuf::new(samples, width, height).map_err(|_| too_large())
 }
 
-/// Calls `work` with every band of `plane`, its first row, its bytes and its stride, and adds up.
-fn bands(plane: &mut PlaneMut<'_>, work: impl Fn(usize, &mut [u8], usize) -> u64 + Sync) -> u64 {
-    let stride = plane.stride();
-    let rows = (BAND_BYTES / stride).max(1);
-    let bytes = plane.bytes_mut();
-    if bytes.len() <= rows * stride {
-        return work(0, bytes, stride);
-    }
-    let band = |(index, band): (usize, &mut [u8])| work(index * rows, band, stride);
-    bytes.par_chunks_mut(rows * stride).enumerate().map(band).sum()
+/// What is to be done with a plane.
+struct Job<'a> {
+    field: &'a Field<'a>,
+    sampling: Sampling,
+    reference: &'a Picture<'a>,
+    /// The plane to compare with, what is written, and whether the difference is measured.
+    then: Option<(&'a Picture<'a>, Output, bool)>,
 }
 
-/// Predicts the rows of `band`, of which the first is the plane's row `first`.
-fn predict_band(
-    field: &Field<'_>,
-    sampling: Sampling,
-    reference: &Picture<'_>,
-    first: usize,
-    band: &mut [u8],
-    stride: usize,
-) {
+/// Does a job for the bytes of some rows, of which the first is given, a stride apart; the squared
+/// differences, if they are measured.
+type BandWork = fn(&Job<'_>, usize, &mut [u8], usize) -> u64;
+
+impl Job<'_> {
+    fn run(&self, out: &mut PlaneMut<'_>) -> u64 {
+        let (stride, work) = (out.stride(), band_work());
+        let rows = (BAND_BYTES / stride).max(1);
+        let bytes = out.bytes_mut();
+        if bytes.len() <= rows * stride {
+            return work(self, 0, bytes, stride);
+        }
+        let band = |(index, band): (usize, &mut [u8])| work(self, index * rows, band, stride);
+        bytes.par_chunks_mut(rows * stride).enumerate().map(band).sum()
+    }
+}
+
+/// The work of a band as it is compiled for this CPU: one source for all, in plain Rust.
+fn band_work() -> BandWork {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[target_feature(enable = "avx2")]
+        fn compiled(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+            work_on_band(job, first, band, stride)
+        }
+
+        // SAFETY: nobody is given the closure where the CPU has no AVX2.
+        return |job, first, band, stride| unsafe { compiled(job, first, band, stride) };
+    }
+    portable_band
+}
+
+fn portable_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+    work_on_band(job, first, band, stride)
+}
+
+#[inline(always)]
+fn work_on_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+    let &Job { field, sampling, reference, then } = job;
     if sampling.interleaved {
         predict_pixels::<2>(field, sampling, reference, first, band, stride);
     } else {
         predict_pixels::<1>(field, sampling, reference, first, band, stride);
     }
+    let Some((current, output, measured)) = then else { return 0 };
+    let mut sum = 0;
+    for (row, prediction) in band.chunks_mut(stride).enumerate() {
+        let (current, prediction) = (current.row(first + row), &mut prediction[..current.width()]);
+        if measured {
+            sum += squared_error_of_row(current, prediction);
+        }
+        if output == Output::Residual {
+            subtract(current, prediction);
+        }
+    }
+    sum
 }
 
-/// [`predict_band`] for pixels of `P` bytes.
+/// Predicts the rows of `band`, of pixels of `P` bytes; the first is the plane's row `first`.
+#[inline(always)]
 fn predict_pixels<const P: usize>(
     field: &Field<'_>,
     sampling: Sampling,
@@ -142,11 +165,23 @@ fn predict_pixels<const P: usize>(
             let (x, dy) = sampling.eighths(run[0]);
             let left = samples.start as isize + (x >> 3);
             let fraction = Fraction { x: (x & 7) as u16, y: (dy & 7) as u16 };
-            for y in y..end {
-                let out = &mut band[(y - first) * stride..][samples.start * P..samples.end * P];
-                let above = y as isize + (dy >> 3);
-                let row = |y: isize| reference.row(y.clamp(0, reference.height() as isize - 1) as usize);
-                if fraction.x == 0 && fraction.y == 0 {
+            let above = y as isize + (dy >> 3);
+            let (width, height) = (reference.width() / P, reference.height());
+            let is_inside = left >= 0
+                && left as usize + samples.len() <= width
+                && above >= 0
+                && above as usize + (end - y) <= height;
+            let out = &mut band[(y - first) * stride + samples.start * P..];
+            if is_inside && fraction.is_none() {
+                let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
+                let length = samples.len() * P;
+                copy_rows((from, reference.stride()), (out, stride), length, end - y);
+                continue;
+            }
+            let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
+            for (above, out) in (above..).zip(out.chunks_mut(stride)).take(end - y) {
+                let out = &mut out[..samples.len() * P];
+                if fraction.is_none() {
                     copy_run::<P>(row(above), left, out);
                 } else {
                     interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);
@@ -154,5 +189,43 @@ fn predict_pixels<const P: usize>(
             }
         }
         y = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests beside this crate run what the CPU likes best; this is the other.
+    #[test]
+    fn every_compilation_gives_the_same() {
+        let size = (150, 61);
+        for interleaved in [false, true] {
+            let sampling = Sampling { interleaved, ..Sampling::LUMA };
+            let (width, height) = sampling.plane_size(size.0, size.1);
+            let picture = |seed: usize| {
+                PictureBuf::from_fn(width, height, |x, y| ((x * 37 + seed) ^ (y * 101) ^ (x * y)) as u8)
+            };
+            let (current, reference) = (picture(0), picture(91));
+            let (current, reference) = (current.view(), reference.view());
+            let vector =
+                |i: usize| MotionVector { x: (i * 7 % 41) as i16 - 20, y: (i % 9) as i16 - 4, cost: 0 };
+            let vectors: Vec<_> = (0..19 * 8).map(vector).collect();
+            let field = Field::new(size, (8, 8), &vectors).unwrap();
+            for output in [Output::Prediction, Output::Residual] {
+                let then = Some((&current, output, true));
+                let job = Job { field: &field, sampling, reference: &reference, then };
+                let done = |work: BandWork| {
+                    let mut bytes = vec![0; width * height];
+                    let sum = work(&job, 0, &mut bytes, width);
+                    (sum, bytes)
+                };
+                assert!(done(portable_band) == done(band_work()));
+                let prediction = crate::compensation::oracle::predict(&field, sampling, &reference).unwrap();
+                if output == Output::Prediction {
+                    assert!(done(portable_band).1 == prediction.view().as_bytes());
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 use std::fmt;
 
-/// How full search is done. It never changes what is found, only how fast.
+use super::{Algorithm, SetupError};
+
+/// How an OpenCL device carries an algorithm out. It never changes what is found, only how fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kernel {
@@ -19,10 +21,17 @@ pub enum Kernel {
     CollaborativeUnaligned,
     /// All costs into memory, then the best of each block (Zhang III).
     TwoPass,
+    /// Three-step search: a work-group a block and candidate, a work-item a sample, one launch a
+    /// step (Bonanno II).
+    ThreeStepNaive,
+    /// Three-step search: a few work-items a candidate, all steps in one launch.
+    ThreeStep,
+    /// Three-step search: a work-item a block, unaligned 16-byte reads, for CPU devices.
+    ThreeStepUnaligned,
 }
 
 impl Kernel {
-    /// Every kernel that runs on an OpenCL device.
+    /// Every kernel that does full search on an OpenCL device.
     pub const OPENCL: [Kernel; 6] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
@@ -31,6 +40,36 @@ impl Kernel {
         Kernel::CollaborativeUnaligned,
         Kernel::TwoPass,
     ];
+
+    /// Every kernel that does three-step search on an OpenCL device.
+    pub const OPENCL_THREE_STEP: [Kernel; 3] =
+        [Kernel::ThreeStepNaive, Kernel::ThreeStep, Kernel::ThreeStepUnaligned];
+
+    /// Every kernel that carries `algorithm` out on an OpenCL device.
+    pub fn of(algorithm: Algorithm) -> &'static [Kernel] {
+        match algorithm {
+            Algorithm::Full => &Self::OPENCL,
+            Algorithm::ThreeStep => &Self::OPENCL_THREE_STEP,
+        }
+    }
+
+    /// Checks that this is a kernel of `algorithm`, or [`Kernel::Auto`].
+    ///
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`], which names `device` and the kernels there are.
+    pub fn check_algorithm(self, algorithm: Algorithm, device: &str) -> Result<(), SetupError> {
+        let kernels = Self::of(algorithm);
+        if self == Kernel::Auto || kernels.contains(&self) {
+            return Ok(());
+        }
+        let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
+        Err(SetupError::KernelUnsupported {
+            kernel: self,
+            device: device.into(),
+            reason: format!("it does not do algorithm {}", algorithm.name()),
+            advice: format!("choose kernel auto, {}", names.join(", ")),
+        })
+    }
 
     /// The name by which properties and tables know it.
     pub fn name(self) -> &'static str {
@@ -42,6 +81,9 @@ impl Kernel {
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
             Kernel::TwoPass => "two-pass",
+            Kernel::ThreeStepNaive => "three-step-naive",
+            Kernel::ThreeStep => "three-step",
+            Kernel::ThreeStepUnaligned => "three-step-unaligned",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The vocabulary of motion estimation, and the trait every backend implements.
 //!
-//! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] is the definition of full search:
-//! every backend returns the very field it returns.
+//! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] is the definition of what is
+//! found: every backend returns the very field it returns.
 
 mod error;
 mod kernel;

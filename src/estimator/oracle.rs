@@ -1,14 +1,57 @@
-//! Full search as a definition: one sample at a time, one candidate after the other.
+//! The algorithms as definitions: one sample at a time, one candidate after the other.
 //!
-//! Every backend is compared with it, whole fields, bit for bit. It is not meant to be fast.
+//! Every backend is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
-use super::{Displacement, Metric, MotionField, OrderKey, Parameters, Picture};
+use super::{Algorithm, Displacement, Metric, MotionField, OrderKey, Parameters, Picture, Window};
+
+/// The field that `parameters.algorithm` defines.
+///
+/// # Panics
+/// Where a picture is not of the size in `parameters`.
+pub fn search(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+    match parameters.algorithm {
+        Algorithm::Full => full_search(parameters, current, reference),
+        Algorithm::ThreeStep => three_step(parameters, current, reference),
+    }
+}
 
 /// The field of full search.
 ///
 /// # Panics
 /// Where a picture is not of the size in `parameters`.
 pub fn full_search(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+    field_of(parameters, current, reference, |window, key| {
+        window.iter().map(key).min().expect("every window holds (0, 0)")
+    })
+}
+
+/// The field of three-step search, as [`Algorithm::ThreeStep`] defines it.
+///
+/// # Panics
+/// Where a picture is not of the size in `parameters`.
+pub fn three_step(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+    field_of(parameters, current, reference, |window, key| {
+        let mut centre = key((0, 0));
+        // The steps are those of the whole window, whatever the border leaves of it for a block.
+        for step in parameters.window.steps() {
+            let (x, y) = centre.displacement();
+            let nine =
+                [y - step, y, y + step].into_iter().flat_map(|y| [x - step, x, x + step].map(|x| (x, y)));
+            let counting = nine.filter(|&displacement| window.contains(displacement));
+            centre = counting.map(&key).min().expect("the centre counts");
+        }
+        centre
+    })
+}
+
+/// The field of what `best` finds for each block, given the displacements that count for it and
+/// the key of each.
+fn field_of(
+    parameters: &Parameters,
+    current: &Picture<'_>,
+    reference: &Picture<'_>,
+    best: impl Fn(Window, &dyn Fn(Displacement) -> OrderKey) -> OrderKey,
+) -> MotionField {
     current.check_size(parameters).expect("current picture");
     reference.check_size(parameters).expect("reference picture");
     let mut field = MotionField::new(parameters);
@@ -16,13 +59,8 @@ pub fn full_search(parameters: &Parameters, current: &Picture<'_>, reference: &P
     for (index, vector) in field.vectors.iter_mut().enumerate() {
         let (column, row) = (index % columns, index / columns);
         let origin = ((column * parameters.block_size) as i32, (row * parameters.block_size) as i32);
-        let best = parameters
-            .window_of_block(column, row)
-            .iter()
-            .map(|(x, y)| OrderKey::new(cost(parameters, current, reference, origin, (x, y)), x, y))
-            .min()
-            .expect("every window holds (0, 0)");
-        *vector = best.vector();
+        let key = |(x, y)| OrderKey::new(cost(parameters, current, reference, origin, (x, y)), x, y);
+        *vector = best(parameters.window_of_block(column, row), &key).vector();
     }
     field
 }
@@ -108,5 +146,105 @@ mod tests {
         let field = full_search(&parameters, &current.view(), &reference.view());
         assert!(field.vectors[0].x >= 0 && field.vectors[1].x <= 0);
         assert!(field.vectors.iter().all(|vector| vector.y == 0));
+    }
+
+    /// Three-step search of one row of 4 x 4 blocks, in pictures that differ from left to right
+    /// alone, so that vectors have no reason to leave the row.
+    fn in_a_row(range: i32, current: impl Fn(usize) -> u8, reference: impl Fn(usize) -> u8) -> MotionField {
+        let parameters = parameters(40, 4, 4, range);
+        let current = PictureBuf::from_fn(40, 4, |x, _| current(x));
+        let reference = PictureBuf::from_fn(40, 4, |x, _| reference(x));
+        three_step(&parameters, &current.view(), &reference.view())
+    }
+
+    /// The steps of range 7 are 4, 2 and 1, which add up to 7. Those of 6 are 3, 2 and 1.
+    #[test]
+    fn three_steps_reach_the_longest_vector() {
+        let slope = |x: usize| 4 * x as u8;
+        let vector = in_a_row(7, |x| slope(x + 7), slope).vectors[4];
+        assert_eq!(vector, MotionVector { x: 7 * 4, y: 0, cost: 0 });
+        let vector = in_a_row(6, |x| slope(x + 7), slope).vectors[4];
+        assert_eq!(vector, MotionVector { x: 6 * 4, y: 0, cost: 16 * 4 });
+    }
+
+    /// A row of the block at 8 costs 200 where it is; 400 at -4 and 700 at 4; 200 at -2, which is
+    /// longer, and 600 at 2; 700 at -1 and 400 at 1. It matches at 3, which is never tried.
+    #[test]
+    fn three_steps_do_not_see_everything() {
+        let current = |x| if (8..12).contains(&x) { [0, 200, 0, 200][x - 8] } else { 50 };
+        let reference = |x| if (8..15).contains(&x) { [0, 200, 0, 0, 200, 0, 200][x - 8] } else { 100 };
+        assert_eq!(in_a_row(7, current, reference).vectors[2], MotionVector { x: 0, y: 0, cost: 4 * 200 });
+        let current = PictureBuf::from_fn(40, 4, |x, _| current(x));
+        let reference = PictureBuf::from_fn(40, 4, |x, _| reference(x));
+        let full = full_search(&parameters(40, 4, 4, 7), &current.view(), &reference.view());
+        assert_eq!(full.vectors[2], MotionVector { x: 3 * 4, y: 0, cost: 0 });
+    }
+
+    /// The bright block is at 8 now and was at 11. Step 4 goes to 4, one column wrong; step 2 finds
+    /// one column wrong at 2 too, which is the shorter vector, and step 1 the match.
+    #[test]
+    fn ties_of_a_step_are_decided_by_the_whole_displacement() {
+        let bright = |from: usize| move |x| if (from..from + 4).contains(&x) { 200 } else { 0 };
+        let vector = in_a_row(7, bright(8), bright(11)).vectors[2];
+        assert_eq!(vector, MotionVector { x: 3 * 4, y: 0, cost: 0 });
+    }
+
+    /// Four squares around the block match alike: the upper one wins, and without it the left one.
+    #[test]
+    fn ties_of_a_step_go_up_and_left() {
+        let square = |x: usize, y: usize| if (x / 4 + y / 4) % 2 == 1 { 200 } else { 0 };
+        let reference = PictureBuf::from_fn(20, 20, square);
+        let current = PictureBuf::from_fn(20, 20, |x, y| 200 - square(x, y));
+        let mut parameters = parameters(20, 20, 4, 7);
+        let field = three_step(&parameters, &current.view(), &reference.view());
+        assert_eq!(field.vectors[2 * 5 + 2], MotionVector { x: 0, y: -4 * 4, cost: 0 });
+        parameters.window = Window::symmetric(7, 3).unwrap();
+        let field = three_step(&parameters, &current.view(), &reference.view());
+        assert_eq!(field.vectors[2 * 5 + 2], MotionVector { x: -4 * 4, y: 0, cost: 0 });
+    }
+
+    /// The first block looks like the outermost column, and less so like the block at 8. Step 8 tries
+    /// -8 and 8: all samples at -8 are those of the edge, as they are nearer by at -3. Were -8 left
+    /// out for that, the way would lead to 8 and not come back.
+    #[test]
+    fn a_step_far_outside_the_picture_counts() {
+        let reference = |x| match x {
+            0 => 90,
+            8..12 => 80,
+            _ => 0,
+        };
+        assert_eq!(in_a_row(16, |_| 90, reference).vectors[0], MotionVector { x: -3 * 4, y: 0, cost: 0 });
+    }
+
+    /// Steps 5, 3, 2, 1 in a window from 0 to 9: 5, 8, not 10 but 8, 9. Nothing to the left.
+    #[test]
+    fn three_steps_stay_in_the_window_and_inside_the_picture() {
+        let slope = |x: usize| 3 * x as u8 + 40;
+        let picture = |shift: usize| PictureBuf::from_fn(40, 4, move |x, _| slope(x + shift));
+        let (early, late) = (picture(0), picture(10));
+        let window = Window::new(0, 9, 0, 0).unwrap();
+        let mut parameters = Parameters { window, ..parameters(40, 4, 4, 9) };
+        let field = three_step(&parameters, &late.view(), &early.view());
+        assert_eq!(field.vectors[3], MotionVector { x: 9 * 4, y: 0, cost: 16 * 3 });
+        let field = three_step(&parameters, &early.view(), &late.view());
+        assert_eq!(field.vectors[3], MotionVector { x: 0, y: 0, cost: 16 * 30 });
+        // The last block but one has room for 4: neither 5 nor 3 + 2 is inside.
+        parameters.border = Border::Restrict;
+        let field = three_step(&parameters, &late.view(), &early.view());
+        assert_eq!(field.vectors[8], MotionVector { x: 4 * 4, y: 0, cost: 16 * 3 * 6 });
+        assert_eq!(field.vectors[9], MotionVector { x: 0, y: 0, cost: 16 * 30 });
+    }
+
+    #[test]
+    fn search_follows_the_algorithm() {
+        let mut parameters = parameters(40, 4, 4, 7);
+        let picture = PictureBuf::from_fn(40, 4, |x, y| texture(x * x, y));
+        let reference = PictureBuf::from_fn(40, 4, texture);
+        let full = full_search(&parameters, &picture.view(), &reference.view());
+        let three = three_step(&parameters, &picture.view(), &reference.view());
+        assert_ne!(full, three);
+        assert_eq!(search(&parameters, &picture.view(), &reference.view()), full);
+        parameters.algorithm = Algorithm::ThreeStep;
+        assert_eq!(search(&parameters, &picture.view(), &reference.view()), three);
     }
 }

@@ -7,6 +7,24 @@ pub enum Algorithm {
     /// The best of all candidates of the window.
     #[default]
     Full,
+    /// Three-step search (Bonanno 2015): few candidates, far ones first.
+    ///
+    /// The centre starts at `(0, 0)`. For each step `s` of [`Window::steps`] the nine candidates
+    /// `centre + {-s, 0, s}²` are compared, and the best of them by [`OrderKey`](super::OrderKey),
+    /// which sees the whole displacement, is the next centre. Candidates outside the window do not
+    /// count, nor do those that the border excludes; the centre always counts. The result is the
+    /// last centre and its cost.
+    ThreeStep,
+}
+
+impl Algorithm {
+    /// The name by which properties and errors know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Full => "full",
+            Algorithm::ThreeStep => "three-step",
+        }
+    }
 }
 
 /// How two blocks are compared.
@@ -99,6 +117,15 @@ impl Parameters {
     /// Height of the picture extended to whole blocks.
     pub fn extended_height(&self) -> usize {
         self.grid().rows * self.block_size
+    }
+
+    /// The most candidates that the algorithm compares a block with: what the effective rate counts.
+    pub fn candidates(&self) -> usize {
+        match self.algorithm {
+            Algorithm::Full => self.window.candidates(),
+            // The centre is compared once; a step adds eight.
+            Algorithm::ThreeStep => 1 + 8 * self.window.steps().count(),
+        }
     }
 
     /// The displacements that count for the block at `column`, `row` of the grid.

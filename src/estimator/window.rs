@@ -90,6 +90,21 @@ impl Window {
         (y0..=y1).flat_map(move |y| (x0..=x1).map(move |x| (x, y)))
     }
 
+    /// Whether the displacement `(x, y)` is in the window.
+    #[inline]
+    pub fn contains(&self, (x, y): Displacement) -> bool {
+        (self.x0..=self.x1).contains(&x) && (self.y0..=self.y1).contains(&y)
+    }
+
+    /// The steps of three-step search in samples, longest first: `ceil(R / 2)`, where R is the
+    /// longest way from `(0, 0)` to an edge of the window, then each `ceil(previous / 2)` down to 1.
+    /// R = 7 has the three that gave the algorithm its name: 4, 2, 1; R = 0 has none.
+    pub fn steps(&self) -> impl Iterator<Item = i32> + use<> {
+        let range = (-self.x0).max(self.x1).max(-self.y0).max(self.y1);
+        let first = (range > 0).then_some((range + 1) / 2);
+        std::iter::successors(first, |&step| (step > 1).then_some((step + 1) / 2))
+    }
+
     /// The part of the window inside `[x0, x1] × [y0, y1]`, which must hold `(0, 0)`.
     pub fn clipped(&self, x: std::ops::RangeInclusive<i32>, y: std::ops::RangeInclusive<i32>) -> Self {
         debug_assert!(x.contains(&0) && y.contains(&0));
@@ -113,6 +128,23 @@ mod tests {
         let window = Window::of_area(31, 16).unwrap();
         assert_eq!((window.x0(), window.x1()), (-8, 7));
         assert!(Window::of_area(15, 16).is_err());
+    }
+
+    #[test]
+    fn steps_halve_upwards_down_to_one() {
+        let steps = |x0, x1, y0, y1| Window::new(x0, x1, y0, y1).unwrap().steps().collect::<Vec<_>>();
+        assert_eq!(steps(-7, 7, -7, 7), [4, 2, 1]);
+        assert_eq!(steps(-16, 16, -16, 16), [8, 4, 2, 1]);
+        assert_eq!(steps(-15, 15, -15, 15), [8, 4, 2, 1]);
+        assert_eq!(steps(-5, 5, -5, 5), [3, 2, 1]);
+        assert_eq!(steps(-2, 2, 0, 0), [1]);
+        assert_eq!(steps(0, 1, 0, 0), [1]);
+        assert_eq!(steps(0, 0, 0, 0), [0_i32; 0]);
+        // The longest way decides, whichever it is.
+        for (x0, x1, y0, y1) in [(-7, 0, 0, 1), (-1, 7, 0, 0), (0, 0, -7, 2), (-2, 0, 0, 7)] {
+            assert_eq!(steps(x0, x1, y0, y1), [4, 2, 1]);
+        }
+        assert_eq!(steps(-8191, 0, 0, 0).len(), 13);
     }
 
     #[test]

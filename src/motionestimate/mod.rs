@@ -6,12 +6,25 @@
  * `motionestimate` keeps the luma plane of the picture before, searches it for the best match of
  * every block of the current picture, and attaches the vectors and their matching costs to the
  * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, with no delay. Vectors are
- * those of full search, bit for bit the same on every device and with every kernel.
+ * bit for bit the same on every device and with every kernel; what they are, `algorithm` decides.
  *
  * The first picture of a stream has nothing to be compared with, nor has the first after a
  * discontinuity, a gap, a flush, a new segment or new caps: such a picture passes with no meta.
  * A `MotionVectorMeta` that a buffer brings along is always removed, so that behind this element
  * every such meta is its own.
+ *
+ * ## Algorithms
+ *
+ * `algorithm=full` compares every candidate of the search window and takes the best: the lowest
+ * cost, among equals the shortest |x| + |y|, then the upper, then the left one.
+ *
+ * `algorithm=three-step` compares few. With R the longest way from no motion to an edge of the
+ * window, the steps are s = ceil(R / 2), then each half of the one before, rounded up, down to 1:
+ * 4, 2, 1 of R = 7. It starts at no motion; in each step it compares the nine candidates that lie
+ * s, or not at all, to either side and up or down, and goes on from the best, by the same order of
+ * whole vectors. Candidates outside the window do not count, nor with `border=restrict` those
+ * outside the picture. It is much faster than full search, and the longer the motion the more often
+ * it ends at a match that is not the best one.
  *
  * ## Devices
  *
@@ -72,7 +85,7 @@
  * | `search-time` | guint64 | mean time of a search, ns |
  * | `download-time` | guint64 | mean time to bring the vectors back, ns |
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
- * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed |
+ * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
  * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
  *
@@ -115,17 +128,21 @@ pub enum MotionEstimateAlgorithm {
     #[default]
     #[enum_value(name = "Full search: the best match in the whole search window", nick = "full")]
     Full = 0,
+    /// See [`Algorithm::ThreeStep`].
+    #[enum_value(name = "Three-step search: few candidates, far ones first", nick = "three-step")]
+    ThreeStep = 1,
 }
 
 impl From<MotionEstimateAlgorithm> for Algorithm {
     fn from(algorithm: MotionEstimateAlgorithm) -> Self {
         match algorithm {
             MotionEstimateAlgorithm::Full => Self::Full,
+            MotionEstimateAlgorithm::ThreeStep => Self::ThreeStep,
         }
     }
 }
 
-/// How full search is done on the device: the `kernel` property.
+/// How the algorithm is carried out on the device: the `kernel` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateKernel")]
 #[non_exhaustive]
@@ -165,6 +182,21 @@ pub enum MotionEstimateKernel {
     /// See [`Kernel::TwoPass`].
     #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
     TwoPass = 6,
+    /// See [`Kernel::ThreeStepNaive`].
+    #[enum_value(
+        name = "algorithm=three-step, a work-group a block and candidate, one launch a step",
+        nick = "three-step-naive"
+    )]
+    ThreeStepNaive = 7,
+    /// See [`Kernel::ThreeStep`].
+    #[enum_value(name = "algorithm=three-step, all steps in one launch", nick = "three-step")]
+    ThreeStep = 8,
+    /// See [`Kernel::ThreeStepUnaligned`].
+    #[enum_value(
+        name = "algorithm=three-step, a work-item a block, unaligned reads (for CPU devices)",
+        nick = "three-step-unaligned"
+    )]
+    ThreeStepUnaligned = 9,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -177,6 +209,9 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
             MotionEstimateKernel::TwoPass => Self::TwoPass,
+            MotionEstimateKernel::ThreeStepNaive => Self::ThreeStepNaive,
+            MotionEstimateKernel::ThreeStep => Self::ThreeStep,
+            MotionEstimateKernel::ThreeStepUnaligned => Self::ThreeStepUnaligned,
         }
     }
 }

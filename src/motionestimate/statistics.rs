@@ -43,14 +43,15 @@ impl Statistics {
         self.pictures += 1;
         self.upload += times.upload;
         let Some(vectors) = vectors else { return };
-        let Parameters { width, height, block_size, ref window, .. } = *estimator.parameters();
+        let parameters = estimator.parameters();
+        let Parameters { width, height, block_size, .. } = *parameters;
         self.with_vectors += 1;
         self.search += times.search;
         self.download += times.download;
         self.prediction += times.prediction;
         self.cost += vectors.iter().map(|vector| u64::from(vector.cost)).sum::<u64>();
         self.samples += (vectors.len() * block_size * block_size) as u64;
-        self.differences += (width * height) as f64 * window.candidates() as f64;
+        self.differences += (width * height) as f64 * parameters.candidates() as f64;
     }
 
     /// The figures as applications read them; the element's documentation lists the fields.

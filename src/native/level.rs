@@ -4,9 +4,10 @@ use std::fmt;
 
 use super::portable::Portable;
 use super::search::{Job, search_row};
-use crate::estimator::MotionVector;
+use super::three_step;
+use crate::estimator::{Algorithm, MotionVector};
 
-/// An instruction set that full search is written for. All find the same.
+/// An instruction set that the searches are written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -33,7 +34,7 @@ impl Level {
 
     /// Whether this CPU has it.
     pub fn is_available(self) -> bool {
-        self.row_search().is_some()
+        self.row_search(Algorithm::Full).is_some()
     }
 
     /// The name by which tables know it.
@@ -44,13 +45,19 @@ impl Level {
         }
     }
 
-    /// The search of one row of blocks, or `None` where this CPU lacks the instructions. The one
+    /// The search of one row of blocks by `algorithm`, or `None` where this CPU lacks the instructions. The one
     /// place where an instruction set is added.
-    pub(super) fn row_search(self) -> Option<RowSearch> {
+    pub(super) fn row_search(self, algorithm: Algorithm) -> Option<RowSearch> {
         match self {
-            Level::Portable => Some(portable_row),
+            Level::Portable => Some(match algorithm {
+                Algorithm::Full => portable_row,
+                Algorithm::ThreeStep => portable_three_step,
+            }),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => super::avx2::Avx2::new().map(|_| avx2_row as RowSearch),
+            Level::Avx2 => super::avx2::Avx2::new().map(|_| match algorithm {
+                Algorithm::Full => avx2_row as RowSearch,
+                Algorithm::ThreeStep => avx2_three_step,
+            }),
             #[cfg(not(target_arch = "x86_64"))]
             Level::Avx2 => None,
         }
@@ -79,6 +86,25 @@ fn avx2_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
     #[target_feature(enable = "avx2")]
     fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
         search_row(engine, job, row, vectors);
+    }
+
+    let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");
+    // SAFETY: `engine` is the proof that this CPU has AVX2.
+    unsafe { compiled(engine, job, row, vectors) }
+}
+
+fn portable_three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+    three_step::search_row(three_step::Portable, job, row, vectors);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx2_three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+    use super::avx2::Avx2;
+
+    /// As in [`avx2_row`].
+    #[target_feature(enable = "avx2")]
+    fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+        three_step::search_row(engine, job, row, vectors);
     }
 
     let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");

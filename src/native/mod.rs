@@ -1,8 +1,8 @@
-//! The CPU, without OpenCL: full search in the widest instructions it has, on all its cores.
+//! The CPU, without OpenCL: search in the widest instructions it has, on all its cores.
 //!
 //! [`Level`] chooses the instruction set at run time; the search is written once (`search`) over
-//! what an instruction set must be able to do (`tile::Engine`), beside a portable version that is
-//! tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
+//! what an instruction set must be able to do (`tile::Engine`, for `three_step` its `Compare`),
+//! beside a portable version that is tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
 //! need not know where a picture ends.
 
 #[cfg(target_arch = "x86_64")]
@@ -12,6 +12,9 @@ mod plane;
 mod portable;
 mod predict;
 mod search;
+mod three_step;
+#[cfg(target_arch = "x86_64")]
+mod three_step_avx2;
 mod tile;
 
 pub use level::Level;
@@ -34,7 +37,7 @@ use search::Job;
 /// The name of this device.
 const NAME: &str = "native";
 
-/// Full search on the CPU's cores.
+/// Full or three-step search on the CPU's cores.
 ///
 /// It runs in the rayon pool it is called from, the global one as a rule.
 pub struct Native {
@@ -64,10 +67,11 @@ impl Native {
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
     pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
-        let row_search = level.row_search().ok_or_else(|| SetupError::DeviceUnsupported {
-            wanted: NAME.into(),
-            reason: format!("this CPU does not have {level}"),
-        })?;
+        let row_search =
+            level.row_search(parameters.algorithm).ok_or_else(|| SetupError::DeviceUnsupported {
+                wanted: NAME.into(),
+                reason: format!("this CPU does not have {level}"),
+            })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = [plane()?, plane()?];

@@ -14,6 +14,7 @@ mod program;
 mod recurrence;
 mod reference;
 mod search;
+mod three_step;
 mod tile;
 mod two_pass;
 
@@ -25,15 +26,15 @@ pub use program::try_build;
 pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
-    Slot, StageTimes, Tuning,
+    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
+    SetupError, Slot, StageTimes, Tuning,
 };
 use cl::{Arg, Buffer, Context, Queue};
 use picture::{Layout, Slots, buffer};
 use prediction::Prediction;
 use search::{Run, Search, Task};
 
-/// Full search on one OpenCL device.
+/// Full or three-step search on one OpenCL device.
 pub struct OpenCl {
     parameters: Parameters,
     device: Device,
@@ -63,9 +64,17 @@ impl OpenCl {
     ) -> Result<Self, SetupError> {
         parameters.validate()?;
         tuning.validate()?;
-        let kernel = if kernel == Kernel::Auto { search::fastest(device) } else { kernel };
+        kernel.check_algorithm(parameters.algorithm, &device.name)?;
+        let kernel = match (kernel, parameters.algorithm) {
+            (Kernel::Auto, Algorithm::Full) => search::fastest(device),
+            (Kernel::Auto, Algorithm::ThreeStep) => three_step::fastest(device),
+            _ => kernel,
+        };
         let context = device.context()?;
-        let window = picture::winning_window(parameters);
+        let window = match parameters.algorithm {
+            Algorithm::Full => picture::winning_window(parameters),
+            Algorithm::ThreeStep => three_step::readable_window(parameters),
+        };
         let layout = Layout::new(parameters, &window);
         let task = Task { device, context: &context, kernel, tuning, parameters, window: &window };
         let vector_bytes = size_of::<MotionVector>() * parameters.grid().blocks();

@@ -21,6 +21,7 @@ pub(super) enum Source {
     TwoPass,
     Prediction,
     Recurrence,
+    ThreeStep,
 }
 
 impl Source {
@@ -33,6 +34,7 @@ impl Source {
             Self::TwoPass => include_str!("../../kernels/two_pass.cl"),
             Self::Prediction => include_str!("../../kernels/prediction.cl"),
             Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
+            Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
         }
     }
 

@@ -6,7 +6,7 @@ use super::cl::{self, Arg, Buffer, Context, Queue};
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, two_pass};
+use super::{collaborative, reference, three_step, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -31,7 +31,7 @@ pub(super) struct Run<'a> {
     pub(super) geometry: Arg<'a>,
 }
 
-/// The kernel that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
+/// The kernel of full search that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
         DeviceKind::Gpu => Kernel::Reference,
@@ -53,6 +53,9 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
             Box::new(collaborative::Collaborative::new(task)?)
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
+        Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
+        Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
+        Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),
     })
 }
 
@@ -63,7 +66,7 @@ pub(super) struct Task<'a> {
     pub(super) kernel: Kernel,
     pub(super) tuning: &'a Tuning,
     pub(super) parameters: &'a Parameters,
-    /// The part of the parameters' window that can win.
+    /// The part of the parameters' window whose samples are read.
     pub(super) window: &'a Window,
 }
 

@@ -47,8 +47,9 @@ impl Tile {
             (row.columns, rows.min(candidates / row.columns).min(window.rows()))
         } else {
             let words = bytes / (4 * block_size);
-            let columns = (4 * words).checked_sub(block_size + 6)?;
-            (columns.min(candidates).min(window.columns()).max(1), 1)
+            // The most columns whose `area_words` are no more than these words.
+            let columns = (4 * words).checked_sub(block_size + 3)?;
+            (columns.min(candidates).min(window.columns()), 1)
         };
         // Tiles of one size: the last is not left with a few candidates for the whole group.
         let across = window.columns().div_ceil(columns);
@@ -78,6 +79,13 @@ mod tests {
                     }
                 }
             }
+        }
+        // One candidate's area is room enough for a tile, and one byte less is not.
+        for block_size in (4..=64).step_by(4) {
+            let window = Window::symmetric(20, 20).unwrap();
+            let least = Tile::least_bytes(block_size);
+            assert!(Tile::largest(&window, block_size, least, usize::MAX).is_some(), "{block_size}");
+            assert!(Tile::largest(&window, block_size, least - 1, usize::MAX).is_none(), "{block_size}");
         }
         assert!(Tile::largest(&Window::symmetric(1, 1).unwrap(), 64, 4000, usize::MAX).is_none());
     }

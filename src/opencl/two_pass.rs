@@ -7,6 +7,7 @@
 //! allow. Where not one row fits, a part of a row is taken at a time.
 
 use super::cl::{self, Arg, Buffer};
+use super::device::DeviceKind;
 use super::program::Source;
 use super::search::{KEY, LOCAL_MEMORY_WANTED, Run, Search, Task, int};
 use super::tile::Tile;
@@ -14,6 +15,9 @@ use crate::estimator::SetupError;
 
 /// Work-items of a group in the paper.
 const ITEMS: usize = 256;
+
+/// The same on a CPU, which is faster with fewer: 324 ms and 423 ms at 1080p on PoCL.
+const CPU_ITEMS: usize = 64;
 
 /// Candidates of a work-item in the paper.
 const CANDIDATES_AN_ITEM: usize = 4;
@@ -37,9 +41,10 @@ impl TwoPass {
         let compute = task.build(Source::TwoPass, c"two_pass_compute")?;
         let compare = task.build(Source::TwoPass, c"two_pass_compare")?;
         let (block_size, local_memory) = (task.parameters.block_size, task.device.local_memory);
+        let usual = if task.device.kind == DeviceKind::Cpu { CPU_ITEMS } else { ITEMS };
         let group = |kernel: &cl::Kernel| match task.chosen_group(kernel)? {
             Some(items) => Ok(items),
-            None => task.largest_group(kernel).map(|largest| largest.min(ITEMS)),
+            None => task.largest_group(kernel).map(|largest| largest.min(usual)),
         };
         let (compute_items, mut compare_items) = (group(&compute)?, group(&compare)?);
         let keys = local_memory / KEY;

@@ -1,8 +1,8 @@
-//! One runner that puts every implementation of full search through the same hostile cases.
+//! One runner that puts every implementation of a search through the same hostile cases.
 #![allow(dead_code, missing_docs)]
 
 use gstmotionestimate::estimator::{
-    Border, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle,
+    Algorithm, Border, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle,
 };
 
 /// Two pictures and what to find in them.
@@ -144,6 +144,39 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
+/// The same for three-step search, and what is harder for it: pictures large enough for long ways,
+/// at every number of steps up to R = 60, and steps that lead past one edge of a window only.
+pub fn three_step_cases() -> Vec<Case> {
+    let mut cases = cases();
+    for metric in [Metric::Sad, Metric::Ssd] {
+        for border in [Border::Extend, Border::Restrict] {
+            for (range, block_size) in [(1, 4), (2, 20), (7, 4), (7, 8), (7, 20), (15, 12), (31, 8), (60, 16)]
+            {
+                for content in [Content::Moved, Content::Noise] {
+                    let window = Window::symmetric(range, range).unwrap();
+                    cases.push(case(content, (91, 67), block_size, window, metric, border));
+                }
+            }
+            let window = Window::new(-60, 3, -1, 44).unwrap();
+            cases.push(case(Content::Noise, (67, 91), 8, window, metric, border));
+        }
+    }
+    for case in &mut cases {
+        case.parameters.algorithm = Algorithm::ThreeStep;
+        case.name += ", three-step";
+    }
+    cases
+}
+
+/// `reference` rebuilt block by block as `vectors` say, over the picture extended to whole blocks.
+pub fn reconstruct(parameters: &Parameters, reference: &Picture<'_>, vectors: &[MotionVector]) -> PictureBuf {
+    let (columns, side) = (parameters.grid().columns, parameters.block_size);
+    PictureBuf::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
+        let vector = vectors[y / side * columns + x / side];
+        reference.extended(x as i32 + i32::from(vector.x) / 4, y as i32 + i32::from(vector.y) / 4)
+    })
+}
+
 /// Copies `picture` into rows that are further apart than they are wide, with garbage between.
 pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
     let mut bytes = vec![0xa5; stride * (picture.height() - 1) + picture.width()];
@@ -158,7 +191,7 @@ pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
 /// # Panics
 /// Where a vector or a cost differs.
 pub fn check(case: &Case, estimator: &mut dyn Estimator) {
-    let expected = oracle::full_search(&case.parameters, &case.current.view(), &case.reference.view());
+    let expected = oracle::search(&case.parameters, &case.current.view(), &case.reference.view());
     let mut found = vec![MotionVector { x: -1, y: -1, cost: 0xdead }; expected.vectors.len()];
     let who = format!("{} {} on {}", estimator.kernel(), estimator.device(), case.name);
 
@@ -173,7 +206,7 @@ pub fn check(case: &Case, estimator: &mut dyn Estimator) {
     let bytes = with_stride(&case.reference.view(), stride);
     let padded = Picture::new(&bytes, case.parameters.width, case.parameters.height, stride).unwrap();
     estimator.load(Slot::A, &padded).expect(&who);
-    let expected = oracle::full_search(&case.parameters, &case.reference.view(), &case.current.view());
+    let expected = oracle::search(&case.parameters, &case.reference.view(), &case.current.view());
     estimator.search(Slot::A, &mut found).expect(&who);
     compare(&who, expected.grid.columns, &expected.vectors, &found);
 }

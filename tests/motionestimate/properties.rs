@@ -3,9 +3,10 @@
 use gst::prelude::*;
 use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
 use gstmotionestimate::motionestimate::{
-    MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction,
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
+    MotionEstimatePrediction,
 };
 
 use crate::support::*;
@@ -41,6 +42,9 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
     element.set_property("border", MotionEstimateBorder::Restrict);
     expected.border = Border::Restrict;
     check(&expected);
+    element.set_property("algorithm", MotionEstimateAlgorithm::ThreeStep);
+    expected.algorithm = Algorithm::ThreeStep;
+    check(&expected);
     // Tuning changes nothing, on devices that follow it and on those that ignore it.
     element.set_property("tuning", gst::Structure::builder("motion-tuning").field("group-size", 3).build());
     check(&expected);
@@ -51,6 +55,9 @@ fn changes_hold_from_the_next_picture_and_keep_the_reference() {
         check(&expected);
     }
     element.set_property("device", "auto");
+    check(&expected);
+    element.set_property("algorithm", MotionEstimateAlgorithm::Full);
+    expected.algorithm = Algorithm::Full;
     check(&expected);
 
     element.set_property("search-range", 3u32);
@@ -115,6 +122,11 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
     assert!(error_text(&wait(&bus)).contains("block size 10"));
 
     element.set_property("block-size", 8u32);
+    element.set_property("kernel", MotionEstimateKernel::ThreeStep);
+    assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
+    assert!(error_text(&wait(&bus)).contains("does not do algorithm full"));
+
+    element.set_property("kernel", MotionEstimateKernel::Auto);
     let buffers = [pass(&mut harness, &info, 2), pass(&mut harness, &info, 3)];
     check_sequence(&info, &parameters(&info), &buffers);
 }

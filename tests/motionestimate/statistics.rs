@@ -38,6 +38,21 @@ fn figures_are_those_of_the_pictures() {
 }
 
 #[test]
+fn the_rate_of_three_steps_counts_the_candidates_tried() {
+    let info = gray();
+    let mut harness = harness(&format!("{ELEMENT} algorithm=three-step"), &info);
+    let element = harness.find_element("motionestimate").unwrap();
+    for time in 0..3 {
+        pass(&mut harness, &info, time);
+    }
+    let stats = stats(&element);
+    // Range 5 has the steps 3, 2 and 1.
+    let differences = f64::from(info.width() * info.height() * (1 + 3 * 8));
+    let nanoseconds = 1e9 * differences / stats.get::<f64>("effective-rate").unwrap();
+    assert!((nanoseconds - stats.get::<u64>("search-time").unwrap() as f64).abs() < 2.0, "{stats}");
+}
+
+#[test]
 fn message_at_eos_comes_before_eos() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);

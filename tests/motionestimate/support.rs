@@ -137,7 +137,7 @@ pub fn check_vectors(
     assert_eq!(description.metric, parameters.metric);
     assert_eq!((description.reference_offset, description.reference_pts), (-1, reference.pts()));
     let (current, reference) = (luma(current, info), luma(reference, info));
-    let expected = oracle::full_search(parameters, &current.view(), &reference.view());
+    let expected = oracle::search(parameters, &current.view(), &reference.view());
     assert_eq!(meta.vectors(), expected.vectors);
 }
 

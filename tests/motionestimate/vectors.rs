@@ -2,7 +2,7 @@
 
 use gst_video::VideoFormat;
 use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Border, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
 
 use crate::support::*;
 
@@ -41,6 +41,26 @@ fn every_format_with_odd_strides_that_change() {
             assert_eq!(expected, found, "{format}: the test reads what it wrote");
         }
         check_sequence(&info, &parameters(&info), &buffers);
+    }
+}
+
+#[test]
+fn three_steps_on_every_device_in_a_real_pipeline() {
+    for device in backend::devices() {
+        let (samples, end) = run(&format!(
+            "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=NV12,width=150,height=91 \
+             ! motionestimate algorithm=three-step device=\"{}\" block-size=20 search-range=7 \
+             ! queue ! appsink name=sink",
+            device.selector
+        ));
+        assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
+        assert_eq!(samples.len(), 5);
+        check_samples(&samples, |info| Parameters {
+            algorithm: Algorithm::ThreeStep,
+            block_size: 20,
+            window: Window::symmetric(7, 7).unwrap(),
+            ..parameters(info)
+        });
     }
 }
 

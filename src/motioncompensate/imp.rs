@@ -1,0 +1,391 @@
+//! Properties, caps, events and buffers of `motioncompensate`.
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::BaseTransformMode;
+use gst_base::subclass::prelude::*;
+use gst_video::subclass::prelude::*;
+use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+
+use super::quality::{Quality, Totals};
+use super::stream::{Failure, Stream, Target, map};
+use super::{MotionCompensateMeasure, MotionCompensateMode};
+use crate::compensation::Output;
+use crate::meta::{self, MotionVectorMeta};
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motioncompensate",
+        gst::DebugColorFlags::empty(),
+        Some("Predicts pictures from their motion vectors"),
+    )
+});
+
+/// The formats that `motionestimate` takes.
+const FORMATS: [VideoFormat; 7] = [
+    VideoFormat::Gray8,
+    VideoFormat::I420,
+    VideoFormat::Yv12,
+    VideoFormat::Nv12,
+    VideoFormat::Nv21,
+    VideoFormat::Y42b,
+    VideoFormat::Y444,
+];
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Settings {
+    mode: MotionCompensateMode,
+    measure: MotionCompensateMeasure,
+}
+
+/// What is done from start to stop.
+#[derive(Default)]
+struct State {
+    stream: Option<Stream>,
+    /// What the buffer in hand was negotiated for.
+    settings: Settings,
+    totals: Totals,
+    warned_elsewhere: bool,
+}
+
+/// The implementation of [`super::MotionCompensate`].
+#[derive(Default)]
+pub struct MotionCompensate {
+    settings: Mutex<Settings>,
+    state: Mutex<State>,
+}
+
+/// A panic elsewhere leaves none of the locked values half written.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MotionCompensate {
+    /// The field by which `buffer` is to be predicted; `None` where there is none, or none that can
+    /// be used, and then a warning says why.
+    fn field(&self, state: &mut State, buffer: &gst::BufferRef) -> Result<Option<MotionVectorMeta>, Failure> {
+        let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
+        if buffer.flags().contains(gst::BufferFlags::DISCONT) && stream.reference.take().is_some() {
+            gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
+        }
+        stream.field(buffer).map(|field| {
+            field.unwrap_or_else(|obstacle| {
+                gst::warning!(CAT, imp = self, "Picture at {:?} not predicted: {obstacle}", buffer.pts());
+                if !std::mem::replace(&mut state.warned_elsewhere, true) {
+                    gst::element_imp_warning!(
+                        self,
+                        gst::StreamError::Format,
+                        ("A picture is not predicted from its vectors: {obstacle}. Put motioncompensate \
+                             right behind motionestimate, so that no picture is dropped or stamped anew \
+                             between them"),
+                        ["Picture at {:?}; told once", buffer.pts()]
+                    );
+                }
+                None
+            })
+        })
+    }
+
+    /// Counts a picture and tells what was measured of it.
+    fn report(
+        &self,
+        state: &mut State,
+        buffer: &mut gst::BufferRef,
+        quality: Option<Quality>,
+    ) -> Result<Option<gst::Structure>, Failure> {
+        let quality = quality.filter(|_| state.settings.measure == MotionCompensateMeasure::Psnr);
+        state.totals.add(quality);
+        let Some(quality) = quality else { return Ok(None) };
+        quality.attach(buffer).map_err(Failure::Attach)?;
+        Ok(Some(quality.message(buffer.pts())))
+    }
+
+    /// Makes `out` of `input`; the message about it, if there is one.
+    fn replace(
+        &self,
+        input: &gst::Buffer,
+        out: &mut gst::BufferRef,
+    ) -> Result<Option<gst::Structure>, Failure> {
+        let state = &mut *lock(&self.state);
+        let field = self.field(state, input)?;
+        let settings = state.settings;
+        let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
+        let output = match settings.mode {
+            MotionCompensateMode::Residual => Output::Residual,
+            _ => Output::Prediction,
+        };
+        let wanted = (output, settings.measure == MotionCompensateMeasure::Psnr);
+        let quality = {
+            let current = map(input, &stream.info)?;
+            let mut frame =
+                VideoFrameRef::from_buffer_ref_writable(out, &stream.info).map_err(Failure::Buffer)?;
+            match field {
+                Some(field) => {
+                    Some(stream.compensate(&field, &current, wanted, Target::Frame(&mut frame))?)
+                }
+                None => {
+                    stream.copy(&current, &mut frame)?;
+                    None
+                }
+            }
+        };
+        stream.reference = Some(input.clone());
+        self.report(state, out, quality)
+    }
+
+    /// Measures the prediction of `buffer`, whose samples stay as they are.
+    fn look_at(&self, buffer: &mut gst::BufferRef) -> Result<Option<gst::Structure>, Failure> {
+        let state = &mut *lock(&self.state);
+        let field = self.field(state, buffer)?;
+        let measured = state.settings.measure == MotionCompensateMeasure::Psnr;
+        let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
+        let quality = match field.filter(|_| measured) {
+            Some(field) => {
+                let current = map(buffer, &stream.info)?;
+                Some(stream.compensate(&field, &current, (Output::Prediction, true), Target::Scratch)?)
+            }
+            None => None,
+        };
+        // It shares the memory; the vectors it needs no more.
+        let mut reference = buffer.copy();
+        meta::remove(reference.make_mut());
+        stream.reference = Some(reference);
+        self.report(state, buffer, quality)
+    }
+
+    /// Ends the work on a buffer: posts what there is to tell.
+    fn finish(
+        &self,
+        result: Result<Option<gst::Structure>, Failure>,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        match result {
+            Ok(None) => Ok(gst::FlowSuccess::Ok),
+            Ok(Some(structure)) => {
+                self.post(structure);
+                Ok(gst::FlowSuccess::Ok)
+            }
+            Err(failure) => {
+                self.forget_reference("error");
+                self.post_error_message(failure.message());
+                Err(gst::FlowError::Error)
+            }
+        }
+    }
+
+    fn post(&self, structure: gst::Structure) {
+        self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
+    }
+
+    /// Makes the next picture the first of a sequence.
+    fn forget_reference(&self, reason: &str) {
+        if let Some(stream) = &mut lock(&self.state).stream {
+            gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
+            stream.reference = None;
+        }
+    }
+
+    /// Lets the settings hold from the next buffer on; whether other buffers are needed for it.
+    fn apply_settings(&self) -> bool {
+        let settings = *lock(&self.settings);
+        let was = std::mem::replace(&mut lock(&self.state).settings, settings);
+        let in_place = |settings: Settings| settings.mode == MotionCompensateMode::Original;
+        self.obj().set_in_place(in_place(settings));
+        in_place(was) != in_place(settings)
+    }
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for MotionCompensate {
+    const NAME: &'static str = "GstMotionCompensate";
+    type Type = super::MotionCompensate;
+    type ParentType = gst_video::VideoFilter;
+}
+
+impl ObjectImpl for MotionCompensate {
+    fn constructed(&self) {
+        self.parent_constructed();
+        // What is dropped for being late is missed as reference.
+        self.obj().set_qos(false);
+    }
+
+    fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
+            let default = Settings::default();
+            vec![
+                glib::ParamSpecEnum::builder_with_default("mode", default.mode)
+                    .nick("Mode")
+                    .blurb("What is sent on")
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecEnum::builder_with_default("measure", default.measure)
+                    .nick("Measure")
+                    .blurb(
+                        "What is measured of each prediction, attached to its buffer and posted on the bus",
+                    )
+                    .mutable_playing()
+                    .build(),
+            ]
+        });
+        &PROPERTIES
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        let mut settings = lock(&self.settings);
+        match pspec.name() {
+            "mode" => settings.mode = value.get().expect("type checked upstream"),
+            "measure" => settings.measure = value.get().expect("type checked upstream"),
+            name => unreachable!("no property {name}"),
+        }
+    }
+
+    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+        let settings = lock(&self.settings);
+        match pspec.name() {
+            "mode" => settings.mode.to_value(),
+            "measure" => settings.measure.to_value(),
+            name => unreachable!("no property {name}"),
+        }
+    }
+}
+
+impl GstObjectImpl for MotionCompensate {}
+
+impl ElementImpl for MotionCompensate {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Motion compensator",
+                "Filter/Effect/Video",
+                "Predicts pictures from the one before and the motion vectors that come with them, and \
+                 measures how well",
+                "The gst-plugin-motionestimate authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            // As in motionestimate, nothing but format and size is restricted.
+            let caps = gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
+                .format_list(FORMATS)
+                .width_range(1..)
+                .height_range(1..)
+                .build();
+            [("sink", gst::PadDirection::Sink), ("src", gst::PadDirection::Src)]
+                .map(|(name, direction)| {
+                    gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
+                        .expect("names and caps of the templates are valid")
+                })
+                .into()
+        });
+        &TEMPLATES
+    }
+}
+
+impl BaseTransformImpl for MotionCompensate {
+    const MODE: BaseTransformMode = BaseTransformMode::Both;
+    const PASSTHROUGH_ON_SAME_CAPS: bool = false;
+    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        self.apply_settings();
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        Ok(())
+    }
+
+    fn propose_allocation(
+        &self,
+        decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        self.parent_propose_allocation(decide_query, query)?;
+        // One buffer more, for the reference.
+        let pools: Vec<_> = query.allocation_pools().map(|pool| pool.to_owned()).collect();
+        for (index, (pool, size, least, most)) in pools.iter().enumerate() {
+            let most = if *most == 0 { 0 } else { most.saturating_add(1) };
+            let least = least.saturating_add(1);
+            query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, most);
+        }
+        if pools.is_empty() {
+            let size = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
+            if let Some(size) = size.and_then(|info| u32::try_from(info.size()).ok()) {
+                query.add_allocation_pool(None::<&gst::BufferPool>, size, 1, 0);
+            }
+        }
+        Ok(())
+    }
+
+    // The picture is of the same size and in its place whatever is sent on: everything that is
+    // said about it holds.
+    fn transform_meta<'a>(
+        &self,
+        _out: &mut gst::BufferRef,
+        _meta: gst::MetaRef<'a, gst::Meta>,
+        _input: &'a gst::BufferRef,
+    ) -> bool {
+        true
+    }
+
+    fn sink_event(&self, event: gst::Event) -> bool {
+        match event.type_() {
+            gst::EventType::StreamStart
+            | gst::EventType::Segment
+            | gst::EventType::FlushStop
+            | gst::EventType::Gap => self.forget_reference(event.type_().name()),
+            gst::EventType::Eos if lock(&self.settings).measure == MotionCompensateMeasure::Psnr => {
+                let structure = lock(&self.state).totals.message();
+                gst::info!(CAT, imp = self, "{structure}");
+                self.post(structure);
+            }
+            _ => (),
+        }
+        self.parent_sink_event(event)
+    }
+
+    fn submit_input_buffer(
+        &self,
+        is_discont: bool,
+        buffer: gst::Buffer,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        // Between two buffers, so that none is begun in one mode and ended in another.
+        if self.apply_settings() {
+            self.obj().reconfigure_src();
+            self.obj().reconfigure_sink();
+        }
+        self.parent_submit_input_buffer(is_discont, buffer)
+    }
+
+    fn transform(
+        &self,
+        input: &gst::Buffer,
+        out: &mut gst::BufferRef,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        self.finish(self.replace(input, out))
+    }
+
+    fn transform_ip(&self, buffer: &mut gst::BufferRef) -> Result<gst::FlowSuccess, gst::FlowError> {
+        self.finish(self.look_at(buffer))
+    }
+}
+
+impl VideoFilterImpl for MotionCompensate {
+    fn set_info(
+        &self,
+        _incaps: &gst::Caps,
+        info: &VideoInfo,
+        _outcaps: &gst::Caps,
+        _out_info: &VideoInfo,
+    ) -> Result<(), gst::LoggableError> {
+        lock(&self.state).stream = Some(Stream::new(info));
+        Ok(())
+    }
+}

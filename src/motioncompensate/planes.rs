@@ -1,0 +1,103 @@
+//! The planes of a video frame, wherever they lie.
+
+use gst_video::prelude::*;
+use gst_video::video_frame::IsVideoFrame;
+
+use crate::compensation::{PlaneMut, Sampling};
+use crate::estimator::{Picture, PictureError};
+
+/// Why a frame's plane cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaneError {
+    /// The frame is not of the size that its caps say.
+    #[error("a frame of {0} x {1} samples")]
+    Size(u32, u32),
+    /// Rows that go up in memory, or none at all.
+    #[error("rows of plane {0} that are {1} bytes apart")]
+    Stride(usize, i32),
+    /// The plane starts outside the memory that was mapped for it.
+    #[error("plane {0} starts outside the mapped memory")]
+    Offset(usize),
+    /// The memory ends before the plane does, or rows overlap.
+    #[error("plane {0}: {1}")]
+    Picture(usize, PictureError),
+}
+
+/// How the samples of each plane of `info` lie over those of luma.
+pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
+    let format = info.format_info();
+    let components = format.plane().iter().take(info.n_components() as usize);
+    let first_of = |plane| components.clone().position(|&of| of == plane);
+    let sampling = |component: usize| Sampling {
+        halved_x: format.w_sub()[component] == 1,
+        halved_y: format.h_sub()[component] == 1,
+        interleaved: format.pixel_stride()[component] == 2,
+    };
+    (0..info.n_planes()).filter_map(first_of).map(sampling).collect()
+}
+
+/// Where plane `index` lies: first byte, bytes that are mapped from there on, and stride.
+///
+/// Frames are not taken at their word: a `GstVideoMeta` may announce more than its buffer has.
+fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, usize), PlaneError> {
+    let stride = frame.plane_stride()[index];
+    let stride = usize::try_from(stride).ok().filter(|&s| s > 0).ok_or(PlaneError::Stride(index, stride))?;
+    let raw = frame.as_raw();
+    // With a GstVideoMeta every plane is mapped for itself, without one all are mapped together.
+    let map = if raw.meta.is_null() { &raw.map[0] } else { &raw.map[index] };
+    let plane = raw.data[index].cast::<u8>();
+    let offset = (plane as usize).checked_sub(map.data as usize).ok_or(PlaneError::Offset(index))?;
+    let present = map.size.checked_sub(offset).ok_or(PlaneError::Offset(index))?;
+    if plane.is_null() {
+        return Err(PlaneError::Offset(index));
+    }
+    Ok((plane, present, stride))
+}
+
+/// The size in bytes and rows of the plane of a frame that must be of the size of `info`.
+fn size(
+    frame: &impl IsVideoFrame,
+    info: &gst_video::VideoInfo,
+    sampling: Sampling,
+) -> Result<(usize, usize), PlaneError> {
+    if (frame.width(), frame.height()) != (info.width(), info.height()) {
+        return Err(PlaneError::Size(frame.width(), frame.height()));
+    }
+    Ok(sampling.plane_size(info.width() as usize, info.height() as usize))
+}
+
+/// Plane `index` of `frame`, to read.
+///
+/// # Errors
+/// [`PlaneError`] where the plane does not lie in the mapped memory.
+pub fn plane<'a>(
+    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
+    info: &gst_video::VideoInfo,
+    index: usize,
+    sampling: Sampling,
+) -> Result<Picture<'a>, PlaneError> {
+    let (width, height) = size(frame, info, sampling)?;
+    let (start, present, stride) = locate(frame, index)?;
+    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading, for as
+    // long as `frame`, which the slice borrows.
+    let samples = unsafe { std::slice::from_raw_parts(start, present) };
+    Picture::new(samples, width, height, stride).map_err(|error| PlaneError::Picture(index, error))
+}
+
+/// Plane `index` of `frame`, to write.
+///
+/// # Errors
+/// [`PlaneError`] where the plane does not lie in the mapped memory.
+pub fn plane_mut<'a>(
+    frame: &'a mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+    info: &gst_video::VideoInfo,
+    index: usize,
+    sampling: Sampling,
+) -> Result<PlaneMut<'a>, PlaneError> {
+    let (width, height) = size(frame, info, sampling)?;
+    let (start, present, stride) = locate(frame, index)?;
+    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading and
+    // writing, for as long as `frame`, which the slice borrows alone.
+    let samples = unsafe { std::slice::from_raw_parts_mut(start, present) };
+    PlaneMut::new(samples, width, height, stride).map_err(|error| PlaneError::Picture(index, error))
+}

@@ -1,0 +1,167 @@
+//! The pictures of a stream: which one predicts which, and what becomes of their planes.
+
+use gst_video::{VideoFrameRef, VideoInfo};
+
+use super::planes::{PlaneError, plane, plane_mut, samplings};
+use super::quality::Quality;
+use crate::compensation::{CompensationError, Field, Output, PlaneMut, Sampling, compensate};
+use crate::meta::{self, MotionVectorMeta};
+
+/// What holds from one caps to the next.
+pub struct Stream {
+    pub info: VideoInfo,
+    /// One a plane.
+    pub samplings: Vec<Sampling>,
+    /// The picture before.
+    pub reference: Option<gst::Buffer>,
+    /// Room for a plane of the prediction where it is only measured; made when it is first needed.
+    scratch: Vec<u8>,
+}
+
+/// Why a picture could not be compensated.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    #[error("a buffer came before its caps")]
+    NotNegotiated,
+    #[error("a buffer does not hold the picture its caps promise")]
+    Buffer(#[source] glib::BoolError),
+    #[error("a buffer does not hold the picture its caps promise: it has {0}")]
+    Plane(#[from] PlaneError),
+    #[error("the motion field of a picture cannot be read: {0}")]
+    Meta(#[from] meta::MetaError),
+    #[error("a motion field for pictures of {0} x {1} samples came with a picture of {2} x {3}")]
+    FieldSize(u32, u32, u32, u32),
+    #[error(transparent)]
+    Compensation(#[from] CompensationError),
+    #[error("the measure cannot be attached: {0}")]
+    Attach(#[source] glib::BoolError),
+}
+
+impl Failure {
+    /// The failure as it is posted on the bus.
+    pub fn message(&self) -> gst::ErrorMessage {
+        match self {
+            Failure::NotNegotiated => gst::error_msg!(gst::CoreError::Negotiation, ("{self}")),
+            Failure::Buffer(_) | Failure::Plane(_) | Failure::Meta(_) | Failure::FieldSize(..) => {
+                gst::error_msg!(gst::StreamError::Format, ("{self}"), ["{self:?}"])
+            }
+            Failure::Compensation(_) | Failure::Attach(_) => {
+                gst::error_msg!(gst::LibraryError::Failed, ("{self}"), ["{self:?}"])
+            }
+        }
+    }
+}
+
+/// Where the result goes.
+pub enum Target<'a, 'b> {
+    Frame(&'a mut VideoFrameRef<&'b mut gst::BufferRef>),
+    /// Nowhere: it is only measured.
+    Scratch,
+}
+
+/// `buffer` mapped for reading as a picture of `info`.
+///
+/// # Errors
+/// [`Failure::Buffer`] where it is none.
+pub fn map<'a>(
+    buffer: &'a gst::BufferRef,
+    info: &VideoInfo,
+) -> Result<VideoFrameRef<&'a gst::BufferRef>, Failure> {
+    VideoFrameRef::from_buffer_ref_readable(buffer, info).map_err(Failure::Buffer)
+}
+
+impl Stream {
+    pub fn new(info: &VideoInfo) -> Self {
+        let samplings = samplings(info);
+        Self { info: info.clone(), samplings, reference: None, scratch: Vec::new() }
+    }
+
+    /// The field by which the picture in `buffer` is predicted from the one before; the error says
+    /// what is in the way where there are fields, but none of this kind.
+    pub fn field(
+        &self,
+        buffer: &gst::BufferRef,
+    ) -> Result<Result<Option<MotionVectorMeta>, String>, Failure> {
+        let mut usable = Ok(None);
+        for field in MotionVectorMeta::all_of(buffer) {
+            let field = field?;
+            let description = field.description();
+            let (width, height) = (self.info.width(), self.info.height());
+            if (description.width, description.height) != (width, height) {
+                return Err(Failure::FieldSize(description.width, description.height, width, height));
+            }
+            match (self.obstacle(description), &usable) {
+                (_, Ok(Some(_))) => (),
+                (None, _) => usable = Ok(Some(field)),
+                (Some(obstacle), _) => usable = Err(obstacle),
+            }
+        }
+        Ok(usable)
+    }
+
+    /// Why the reference of a field is not the picture that is kept.
+    fn obstacle(&self, description: &meta::FieldDescription) -> Option<String> {
+        if description.reference_offset != -1 {
+            return Some(format!(
+                "they refer to the picture at offset {}, and only the one before (-1) is kept",
+                description.reference_offset
+            ));
+        }
+        let Some(reference) = &self.reference else {
+            return Some("the picture they refer to did not come here".into());
+        };
+        match (description.reference_pts, reference.pts()) {
+            (Some(wanted), Some(kept)) if wanted != kept => {
+                Some(format!("they refer to the picture at {wanted}, and the one before this was at {kept}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Predicts the picture in `current` by `field` and writes what is wanted to `target`.
+    pub fn compensate(
+        &mut self,
+        field: &MotionVectorMeta,
+        current: &VideoFrameRef<&gst::BufferRef>,
+        wanted: (Output, bool),
+        mut target: Target<'_, '_>,
+    ) -> Result<Quality, Failure> {
+        let Self { info, samplings, reference, scratch } = self;
+        let reference = map(reference.as_ref().ok_or(Failure::NotNegotiated)?, info)?;
+        let description = field.description();
+        let size = (description.width as usize, description.height as usize);
+        let block = (description.block_width as usize, description.block_height as usize);
+        let vectors = Field::new(size, block, field.vectors())?;
+        let mut quality = Quality::default();
+        for (index, &sampling) in samplings.iter().enumerate() {
+            let planes =
+                (&plane(current, info, index, sampling)?, &plane(&reference, info, index, sampling)?);
+            let mut out = match &mut target {
+                Target::Frame(frame) => plane_mut(frame, info, index, sampling)?,
+                Target::Scratch => {
+                    let (width, height) = sampling.plane_size(size.0, size.1);
+                    if scratch.len() < width * height {
+                        scratch.resize(width * height, 0);
+                    }
+                    PlaneMut::new(scratch, width, height, width)
+                        .map_err(|error| PlaneError::Picture(index, error))?
+                }
+            };
+            quality.add(index, compensate(&vectors, sampling, planes, wanted, &mut out)?);
+        }
+        Ok(quality)
+    }
+
+    /// Writes the picture in `current` to `out` as it is.
+    pub fn copy(
+        &self,
+        current: &VideoFrameRef<&gst::BufferRef>,
+        out: &mut VideoFrameRef<&mut gst::BufferRef>,
+    ) -> Result<(), Failure> {
+        for (index, &sampling) in self.samplings.iter().enumerate() {
+            let from = plane(current, &self.info, index, sampling)?;
+            plane_mut(out, &self.info, index, sampling)?.copy_from(&from)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+//! The element `motioncompensate`: what it sends on compared with the definition, and what it says.
+#![allow(missing_docs)]
+
+mod bad_input;
+mod buffers;
+#[path = "../fields/mod.rs"]
+mod fields;
+mod measures;
+mod pictures;
+mod support;

@@ -122,8 +122,8 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; the
-/// CPU without OpenCL has no use for it.
+/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; of
+/// it, the CPU without OpenCL has a use for depth and threads alone.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
 /// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
@@ -145,7 +145,7 @@ pub fn open(
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native if kernel == Kernel::Auto => native(parameters).map(exactly),
+        DeviceSelector::Native if kernel == Kernel::Auto => native(tuning, parameters).map(exactly),
         DeviceSelector::Native => Err(SetupError::KernelUnsupported {
             kernel,
             device: "native".into(),
@@ -164,8 +164,15 @@ pub fn open(
     }
 }
 
-fn native(parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
-    Ok(Box::new(Native::new(parameters.clone())?))
+fn native(tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
+    let mut native = Native::new(parameters.clone())?;
+    if let Some(threads) = tuning.threads {
+        native = native.with_threads(threads)?;
+    }
+    if let Some(depth) = tuning.depth {
+        native = native.with_depth(depth)?;
+    }
+    Ok(Box::new(native))
 }
 
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
@@ -183,7 +190,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { estimator: native(parameters)?, fallback })
+    Ok(Opened { estimator: native(tuning, parameters)?, fallback })
 }
 
 /// The error for a name that no device answers to.

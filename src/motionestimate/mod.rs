@@ -115,6 +115,7 @@ mod luma;
 mod pool;
 mod settings;
 mod statistics;
+mod stream;
 mod tracker;
 mod tuning;
 

@@ -85,6 +85,7 @@ mod tests {
             cost_bytes: Some(5_000_000_000),
             launch: Launch::Queues(4),
             launches: Some(64),
+            ..Tuning::default()
         };
         assert_eq!(all.unwrap(), expected);
         assert_eq!(tuning(None).unwrap(), Tuning::default());

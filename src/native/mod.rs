@@ -12,6 +12,7 @@ mod plane;
 mod portable;
 mod predict;
 mod search;
+mod threads;
 mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
@@ -20,14 +21,15 @@ mod tile;
 pub use level::Level;
 pub use predict::median_predictors;
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
-    Slot, StageTimes,
+    EstimateError, Estimator, Flights, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
+    SetupError, Slot, StageTimes,
 };
 use level::RowSearch;
 use plane::{Layout, Plane, available_memory};
@@ -39,14 +41,19 @@ const NAME: &str = "native";
 
 /// Full or three-step search on the CPU's cores.
 ///
-/// It runs in the rayon pool it is called from, the global one as a rule.
+/// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
+/// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
+/// finished, so that its vectors are written once, to where they belong.
 pub struct Native {
     parameters: Parameters,
     level: Level,
     row_search: RowSearch,
-    planes: [Plane; 2],
-    /// Which of the planes hold a picture.
-    loaded: [bool; 2],
+    /// One a slot.
+    planes: Vec<Plane>,
+    /// How long each took to fill.
+    uploads: Vec<Duration>,
+    flights: Flights,
+    threads: Option<Arc<rayon::ThreadPool>>,
     /// What is predicted, if anything is.
     last_field: Option<LastField>,
     times: StageTimes,
@@ -74,10 +81,36 @@ impl Native {
             })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
-        let planes = [plane()?, plane()?];
+        let planes = vec![plane()?, plane()?];
+        let (uploads, flights) = (vec![Duration::ZERO; 2], Flights::new(1));
         let last_field = LastField::new(&parameters);
         let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], last_field, times })
+        Ok(Self { parameters, level, row_search, planes, uploads, flights, threads: None, last_field, times })
+    }
+
+    /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] where the pictures do not fit into memory.
+    pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
+        let (depth, layout) = (depth.max(1), *self.planes[0].layout());
+        self.planes.truncate(depth + 1);
+        while self.planes.len() <= depth {
+            self.planes.push(Plane::new(layout, available_memory())?);
+        }
+        self.uploads = vec![Duration::ZERO; depth + 1];
+        self.flights = Flights::new(depth);
+        Ok(self)
+    }
+
+    /// The same in a pool of `count` threads, which all estimators with that number share; 0 is one
+    /// a core.
+    ///
+    /// # Errors
+    /// [`SetupError::Device`] where the threads do not start.
+    pub fn with_threads(mut self, count: usize) -> Result<Self, SetupError> {
+        self.threads = Some(threads::pool(count)?);
+        Ok(self)
     }
 
     /// The instruction set in use.
@@ -94,10 +127,13 @@ impl Native {
             driver: Level::best().name().into(),
         }
     }
+}
 
-    fn plane(&self, slot: Slot) -> Result<&Plane, EstimateError> {
-        let index = slot as usize;
-        if self.loaded[index] { Ok(&self.planes[index]) } else { Err(EstimateError::EmptySlot(slot)) }
+/// Runs `work` in `pool`, or where it is called from.
+fn run<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 
@@ -114,49 +150,76 @@ impl Estimator for Native {
         Kernel::Auto
     }
 
+    fn depth(&self) -> usize {
+        self.flights.depth()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        let index = slot as usize;
-        self.loaded[index] = false;
+        self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
-        self.planes[index].fill(picture);
-        self.loaded[index] = true;
-        self.times.upload = start.elapsed();
+        let plane = &mut self.planes[slot.index()];
+        run(self.threads.as_deref(), || plane.fill(picture));
+        self.flights.fill(slot);
+        self.uploads[slot.index()] = start.elapsed();
+        if self.flights.len() == 0 {
+            self.times.upload = start.elapsed();
+        }
         Ok(())
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
         let Parameters { width, height, .. } = self.parameters;
-        Ok(self.plane(slot).ok().map(|plane| plane.picture(width, height)))
+        let is_loaded = self.flights.is_loaded(slot);
+        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
     }
 
-    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        if let Some(field) = &mut self.last_field {
-            field.clear();
-        }
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.flights.check_begin(current, reference)?;
+        self.flights.begin(current, reference);
+        Ok(())
+    }
+
+    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
         let grid = self.parameters.grid();
         grid.check(vectors)?;
+        let (current, reference) = self.flights.finish()?;
         let job = Job {
             parameters: &self.parameters,
-            current: self.plane(current)?,
-            reference: self.plane(current.other())?,
+            current: &self.planes[current.index()],
+            reference: &self.planes[reference.index()],
         };
         let start = Instant::now();
-        vectors
-            .par_chunks_mut(grid.columns)
-            .enumerate()
-            .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        run(self.threads.as_deref(), || {
+            vectors
+                .par_chunks_mut(grid.columns)
+                .enumerate()
+                .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        });
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);
         }
+        self.times.upload = self.uploads[current.index()];
         self.times.search = start.elapsed();
         Ok(())
+    }
+
+    fn cancel(&mut self) {
+        self.flights.clear();
+        if let Some(field) = &mut self.last_field {
+            field.clear();
+        }
     }
 
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
         let start = Instant::now();
         let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
-        field.predict(self.parameters.grid(), predictors)?;
+        let grid = self.parameters.grid();
+        run(self.threads.as_deref(), || field.predict(grid, predictors))?;
         self.times.prediction = start.elapsed();
         Ok(())
     }

@@ -420,6 +420,21 @@ impl BaseTransformImpl for MotionEstimate {
         is_answered
     }
 
+    fn propose_allocation(
+        &self,
+        decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        // The very same memory goes downstream, so downstream is asked first.
+        let downstream = self.parent_propose_allocation(decide_query, query);
+        let mut state = lock(&self.state);
+        // A query for other caps than those that were set is none of this stream's.
+        let caps = query.get_owned().0.and_then(|caps| gst_video::VideoInfo::from_caps(&caps).ok());
+        let stream = state.stream.as_mut().filter(|stream| caps.as_ref() == Some(stream.info()));
+        let is_answered = stream.is_some_and(|stream| stream.propose_allocation(query));
+        if is_answered { Ok(()) } else { downstream }
+    }
+
     fn sink_event(&self, event: gst::Event) -> bool {
         match event.type_() {
             gst::EventType::FlushStop => self.discard(),
@@ -465,8 +480,7 @@ impl BaseTransformImpl for MotionEstimate {
         let submitted = self.take_queued_buffer().map_or(Ok(None), |buffer| self.submit(buffer));
         let buffer = match submitted {
             Ok(None) => {
-                let keep = |stream: &Stream| stream.estimator().depth() - 1;
-                let keep = lock(&self.state).stream.as_ref().map_or(0, keep);
+                let keep = lock(&self.state).stream.as_ref().map_or(0, Stream::may_wait);
                 self.finish(keep)?
             }
             Ok(ready) => ready,

@@ -112,6 +112,7 @@ use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 
 mod imp;
 mod luma;
+mod memory;
 mod pool;
 mod settings;
 mod statistics;

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use gst::prelude::*;
+
 use super::luma::{LumaError, luma};
+use super::memory::Allocator;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::tracker::{Found, Tracker};
@@ -42,12 +45,21 @@ pub struct Stream {
     reference_pts: Option<gst::ClockTime>,
     /// One a search in flight, oldest first.
     waiting: VecDeque<Waiting>,
+    /// Whose memory is uploaded without a copy, where there is such.
+    allocator: Option<Allocator>,
+    /// The pool of the last buffer, and how many of its buffers may wait.
+    pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
+    /// How many buffers downstream asks of a pool for itself.
+    needed_downstream: usize,
 }
 
 impl Stream {
     pub fn new(info: gst_video::VideoInfo, settings: Settings, estimator: Box<dyn Estimator>) -> Self {
         let waiting = VecDeque::with_capacity(estimator.depth());
-        Self { info, settings, tracker: Tracker::new(estimator), reference_pts: None, waiting }
+        let allocator = estimator.host_memory().map(Allocator::new);
+        let tracker = Tracker::new(estimator);
+        let (pool, reference_pts, needed_downstream) = (None, None, 0);
+        Self { info, settings, tracker, reference_pts, waiting, allocator, pool, needed_downstream }
     }
 
     pub fn info(&self) -> &gst_video::VideoInfo {
@@ -67,6 +79,62 @@ impl Stream {
         self.waiting.len()
     }
 
+    /// How many may wait, once all that is ready has left.
+    pub fn may_wait(&self) -> usize {
+        let most = self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most);
+        most.min(self.estimator().depth() - 1)
+    }
+
+    /// Adds to downstream's answer to an ALLOCATION query what this element needs: memory that is
+    /// uploaded without a copy, and a buffer more for each that waits. Returns whether there is
+    /// anything of it.
+    ///
+    /// A pool or an allocator of downstream's that is no plain system memory stays: it knows why.
+    pub fn propose_allocation(&mut self, query: &mut gst::query::Allocation) -> bool {
+        let held = self.estimator().depth() as u32 - 1;
+        let pools: Vec<_> = query.allocation_pools().collect();
+        self.needed_downstream = pools.first().map_or(0, |&(_, _, least, _)| least as usize);
+        self.pool = None;
+        for (index, (pool, size, least, most)) in pools.iter().enumerate() {
+            let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
+            query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
+        }
+        let is_plain = pools.first().is_none_or(|(pool, ..)| pool.as_ref().is_none_or(is_plain_pool));
+        let first = query.allocation_params().next();
+        let is_system = |allocator: &gst::Allocator| gst::Allocator::find(None).as_ref() == Some(allocator);
+        let is_free = first.as_ref().is_none_or(|(allocator, _)| allocator.as_ref().is_none_or(is_system));
+        let allocator = self.allocator.as_ref().filter(|_| is_plain && is_free);
+        match (allocator, first) {
+            (Some(_), Some((_, params))) => query.set_nth_allocation_param(0, allocator, params),
+            (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
+            (None, _) => (),
+        }
+        let is_asked = allocator.is_some() || held > 0;
+        if pools.is_empty() && is_asked {
+            // Upstream makes a pool of its own, of the memory above: without this line it might
+            // allocate every buffer.
+            query.add_allocation_pool(None::<&gst::BufferPool>, self.info.size() as u32, held, 0);
+        }
+        is_asked
+    }
+
+    /// Notes how many buffers of the pool of `buffer` may wait. Where its number is limited, one
+    /// must be left for upstream to write to, and as many as downstream needs, one at least: else
+    /// all would wait for the one that does not come.
+    fn note_pool(&mut self, buffer: &gst::BufferRef) {
+        // SAFETY: the pool of a buffer in use is alive.
+        let pool: Option<gst::BufferPool> =
+            unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) };
+        let Some(pool) = pool else { return self.pool = None };
+        if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
+            return;
+        }
+        let most = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
+        let needed = 1 + self.needed_downstream.max(1);
+        let may_wait = if most == 0 { usize::MAX } else { most.saturating_sub(needed) };
+        self.pool = Some((pool.downgrade(), may_wait));
+    }
+
     /// Goes on with `estimator`, made by `settings`: the reference moves to it. No buffer may wait.
     ///
     /// # Errors
@@ -77,8 +145,9 @@ impl Stream {
         estimator: Box<dyn Estimator>,
     ) -> Result<Self, EstimateError> {
         let waiting = VecDeque::with_capacity(estimator.depth());
+        let allocator = estimator.host_memory().map(Allocator::new);
         let tracker = self.tracker.with_estimator(estimator)?;
-        Ok(Self { settings, tracker, waiting, ..self })
+        Ok(Self { settings, tracker, waiting, allocator, pool: None, ..self })
     }
 
     /// Makes the next picture the first of a sequence.
@@ -110,6 +179,7 @@ impl Stream {
         let begun = begun?;
         let reference_pts = std::mem::replace(&mut self.reference_pts, buffer.pts());
         if begun {
+            self.note_pool(&buffer);
             self.waiting.push_back(Waiting { buffer, reference_pts });
             return Ok(None);
         }
@@ -163,4 +233,10 @@ impl Stream {
         let predictors = found.predictors.map(glib::Bytes::from_owned);
         Ok(meta::attach_predicted(buffer, &description, vectors, predictors)?)
     }
+}
+
+/// Whether buffers of `pool` may as well be of another memory.
+fn is_plain_pool(pool: &gst::BufferPool) -> bool {
+    let is_plain = ["GstBufferPool", "GstVideoBufferPool"].contains(&pool.type_().name());
+    is_plain && pool.config().allocator().is_none_or(|(allocator, _)| allocator.is_none())
 }

@@ -197,11 +197,11 @@ fn up_and_down_with_pictures_in_flight() {
         .downcast::<gst::Pipeline>()
         .unwrap();
         let sink = pipeline.by_name("sink").unwrap().downcast::<gst_app::AppSink>().unwrap();
-        for state in [gst::State::Null, gst::State::Ready].into_iter().cycle().take(30) {
+        for _ in 0..30 {
             pipeline.set_state(gst::State::Playing).unwrap();
             let samples: Vec<_> = (0..3).map(|_| sink.pull_sample().unwrap()).collect();
             check_samples(&samples, parameters);
-            pipeline.set_state(state).unwrap();
+            pipeline.set_state(gst::State::Null).unwrap();
         }
         // And a seek, which flushes while pictures flow.
         pipeline.set_state(gst::State::Playing).unwrap();

@@ -43,7 +43,8 @@ const NAME: &str = "native";
 ///
 /// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
 /// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
-/// finished, so that its vectors are written once, to where they belong.
+/// finished, so that its vectors are written once, to where they belong. It keeps a padded picture a
+/// slot, and with prediction a field.
 pub struct Native {
     parameters: Parameters,
     level: Level,

@@ -136,6 +136,7 @@ use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 mod imp;
 mod luma;
 mod memory;
+mod messages;
 mod pool;
 mod settings;
 mod statistics;

@@ -106,10 +106,10 @@ impl MotionEstimate {
     /// Lets the settings hold from the next picture on, where they have been changed. The buffers
     /// that wait leave before.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
-        let settings = lock(&self.settings).clone();
-        if lock(&self.state).stream.as_ref().is_none_or(|stream| *stream.settings() == settings) {
-            return Ok(());
-        }
+        let settings = match (&lock(&self.state).stream, lock(&self.settings)) {
+            (Some(stream), settings) if *stream.settings() != *settings => settings.clone(),
+            _ => return Ok(()),
+        };
         self.drain()?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *lock(&self.state);

@@ -244,6 +244,11 @@ mod shared {
                 assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
                 assert_eq!(samples.len(), 12);
                 check_samples(&samples, parameters);
+                let buffer = samples[1].buffer().unwrap();
+                let allocator = buffer.peek_memory(0).allocator().unwrap();
+                let is_ours = gst::Allocator::find(None).as_ref() != Some(allocator);
+                // The scaler and the decoder's copies have memory of their own.
+                assert!(is_ours || !tail.is_empty() || source.contains("avdec"), "{source}");
             }
         }
     }

@@ -21,6 +21,9 @@ pub enum Kernel {
     CollaborativeUnaligned,
     /// All costs into memory, then the best of each block (Zhang III).
     TwoPass,
+    /// Several blocks a work-group, a run of candidates a work-item, so that a reference sample is
+    /// loaded once for all of them (ours). The fastest on GPUs.
+    Tiled,
     /// Three-step search: a work-group a block and candidate, a work-item a sample, one launch a
     /// step (Bonanno II).
     ThreeStepNaive,
@@ -32,13 +35,14 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel that does full search on an OpenCL device.
-    pub const OPENCL: [Kernel; 6] = [
+    pub const OPENCL: [Kernel; 7] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeUnaligned,
         Kernel::TwoPass,
+        Kernel::Tiled,
     ];
 
     /// Every kernel that does three-step search on an OpenCL device.
@@ -81,6 +85,7 @@ impl Kernel {
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
             Kernel::TwoPass => "two-pass",
+            Kernel::Tiled => "tiled",
             Kernel::ThreeStepNaive => "three-step-naive",
             Kernel::ThreeStep => "three-step",
             Kernel::ThreeStepUnaligned => "three-step-unaligned",

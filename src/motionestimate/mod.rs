@@ -50,6 +50,8 @@
  * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
  * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
  * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
+ * | `run` | integer | for `tiled`: candidates, one under the other, that a work-item takes at once |
+ * | `blocks-across`, `blocks-down` | integer | for `tiled`: blocks of a work-group |
  *
  * ## Prediction
  *
@@ -223,6 +225,9 @@ pub enum MotionEstimateKernel {
         nick = "three-step-unaligned"
     )]
     ThreeStepUnaligned = 9,
+    /// See [`Kernel::Tiled`].
+    #[enum_value(name = "Runs of candidates share each sample (the fastest on GPUs)", nick = "tiled")]
+    Tiled = 10,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -238,6 +243,7 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::ThreeStepNaive => Self::ThreeStepNaive,
             MotionEstimateKernel::ThreeStep => Self::ThreeStep,
             MotionEstimateKernel::ThreeStepUnaligned => Self::ThreeStepUnaligned,
+            MotionEstimateKernel::Tiled => Self::Tiled,
         }
     }
 }

@@ -179,6 +179,11 @@ impl Ring {
         true
     }
 
+    /// Where the next search puts its vectors.
+    pub(super) fn room(&self) -> &Buffer {
+        &self.flights[self.next].vectors.device
+    }
+
     /// Whether there is a field whose predictors can be had.
     pub(super) fn has_field(&self) -> bool {
         self.last.is_some()

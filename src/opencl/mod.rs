@@ -19,10 +19,11 @@ mod reference;
 mod search;
 mod three_step;
 mod tile;
+mod tiled;
 mod two_pass;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
@@ -38,7 +39,7 @@ use flight::{Pictures, Queues, Ring};
 use host::Host;
 use picture::{Layout, Slots};
 use prediction::Prediction;
-use search::{Search, Task};
+use search::{Run, Search, Task};
 
 /// Full or three-step search on one OpenCL device.
 ///
@@ -141,6 +142,33 @@ impl OpenCl {
             self.times.upload = start.elapsed();
         }
         Ok(())
+    }
+
+    /// Searches `count` times, at least 1, without waiting between, and returns the time of one: the
+    /// device's own, without the start of a search and the wait for it. For benchmarks.
+    ///
+    /// # Errors
+    /// As [`Estimator::search`].
+    #[doc(hidden)]
+    pub fn time_searches(&mut self, current: Slot, count: u32) -> Result<Duration, EstimateError> {
+        if self.flights.len() > 0 {
+            return Err(EstimateError::InFlight(self.flights.len()));
+        }
+        self.queues.finish();
+        let start = Instant::now();
+        for _ in 0..count {
+            let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let run = Run {
+                queue: &self.queues.search,
+                current: picture(current)?.0,
+                reference: picture(current.other())?.0,
+                vectors: self.ring.room(),
+                geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+            };
+            self.search.queue(&run).map_err(|error| self.failed(error))?;
+        }
+        self.queues.search.finish().map_err(|error| self.failed(error))?;
+        Ok(start.elapsed() / count.max(1))
     }
 }
 

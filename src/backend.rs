@@ -122,8 +122,8 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; the
-/// CPU without OpenCL has no use for it.
+/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; of
+/// it, the CPU without OpenCL has a use for depth and threads alone.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
 /// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] it
@@ -144,9 +144,11 @@ pub fn open(
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
-        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => native(kernel, parameters).map(exactly),
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
+            native(kernel, tuning, parameters).map(exactly)
+        }
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native => native(kernel, parameters).map(exactly),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(exactly),
         DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
             wanted: wanted.clone(),
             reason: "several devices together are not supported; name one".into(),
@@ -159,8 +161,19 @@ pub fn open(
     }
 }
 
-fn native(kernel: Kernel, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
-    Ok(Box::new(Native::with_kernel(parameters.clone(), kernel, Level::best())?))
+fn native(
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<Box<dyn Estimator>, SetupError> {
+    let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
+    if let Some(threads) = tuning.threads {
+        native = native.with_threads(threads)?;
+    }
+    if let Some(depth) = tuning.depth {
+        native = native.with_depth(depth)?;
+    }
+    Ok(Box::new(native))
 }
 
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
@@ -178,7 +191,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { estimator: native(Kernel::Auto, parameters)?, fallback })
+    Ok(Opened { estimator: native(Kernel::Auto, tuning, parameters)?, fallback })
 }
 
 /// The error for a name that no device answers to.

@@ -20,6 +20,7 @@ mod search;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 mod sums;
+mod threads;
 mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
@@ -29,14 +30,15 @@ mod transposed;
 pub use level::Level;
 pub use predict::median_predictors;
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
-    SetupError, Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Parameters, Picture, PictureBuf,
+    Predictor, SetupError, Slot, StageTimes,
 };
 use elimination::Experience;
 use level::{Functions, RowSearch};
@@ -50,15 +52,21 @@ const NAME: &str = "native";
 
 /// Full or three-step search on the CPU's cores.
 ///
-/// It runs in the rayon pool it is called from, the global one as a rule.
+/// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
+/// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
+/// finished, so that its vectors are written once, to where they belong. It keeps a padded picture a
+/// slot, and with prediction a field.
 pub struct Native {
     parameters: Parameters,
     level: Level,
     functions: Functions,
     elimination: Option<Elimination>,
-    planes: [Plane; 2],
-    /// Which of the planes hold a picture.
-    loaded: [bool; 2],
+    /// One a slot.
+    planes: Vec<Plane>,
+    /// How long each took to fill.
+    uploads: Vec<Duration>,
+    flights: Flights,
+    threads: Option<Arc<rayon::ThreadPool>>,
     /// What is predicted, if anything is.
     last_field: Option<LastField>,
     times: StageTimes,
@@ -159,7 +167,7 @@ impl Native {
         })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
-        let planes = [plane()?, plane()?];
+        let planes = vec![plane()?, plane()?];
         let elimination = match kernel {
             _ if parameters.algorithm != Algorithm::Full => None,
             Kernel::Exhaustive => None,
@@ -167,9 +175,43 @@ impl Native {
             _ if parameters.window.candidates() < FEW_CANDIDATES => None,
             _ => Elimination::new(&parameters, &layout).ok(),
         };
-        let last_field = LastField::new(&parameters);
-        let (loaded, times) = ([false; 2], StageTimes::default());
-        Ok(Self { parameters, level, functions, elimination, planes, loaded, last_field, times })
+        Ok(Self {
+            level,
+            functions,
+            elimination,
+            planes,
+            uploads: vec![Duration::ZERO; 2],
+            flights: Flights::new(1),
+            threads: None,
+            last_field: LastField::new(&parameters),
+            times: StageTimes::default(),
+            parameters,
+        })
+    }
+
+    /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] where the pictures do not fit into memory.
+    pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
+        let (depth, layout) = (depth.max(1), *self.planes[0].layout());
+        self.planes.truncate(depth + 1);
+        while self.planes.len() <= depth {
+            self.planes.push(Plane::new(layout, available_memory())?);
+        }
+        self.uploads = vec![Duration::ZERO; depth + 1];
+        self.flights = Flights::new(depth);
+        Ok(self)
+    }
+
+    /// The same in a pool of `count` threads, which all estimators with that number share; 0 is one
+    /// a core.
+    ///
+    /// # Errors
+    /// [`SetupError::Device`] where the threads do not start.
+    pub fn with_threads(mut self, count: usize) -> Result<Self, SetupError> {
+        self.threads = Some(threads::pool(count)?);
+        Ok(self)
     }
 
     /// The instruction set in use.
@@ -194,10 +236,13 @@ impl Native {
             Algorithm::ThreeStep => self.functions.three_step,
         }
     }
+}
 
-    fn plane(&self, slot: Slot) -> Result<&Plane, EstimateError> {
-        let index = slot as usize;
-        if self.loaded[index] { Ok(&self.planes[index]) } else { Err(EstimateError::EmptySlot(slot)) }
+/// Runs `work` in `pool`, or where it is called from.
+fn run<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 
@@ -218,49 +263,77 @@ impl Estimator for Native {
         }
     }
 
+    fn depth(&self) -> usize {
+        self.flights.depth()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        let index = slot as usize;
-        self.loaded[index] = false;
+        self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
-        self.planes[index].fill(picture);
-        self.loaded[index] = true;
-        self.times.upload = start.elapsed();
+        let plane = &mut self.planes[slot.index()];
+        run(self.threads.as_deref(), || plane.fill(picture));
+        self.flights.fill(slot);
+        self.uploads[slot.index()] = start.elapsed();
+        if self.flights.len() == 0 {
+            self.times.upload = start.elapsed();
+        }
         Ok(())
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
         let Parameters { width, height, .. } = self.parameters;
-        Ok(self.plane(slot).ok().map(|plane| plane.picture(width, height)))
+        let is_loaded = self.flights.is_loaded(slot);
+        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
     }
 
-    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        if let Some(field) = &mut self.last_field {
-            field.clear();
-        }
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.flights.check_begin(current, reference)?;
+        self.flights.begin(current, reference);
+        Ok(())
+    }
+
+    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
         let grid = self.parameters.grid();
         grid.check(vectors)?;
-        self.plane(current)?;
-        self.plane(current.other())?;
-        let [current, reference] = [current, current.other()].map(|slot| &self.planes[slot as usize]);
+        let (current, reference) = self.flights.finish()?;
         let (functions, row_search) = (&self.functions, self.row_search());
-        let job = Job { parameters: &self.parameters, current, reference, last: &[] };
+        let job = Job {
+            parameters: &self.parameters,
+            current: &self.planes[current.index()],
+            reference: &self.planes[reference.index()],
+            last: &[],
+        };
+        let elimination = &mut self.elimination;
         let start = Instant::now();
-        match &mut self.elimination {
+        run(self.threads.as_deref(), || match elimination {
             Some(elimination) => elimination.search(functions, job, vectors),
             None => search_rows(row_search, &job, vectors),
-        }
+        });
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);
         }
+        self.times.upload = self.uploads[current.index()];
         self.times.search = start.elapsed();
         Ok(())
+    }
+
+    fn cancel(&mut self) {
+        self.flights.clear();
+        if let Some(field) = &mut self.last_field {
+            field.clear();
+        }
     }
 
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
         let start = Instant::now();
         let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
-        field.predict(self.parameters.grid(), predictors)?;
+        let grid = self.parameters.grid();
+        run(self.threads.as_deref(), || field.predict(grid, predictors))?;
         self.times.prediction = start.elapsed();
         Ok(())
     }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use ocl::ffi;
 use once_cell::sync::OnceCell;
 
-use super::cl::{self, Context, RawDevice};
+use super::cl::{self, RawDevice};
+use super::context::Context;
 use crate::estimator::SetupError;
 
 /// What kind of device it is.

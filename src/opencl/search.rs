@@ -2,7 +2,8 @@
 
 use std::ffi::CStr;
 
-use super::cl::{self, Arg, Buffer, Context, Queue};
+use super::cl::{self, Arg, Buffer, Queue};
+use super::context::Context;
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};

@@ -29,7 +29,7 @@ const USAGE: &str = "usage: tune [--device D] [--budget SECONDS] [--size WIDTHxH
                   first OpenCL device
   --budget N      look for better tunings for N seconds in all (300); every kernel is measured once
                   in any case
-  --size WxH      size of the made pictures (1920x1080, on GPUs 3840x2160)
+  --size WxH      size of the made pictures (1280x720, on GPUs 3840x2160)
   --clip VIDEO    search the first two pictures of this instead
   --output FILE   write this file and not the user's
   --dry-run       write nothing";
@@ -101,7 +101,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         (Some(clip), _) => Scene::of_clip(clip)?,
         (None, Some((width, height))) => Scene::made(width, height),
         (None, None) if device.kind == DeviceKind::Gpu => Scene::made(3840, 2160),
-        (None, None) => Scene::made(1920, 1080),
+        (None, None) => Scene::made(1280, 720),
     };
     println!("{}, {}", device.name, device.driver);
     let cases = scene::cases(&scene)?;

@@ -55,8 +55,8 @@ pub struct Case {
 pub fn cases(scene: &Scene) -> Result<Vec<Case>, Box<dyn Error>> {
     let any = Entry::default();
     let classes = [
-        (Algorithm::Full, Metric::Sad, 4, 16, Entry { block_size: Some([4, 4]), ..any.clone() }),
-        (Algorithm::Full, Metric::Sad, 8, 16, Entry { block_size: Some([8, 12]), ..any.clone() }),
+        (Algorithm::Full, Metric::Sad, 4, 8, Entry { block_size: Some([4, 4]), ..any.clone() }),
+        (Algorithm::Full, Metric::Sad, 8, 8, Entry { block_size: Some([8, 12]), ..any.clone() }),
         (Algorithm::Full, Metric::Ssd, 16, 16, Entry { metric: Some(Metric::Ssd), ..any.clone() }),
         (Algorithm::Full, Metric::Sad, 16, 32, Entry { candidates: Some([2500, 1 << 28]), ..any.clone() }),
         (Algorithm::Full, Metric::Sad, 16, 16, any.clone()),

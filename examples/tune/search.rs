@@ -80,7 +80,7 @@ impl Tuner<'_> {
     fn measure(&self, kernel: Kernel, tuning: Tuning) -> Result<Option<Duration>, Box<dyn Error>> {
         self.bar.set_message(format!("{kernel} {}", text(&tuning)));
         self.bar.tick();
-        let opened = match self.open(kernel, tuning) {
+        let mut estimator = match self.open(kernel, tuning) {
             Ok(estimator) => estimator,
             Err(SetupError::KernelUnsupported { .. } | SetupError::Memory { .. }) => return Ok(None),
             Err(error) => {
@@ -88,7 +88,6 @@ impl Tuner<'_> {
                 return Ok(None);
             }
         };
-        let mut estimator = opened;
         let mut vectors = vec![MotionVector::default(); self.expected.len()];
         load(&mut estimator, self.scene)?;
         estimator.search(Slot::B, &mut vectors)?;
@@ -180,10 +179,10 @@ fn load(estimator: &mut dyn Estimator, scene: &Scene) -> Result<(), Box<dyn Erro
     Ok(estimator.load(Slot::B, &scene.current.view())?)
 }
 
-/// Median time of a search, its vectors included, of 3 to 50.
+/// Median time of a search, its vectors included, of up to 50: of one where it is long.
 fn median(estimator: &mut dyn Estimator, vectors: &mut [MotionVector]) -> Result<Duration, Box<dyn Error>> {
     let (start, mut times) = (Instant::now(), Vec::new());
-    while times.len() < 3 || (times.len() < 50 && start.elapsed() < MEASURED_FOR) {
+    while times.is_empty() || (times.len() < 50 && start.elapsed() < MEASURED_FOR) {
         let start = Instant::now();
         estimator.search(Slot::B, vectors)?;
         times.push(start.elapsed());

@@ -52,7 +52,8 @@ pub struct OpenCl {
 }
 
 impl OpenCl {
-    /// An estimator on `device` with `kernel`; [`Kernel::Auto`] takes the fastest for the device.
+    /// An estimator on `device` with `kernel`; [`Kernel::Auto`] takes the fastest for the kind
+    /// of device; tables of what was measured are [`backend::open`](crate::backend::open)'s.
     ///
     /// # Errors
     /// [`SetupError`]: parameters or tuning that are not valid, a kernel that the device cannot run

@@ -17,12 +17,16 @@
 //   ranks    the place of candidate v of run n in the order of its run, at element v of the vectors
 //            from n * RUN_VECTORS on; y_ties holds what the candidate in place q of run n adds to the
 //            tie of its order key, at n * RANKS + q
-//   found_*  cost and tie of the best candidate of each task
+//   found    cost * RANKS + rank of the best candidate of each task
 //
 // The best of a run is the smallest of cost * RANKS + rank, one 32-bit number. The best of a block
 // is found in two steps, the smallest cost and among the tasks that have it the smallest tie, each by
 // an atomic minimum. Runs and tiles that would pass the end of the window, and groups that would pass
 // the end of the grid, are moved back over their neighbour, so that nobody has to ask what counts.
+//
+// On an NVIDIA H200 the driver gives blocks of 16 some 52 to 102 registers an item without spilling, and
+// a group of 128 items takes 17 to 48 KiB of local memory. The comparisons bind: benches/RESULTS.md has
+// the figures and what was tried.
 
 #include "common.cl"
 
@@ -45,12 +49,10 @@ typedef struct {
 
 // The shape is an argument, unless it is compiled in, which is worth it on GPUs: their loops are
 // short, and they divide slowly. Then TILE_COLUMNS, TILE_ROWS, BLOCKS_ACROSS, BLOCKS_DOWN, SKEW,
-// ITEMS, WINDOW_COLUMNS, WINDOW_ROWS and INSIDE_ONLY are given together.
-#ifdef ITEMS
-#define GROUP_SIZE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-#define ITEMS_GIVEN
+// WINDOW_COLUMNS, WINDOW_ROWS and INSIDE_ONLY are given with GROUP_SIZE.
+#ifdef GROUP_SIZE
+#define ITEMS GROUP_SIZE
 #else
-#define GROUP_SIZE
 #define ITEMS ((int)get_local_size(0))
 #define WINDOW_COLUMNS g.window_columns
 #define WINDOW_ROWS g.window_rows
@@ -80,7 +82,8 @@ typedef struct {
 #define RUN_VECTORS ((ROWS + 3) / 4)
 #define TASKS (RUNS * BLOCKS * TILE_COLUMNS)
 
-#define RANK_BITS (ROWS > 64 ? 7 : ROWS > 32 ? 6 : ROWS > 16 ? 5 : ROWS > 8 ? 4 : ROWS > 4 ? 3 : ROWS > 2 ? 2 : 1)
+#define RANK_BITS \
+    (ROWS > 64 ? 7 : ROWS > 32 ? 6 : ROWS > 16 ? 5 : ROWS > 8 ? 4 : ROWS > 4 ? 3 : ROWS > 2 ? 2 : 1)
 #define RANKS (1 << RANK_BITS)
 
 #define AREA_ROWS (TILE_ROWS + BLOCKS_DOWN * BLOCK - 1)
@@ -91,7 +94,7 @@ typedef struct {
 // their way from global memory at once.
 #define FILL_ITEMS (AREA_WORDS < ITEMS ? AREA_WORDS : ITEMS)
 #define FILL_ROWS (ITEMS / FILL_ITEMS)
-#ifdef ITEMS_GIVEN
+#ifdef GROUP_SIZE
 #define FILL_PASSES ((AREA_ROWS + FILL_ROWS - 1) / FILL_ROWS)
 #define FILL_BATCHES ((FILL_PASSES + 7) / 8)
 #define FILL_BATCH ((FILL_PASSES + FILL_BATCHES - 1) / FILL_BATCHES)
@@ -109,10 +112,8 @@ typedef struct {
 #define BLOCK_COLUMN(task) ((task) / (uint)TILE_COLUMNS % (uint)BLOCKS_ACROSS)
 #define BLOCK_ROW(task) ((task) / (uint)(TILE_COLUMNS * BLOCKS_ACROSS * RUNS))
 
-// The whole block is unrolled, where that leaves a loop that the instruction cache likes.
-#if ROWS * PART * BLOCK_WORDS <= 1536 && defined ITEMS_GIVEN
-#define UNROLL_WORDS BLOCK_WORDS
-#else
+// Strips that are unrolled: all of a row, or one.
+#ifndef UNROLL_WORDS
 #define UNROLL_WORDS 1
 #endif
 
@@ -133,15 +134,15 @@ static inline uint skewed(const uint *words, uint skew)
     return skew < 4 ? join_words(words[0], words[1], skew) : join_words(words[1], words[2], skew - 4);
 }
 
-__kernel GROUP_SIZE void tiled(__global const uchar *restrict current,
-                               __global const uchar *restrict reference,
-                               __global MotionVector *restrict vectors, Shape shape, Geometry g)
+__kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
+                                __global const uchar *restrict reference,
+                                __global MotionVector *restrict vectors, Shape shape, Geometry g)
 {
     __local uint4 memory[LOCAL_VECTORS];
     __local uint4 *strips = memory, *ranks = strips + BLOCKS * BLOCK_VECTORS;
     __local uint *area = (__local uint *)(ranks + RUNS * RUN_VECTORS), *y_ties = area + 4 * COPY_WORDS;
-    __local uint *found_costs = y_ties + RUNS * RANKS, *found_ties = found_costs + TASKS;
-    __local uint *least_costs = found_ties + TASKS, *least_ties = least_costs + BLOCKS;
+    __local uint *found = y_ties + RUNS * RANKS;
+    __local uint *least_costs = found + TASKS, *least_ties = least_costs + BLOCKS;
 
     const uint item = (uint)get_local_id(0);
     const int own_column = (int)get_group_id(0) * BLOCKS_ACROSS, own_row = (int)get_group_id(1) * BLOCKS_DOWN;
@@ -256,19 +257,21 @@ __kernel GROUP_SIZE void tiled(__global const uchar *restrict current,
                     const uint key = costs[v] * RANKS + rank[v];
                     least = min(least, first_inside <= v && v <= last_inside ? key : UINT_MAX);
                 }
-                // The two parts of a tie share no bit but those of |x| + |y|, which add up.
-                const int x_candidate = x0 + (int)tx;
-                const uint x_tie = abs(x_candidate) << 16 | (uint)(x_candidate > 0);
-                found_costs[task] = least / RANKS;
-                found_ties[task] = x_tie + y_ties[run * RANKS + min(least % RANKS, (uint)(ROWS - 1))];
+                found[task] = least;
                 atomic_min(&least_costs[block], least / RANKS);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint task = item; task < TASKS; task += ITEMS) {
                 const uint block = BLOCK_ROW(task) * BLOCKS_ACROSS + BLOCK_COLUMN(task);
-                if (found_costs[task] == least_costs[block])
-                    atomic_min(&least_ties[block], found_ties[task]);
+                const uint least = found[task];
+                if (least / RANKS == least_costs[block]) {
+                    // The two parts of a tie share no bit but those of |x| + |y|, which add up.
+                    const int x = x0 + (int)(task % TILE_COLUMNS);
+                    const uint x_tie = abs(x) << 16 | (uint)(x > 0);
+                    const uint rank = min(least % RANKS, (uint)(ROWS - 1));
+                    atomic_min(&least_ties[block], x_tie + y_ties[RUN(task) * RANKS + rank]);
+                }
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (item < BLOCKS)

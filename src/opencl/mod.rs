@@ -20,7 +20,7 @@ mod tiled;
 mod two_pass;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
@@ -97,6 +97,22 @@ impl OpenCl {
 
     fn failed(&self, error: cl::Error) -> EstimateError {
         EstimateError::Device { device: self.device.name.clone(), message: error.to_string() }
+    }
+
+    /// Searches `count` times, at least 1, without waiting between, and returns the time of one: the
+    /// device's own, without the start of a search and the wait for it. For benchmarks.
+    ///
+    /// # Errors
+    /// As [`Estimator::search`].
+    #[doc(hidden)]
+    pub fn time_searches(&mut self, current: Slot, count: u32) -> Result<Duration, EstimateError> {
+        self.queue.finish().map_err(|error| self.failed(error))?;
+        let start = Instant::now();
+        for _ in 0..count {
+            self.queue_search(current)?;
+        }
+        self.queue.finish().map_err(|error| self.failed(error))?;
+        Ok(start.elapsed() / count.max(1))
     }
 
     /// Queues the kernels that find the vectors of the picture in `current`.

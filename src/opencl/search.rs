@@ -80,19 +80,59 @@ impl Task<'_> {
         self.parameters.grid().blocks()
     }
 
-    /// The kernel `name` of `source`, built for the parameters.
+    /// The kernel `name` of `source`, built for the parameters and the group size that is chosen.
     pub(super) fn build(&self, source: Source, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        self.build_shaped(source, name, "")
+        self.build_wanting(source, name, self.tuning.group_size.unwrap_or(1))
     }
 
-    /// As [`Self::build`], with `shape` among the options.
+    /// The kernel `name` of `source`, and how many items its groups have: as many as are chosen, else
+    /// `items` or the most that may be.
+    ///
+    /// # Errors
+    /// As [`Self::chosen_group`], and where it does not build.
+    pub(super) fn build_for(
+        &self,
+        source: Source,
+        name: &CStr,
+        items: usize,
+    ) -> Result<(cl::Kernel, usize), SetupError> {
+        let kernel = self.build_wanting(source, name, self.tuning.group_size.unwrap_or(items))?;
+        let items = match self.chosen_group(&kernel)? {
+            Some(chosen) => chosen,
+            None => items.min(self.largest_group(&kernel)?),
+        };
+        Ok((kernel, items))
+    }
+
+    /// Builds for groups of `items` where they are more than a build that leaves it open allows, and
+    /// not more than the device has.
+    fn build_wanting(&self, source: Source, name: &CStr, items: usize) -> Result<cl::Kernel, SetupError> {
+        let kernel = self.build_in(source, name, None)?;
+        if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
+            return Ok(kernel);
+        }
+        self.build_in(source, name, Some(items))
+    }
+
+    fn build_in(
+        &self,
+        source: Source,
+        name: &CStr,
+        group_size: Option<usize>,
+    ) -> Result<cl::Kernel, SetupError> {
+        self.build_shaped(source, name, group_size, "")
+    }
+
+    /// The kernel `name` of `source`, built for the parameters, for groups of `group_size` where it
+    /// is given, and with the options in `shape`.
     pub(super) fn build_shaped(
         &self,
         source: Source,
         name: &CStr,
+        group_size: Option<usize>,
         shape: &str,
     ) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(source, self.device, self.parameters) + shape;
+        let options = program::options(source, self.device, self.parameters, group_size) + shape;
         program::build(self.context, self.device, self.kernel, &source.whole(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))

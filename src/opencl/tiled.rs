@@ -1,5 +1,8 @@
 //! The tiled kernel (`kernels/tiled.cl`): how it is cut to a device, a window and a grid.
 
+use std::iter::successors;
+use std::ops::RangeInclusive;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::cl::{self, Arg};
@@ -25,6 +28,12 @@ const MOST_ROWS: usize = 33;
 const MOST_PART_CPU: usize = 4;
 const MOST_ROWS_CPU: usize = 4;
 
+/// Candidates of a run for which a tile is cut narrower than the window, rather than lower.
+const SHORT_RUN: usize = 16;
+
+/// Blocks of a group across and down at most.
+const MOST_BLOCKS: usize = 8;
+
 /// Several blocks a group, and a run of their candidates an item.
 pub(super) struct Tiled {
     kernel: cl::Kernel,
@@ -36,7 +45,8 @@ pub(super) struct Tiled {
 impl Tiled {
     pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
         let shape = Shape::new(task)?;
-        let kernel = task.build_shaped(Source::Tiled, c"tiled", &shape.options(task.device))?;
+        let fixed = (task.device.kind != DeviceKind::Cpu).then_some(shape.items);
+        let kernel = task.build_shaped(Source::Tiled, c"tiled", fixed, &shape.options(task.device))?;
         let largest = task.largest_group(&kernel)?;
         if shape.items > largest {
             return Err(group_too_large(task, shape.items, largest));
@@ -85,6 +95,7 @@ struct ShapeArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     block: usize,
+    ssd: bool,
     window_columns: usize,
     window_rows: usize,
     skew: usize,
@@ -96,6 +107,17 @@ struct Shape {
     blocks_across: usize,
     blocks_down: usize,
     items: usize,
+}
+
+/// How a shape may be cut.
+struct Cuts {
+    /// Candidates of a run at most.
+    rows: usize,
+    /// Runs are as long as they may be, whatever is left of the last.
+    one_length: bool,
+    /// Blocks of a group.
+    across: RangeInclusive<usize>,
+    down: RangeInclusive<usize>,
 }
 
 impl Shape {
@@ -111,103 +133,108 @@ impl Shape {
         if items > device.largest_group {
             return Err(group_too_large(task, items, device.largest_group));
         }
-        let (most_part, most_rows) =
-            if on_cpu { (MOST_PART_CPU, MOST_ROWS_CPU) } else { (MOST_PART, MOST_ROWS) };
-        let (block, grid) = (parameters.block_size, parameters.grid());
-        let mut shape = Self {
+        let (part, rows) = if on_cpu { (MOST_PART_CPU, MOST_ROWS_CPU) } else { (MOST_PART, MOST_ROWS) };
+        let most = if on_cpu { 1 } else { MOST_BLOCKS };
+        let cuts = Cuts {
+            rows: tuning.run.unwrap_or(rows).min(rows_that_fit(parameters)),
+            // Of one length whatever the window, so that few are ever compiled for.
+            one_length: on_cpu || tuning.run.is_some(),
+            across: tuning.blocks_across.map_or(1..=most, |n| n..=n),
+            down: tuning.blocks_down.map_or(1..=most, |n| n..=n),
+        };
+        let block = parameters.block_size;
+        let smallest = Self {
             block,
+            ssd: parameters.metric == Metric::Ssd,
             window_columns: window.columns(),
             window_rows: window.rows(),
             skew: window.x0().rem_euclid(4) as usize,
             inside_only: parameters.border == Border::Restrict,
-            rows: match tuning.run {
-                // Of one length whatever the window, so that few are ever compiled for.
-                None if on_cpu && window.rows() >= most_rows => most_rows,
-                run => run_rows(window.rows(), run.unwrap_or(most_rows), parameters),
-            },
-            part: (1..=most_part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
+            rows: 1,
+            part: (1..=part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
             tile_columns: window.columns(),
-            tile_rows: window.rows(),
-            blocks_across: tuning.blocks_across.unwrap_or(1).min(grid.columns).min(items),
+            tile_rows: 1,
+            blocks_across: 1,
             blocks_down: 1,
             items,
         };
-        shape.blocks_down = tuning.blocks_down.unwrap_or(1).min(grid.rows).min(items / shape.blocks_across);
         let limit = local_memory(device);
-        if !shape.cut_tile(limit) {
-            return Err(task.unsupported(
+        smallest.best(&cuts, &parameters.grid(), device.compute_units, limit).ok_or_else(|| {
+            task.unsupported(
                 format!("its local memory of {limit} bytes holds no search area for such blocks"),
                 "choose fewer blocks a work-group by the tuning, or collaborative-unaligned, which uses none"
                     .into(),
-            ));
-        }
-        if tuning.blocks_across.is_none() && tuning.blocks_down.is_none() && !on_cpu {
-            shape.choose_blocks(&grid, device.compute_units, limit);
-        }
-        Ok(shape)
+            )
+        })
     }
 
-    /// Makes the tile as large as `limit` bytes of local memory allow: whole rows of candidates if a
-    /// run of them fits, else part of a row. Whether anything fits.
-    fn cut_tile(&mut self, limit: usize) -> bool {
+    /// The cheapest cut of this shape whose group needs `limit` bytes of local memory at most.
+    fn best(self, cuts: &Cuts, grid: &Grid, compute_units: usize, limit: usize) -> Option<Self> {
         let fits = |shape: &Self| shape.local_bytes() <= limit;
-        let down = (1..=self.window_rows.div_ceil(self.rows))
-            .map(|tiles| Self { tile_rows: self.window_rows.div_ceil(tiles).max(self.rows), ..*self })
-            .find(fits);
-        if let Some(shape) = down {
-            *self = shape;
-            return true;
-        }
-        self.tile_rows = self.rows;
-        // Tiles start 4 columns apart or a multiple of it, the last too, and leave no gap.
-        let across = (1..=self.window_columns)
-            .rev()
-            .filter(|columns| *columns >= 4 && (self.window_columns - columns).is_multiple_of(4))
-            .map(|tile_columns| Self { tile_columns, ..*self })
-            .find(fits);
-        match across {
-            Some(shape) => *self = shape,
-            None if self.rows > 1 => {
-                self.rows /= 2;
-                return self.cut_tile(limit);
+        // As wide as leaves room for a short run; tiles start 4 columns apart or a multiple of it, the
+        // last too, and leave no gap.
+        let short = cuts.rows.min(self.window_rows).min(SHORT_RUN);
+        let column =
+            successors(Some(short), |rows| Some(rows / 2)).take_while(|rows| *rows > 0).find_map(|rows| {
+                (1..=self.window_columns).rev().find_map(|tile_columns| {
+                    let cut = self.window_columns - tile_columns;
+                    let shape = Self { tile_columns, rows, tile_rows: rows, ..self };
+                    ((cut == 0 || (tile_columns >= 4 && cut.is_multiple_of(4))) && fits(&shape))
+                        .then_some(shape)
+                })
+            })?;
+        let with_rows = |tiles: usize, more_runs: usize| {
+            let tile_rows = self.window_rows.div_ceil(tiles);
+            let runs = (tile_rows.div_ceil(cuts.rows) + more_runs).min(tile_rows);
+            let rows = if cuts.one_length { cuts.rows.min(tile_rows) } else { tile_rows.div_ceil(runs) };
+            Self { tile_rows, rows, ..column }
+        };
+        let fewest = (1..=self.window_rows).find(|tiles| fits(&with_rows(*tiles, 0)))?;
+        let more_runs = if cuts.one_length { 0 } else { 3 };
+        let mut best: Option<(usize, Self)> = None;
+        for tiles in fewest..=(fewest + 3).min(self.window_rows) {
+            for rows in (0..=more_runs).map(|more| with_rows(tiles, more)) {
+                for down in cuts.down.clone() {
+                    for across in cuts.across.clone() {
+                        let blocks_across = across.min(grid.columns).min(self.items);
+                        let blocks_down = down.min(grid.rows).min(self.items / blocks_across);
+                        let shape = Self { blocks_across, blocks_down, ..rows };
+                        let cost = shape.cost(grid, compute_units);
+                        if fits(&shape) && best.is_none_or(|(least, _)| cost < least) {
+                            best = Some((cost, shape));
+                        }
+                    }
+                }
             }
-            None => return false,
         }
-        true
+        best.map(|(_, shape)| shape)
     }
 
-    /// Takes as many blocks into a group as makes the whole grid cheapest.
-    fn choose_blocks(&mut self, grid: &Grid, compute_units: usize, limit: usize) {
-        const MOST: usize = 8;
-        let shape = *self;
-        let shapes = (1..=MOST.min(grid.rows)).flat_map(|blocks_down| {
-            (1..=MOST.min(grid.columns)).map(move |blocks_across| Self {
-                blocks_across,
-                blocks_down,
-                ..shape
-            })
-        });
-        if let Some(best) = shapes
-            .filter(|s| s.local_bytes() <= limit && s.blocks() <= s.items)
-            .min_by_key(|s| s.cost(grid, compute_units))
-        {
-            *self = best;
-        }
-        self.items = self.items.min(self.tasks().next_multiple_of(STEP));
-    }
-
-    /// Instructions, roughly, that the busiest compute unit issues for a picture: of a group, a four-
-    /// sample comparison each, what a candidate and a task cost beside, a word of the area and a row
-    /// of a block copied, and what an item does once.
+    /// Instructions, roughly, that the busiest compute unit issues for a picture.
     fn cost(&self, grid: &Grid, compute_units: usize) -> usize {
-        let steps = self.tasks().next_multiple_of(STEP);
-        let task = self.rows * self.block * self.block / 4 + self.rows + 80;
-        let group = steps * task
-            + 8 * self.area_words() * self.area_rows()
-            + 30 * self.blocks() * self.block
-            + 100 * self.items;
+        // Comparisons, reads of the area (a strip at a time), and what a task needs beside.
+        let strips = self.block * self.block / 4 / self.part;
+        let loop_cost = if self.is_unrolled() { 0 } else { 12 };
+        let strip = self.rows * self.part + (self.rows + self.part - 1) + loop_cost;
+        let task = strips * strip + self.rows + 60;
+        // A word of the area copied, a row of a block, and what an item does once.
+        // Items without a task idle where others in step have one, and cost a little where not.
+        let (steps, rounds) =
+            (self.tasks().next_multiple_of(STEP), self.tasks().next_multiple_of(self.items));
+        let tasks = (15 * steps.max(self.items) + rounds) / 16;
+        let group = tasks * task + 8 * self.area_words() * self.area_rows() + 100 * self.items;
+        let step = (self.tile_columns / 4 * 4).max(4);
+        let across = 1 + (self.window_columns - self.tile_columns).div_ceil(step);
+        let tiles = across * self.window_rows.div_ceil(self.tile_rows);
         let groups = self.groups(grid);
-        group * (groups[0] * groups[1]).div_ceil(compute_units)
+        let once = 30 * self.blocks() * self.block;
+        // Half a group more, for at the end not all have work.
+        (tiles * group + once) * (2 * (groups[0] * groups[1]).div_ceil(compute_units) + 1)
+    }
+
+    /// Whether a whole row of strips is unrolled: as long as the instruction cache likes the loop.
+    fn is_unrolled(&self) -> bool {
+        self.rows * self.part * self.block / 4 <= if self.ssd { 704 } else { 2048 }
     }
 
     fn blocks(&self) -> usize {
@@ -236,7 +263,7 @@ impl Shape {
         let ranks = self.runs() * self.rows.div_ceil(4);
         let copy_words = (self.area_rows() * self.area_words() + 23) / 32 * 32 + 8;
         let y_ties = self.runs() * self.rows.next_power_of_two().max(2);
-        let words = 4 * copy_words + y_ties + 2 * self.tasks() + 2 * self.blocks();
+        let words = 4 * copy_words + y_ties + self.tasks() + 2 * self.blocks();
         VECTOR * (strips + ranks + words.div_ceil(4))
     }
 
@@ -244,7 +271,7 @@ impl Shape {
     /// compiling takes longer there than it saves.
     fn options(&self, device: &Device) -> String {
         let Self { rows, part, window_columns, window_rows, skew, inside_only, .. } = self;
-        let Self { tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = self;
+        let Self { tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
         if device.kind == DeviceKind::Cpu {
             let vectors = local_memory(device) / VECTOR;
             return format!(" -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={vectors}");
@@ -253,9 +280,10 @@ impl Shape {
             " -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={} -D WINDOW_COLUMNS={window_columns} \
              -D WINDOW_ROWS={window_rows} -D SKEW={skew} -D INSIDE_ONLY={} -D TILE_COLUMNS={tile_columns} \
              -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down} \
-             -D ITEMS={items}",
+             -D UNROLL_WORDS={}",
             self.local_bytes() / VECTOR,
-            u8::from(*inside_only)
+            u8::from(*inside_only),
+            if self.is_unrolled() && device.four_samples() > 0 { self.block / 4 } else { 1 }
         )
     }
 
@@ -281,16 +309,14 @@ fn local_memory(device: &Device) -> usize {
     device.local_memory.min(LOCAL_MEMORY_WANTED)
 }
 
-/// Candidates of a run: `most` at most, runs of one length, and so few that a cost and a place in
-/// the run fit 32 bits.
-fn run_rows(window_rows: usize, most: usize, parameters: &Parameters) -> usize {
+/// Candidates of a run at most, so that a cost and a place in the run fit 32 bits.
+fn rows_that_fit(parameters: &Parameters) -> usize {
     let samples = (parameters.block_size * parameters.block_size) as u32;
     let largest = match parameters.metric {
         Metric::Sad => samples * 255,
         Metric::Ssd => samples * 255 * 255,
     };
-    let most = most.min(1 << largest.leading_zeros().min(7)).max(1);
-    window_rows.div_ceil(window_rows.div_ceil(most))
+    1 << largest.leading_zeros().min(7)
 }
 
 #[cfg(test)]
@@ -298,27 +324,26 @@ mod tests {
     use super::*;
     use crate::estimator::Window;
 
-    fn shapes(window: &Window, block: usize, metric: Metric, limit: usize) -> Option<Shape> {
+    fn best(window: &Window, block: usize, metric: Metric, limit: usize) -> Option<Shape> {
         let parameters = Parameters { metric, ..Parameters::new(320, 200, block, *window) };
-        let rows = run_rows(window.rows(), MOST_ROWS, &parameters);
-        let mut shape = Shape {
+        let rows = MOST_ROWS.min(rows_that_fit(&parameters));
+        let cuts = Cuts { rows, one_length: false, across: 1..=MOST_BLOCKS, down: 1..=MOST_BLOCKS };
+        let smallest = Shape {
             block,
+            ssd: metric == Metric::Ssd,
             window_columns: window.columns(),
             window_rows: window.rows(),
             skew: 0,
             inside_only: false,
-            rows,
+            rows: 1,
             part: 4,
             tile_columns: window.columns(),
-            tile_rows: window.rows(),
+            tile_rows: 1,
             blocks_across: 1,
             blocks_down: 1,
             items: 128,
         };
-        shape.cut_tile(limit).then(|| {
-            shape.choose_blocks(&parameters.grid(), 132, limit);
-            shape
-        })
+        smallest.best(&cuts, &parameters.grid(), 132, limit)
     }
 
     #[test]
@@ -328,7 +353,7 @@ mod tests {
                 let window = Window::symmetric(x, y).unwrap();
                 for metric in [Metric::Sad, Metric::Ssd] {
                     for limit in [32 << 10, 48 << 10] {
-                        let shape = shapes(&window, block, metric, limit).unwrap();
+                        let shape = best(&window, block, metric, limit).unwrap();
                         assert!(shape.local_bytes() <= limit, "{shape:?} in {limit}");
                         assert!(1 <= shape.tile_columns && shape.tile_columns <= window.columns());
                         let all = shape.tile_columns == window.columns();
@@ -342,7 +367,7 @@ mod tests {
                 }
             }
         }
-        assert!(shapes(&Window::symmetric(1, 1).unwrap(), 64, Metric::Sad, 8 << 10).is_none());
+        assert!(best(&Window::symmetric(1, 1).unwrap(), 64, Metric::Sad, 8 << 10).is_none());
     }
 
     #[test]
@@ -351,7 +376,7 @@ mod tests {
             for (metric, largest) in [(Metric::Sad, 255_u64), (Metric::Ssd, 255 * 255)] {
                 let window = Window::symmetric(100, 100).unwrap();
                 let parameters = Parameters { metric, ..Parameters::new(320, 200, block, window) };
-                let rows = run_rows(201, 128, &parameters);
+                let rows = rows_that_fit(&parameters).min(128);
                 let ranks = rows.next_power_of_two().max(2) as u64;
                 // One more than the largest is left, for candidates that do not count.
                 assert!(

@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
-use crate::native::Native;
+use crate::native::{Level, Native};
 
 pub use chosen::{Source, TuningWarning};
 #[cfg(feature = "opencl")]
@@ -148,11 +148,11 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; the
-/// CPU without OpenCL has no use for it.
+/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; of
+/// it, the CPU without OpenCL has a use for depth and threads alone.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
-/// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
+/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] it
 /// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
@@ -173,14 +173,11 @@ pub fn open(
     tuning.validate()?;
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     match device {
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
+            native(kernel, tuning, parameters).map(Opened::from)
+        }
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native if kernel == Kernel::Auto => native(parameters).map(Opened::from),
-        DeviceSelector::Native => Err(SetupError::KernelUnsupported {
-            kernel,
-            device: "native".into(),
-            reason: "it is an OpenCL kernel".into(),
-            advice: "choose kernel auto, or an OpenCL device".into(),
-        }),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
         DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
             wanted: wanted.clone(),
             reason: "several devices together are not supported; name one".into(),
@@ -193,8 +190,19 @@ pub fn open(
     }
 }
 
-fn native(parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
-    Ok(Box::new(Native::new(parameters.clone())?))
+fn native(
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<Box<dyn Estimator>, SetupError> {
+    let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
+    if let Some(threads) = tuning.threads {
+        native = native.with_threads(threads)?;
+    }
+    if let Some(depth) = tuning.depth {
+        native = native.with_depth(depth)?;
+    }
+    Ok(Box::new(native))
 }
 
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
@@ -212,7 +220,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { fallback, ..native(parameters)?.into() })
+    Ok(Opened { fallback, ..native(Kernel::Auto, tuning, parameters)?.into() })
 }
 
 /// The error for a name that no device answers to.

@@ -315,7 +315,16 @@ fn any_tuning_is_exact() {
         let (blocks_across, blocks_down) = (launches.map(|n| n % 5 + 1), Some(queues));
         let run = launches;
         let launch = Some(launch);
-        let tuning = Tuning { group_size, cost_bytes, launch, launches, run, blocks_across, blocks_down };
+        let tuning = Tuning {
+            group_size,
+            cost_bytes,
+            launch,
+            launches,
+            run,
+            blocks_across,
+            blocks_down,
+            ..Tuning::default()
+        };
         check_tuned(device, kernel, tuning, &case(p, Content::Moved));
         Ok(())
     };

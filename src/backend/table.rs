@@ -289,6 +289,8 @@ mod tests {
             ("[[entry]]\nkernel = \"tiled\"\ncandidates = [-1, 4]", 3, "-1"),
             ("[[entry]]\nkernel = \"tiled\"\ntuning = { runs = 4 }", 3, "runs"),
             ("\n[[entry]]\nkernel = \"tiled\"\ntuning = { run = 0 }", 2, "run"),
+            ("[[entry]]\nkernel = \"tiled\"\ntuning = { depth = 2 }", 3, "depth"),
+            ("[[entry]]\nkernel = \"exhaustive\"", 1, "exhaustive"),
             ("[[entry]]\nkernel = \"tiled\"\nkind = \"dsp\"", 3, "dsp"),
             ("[[entries]]\nkernel = \"tiled\"", 1, "entries"),
             ("\u{0}", 1, ""),

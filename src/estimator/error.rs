@@ -74,6 +74,18 @@ pub enum EstimateError {
     /// There is no picture in that slot.
     #[error("no picture in slot {0:?}")]
     EmptySlot(Slot),
+    /// The estimator has fewer slots.
+    #[error("there is no slot {0:?}")]
+    NoSuchSlot(Slot),
+    /// A search in flight needs the picture in that slot.
+    #[error("the picture in slot {0:?} is being searched")]
+    SlotInUse(Slot),
+    /// So many searches are in flight, too many for what was asked for.
+    #[error("{0} searches are in flight")]
+    InFlight(usize),
+    /// No search is in flight.
+    #[error("no search is in flight")]
+    NothingInFlight,
     /// The vectors' slice has the wrong length.
     #[error("room for {0} vectors was given, {1} are found")]
     FieldSize(usize, usize),

@@ -4,6 +4,7 @@
 //! found: every backend returns the very field it returns.
 
 mod error;
+mod host_memory;
 mod kernel;
 pub mod oracle;
 mod order;
@@ -11,41 +12,28 @@ mod parameters;
 mod picture;
 pub mod prediction;
 pub mod recurrence;
+mod slot;
 mod tuning;
 mod vector;
 mod window;
 
 pub use error::{EstimateError, PictureError, SetupError};
+pub use host_memory::{HostBlock, HostMemory};
 pub use kernel::Kernel;
 pub use order::OrderKey;
 pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use picture::{Picture, PictureBuf};
 pub use prediction::{Prediction, Predictor};
 pub use recurrence::Difference;
+pub use slot::Slot;
 pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};
 
+use std::sync::Arc;
 use std::time::Duration;
 
-/// One of the two places in which an estimator keeps a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// The first place.
-    A,
-    /// The second place.
-    B,
-}
-
-impl Slot {
-    /// The other place.
-    pub fn other(self) -> Self {
-        match self {
-            Slot::A => Slot::B,
-            Slot::B => Slot::A,
-        }
-    }
-}
+pub(crate) use slot::Flights;
 
 /// How long each stage took for the last picture, as the backend measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +48,12 @@ pub struct StageTimes {
     pub prediction: Duration,
 }
 
-/// Finds the motion between two pictures, with everything allocated when it was made.
+/// Finds the motion between pictures, with everything allocated when it was made.
 ///
 /// A picture is loaded once, into a [`Slot`], and stays there: as current picture of one search
-/// and, as a rule, as reference of the next.
+/// and, as a rule, as reference of the next. [`Self::search`] does one search and waits for it. To
+/// have several in flight, so that a device is kept busy, [`Self::begin`] them, up to
+/// [`Self::depth`], and [`Self::finish`] them in the same order.
 pub trait Estimator: Send {
     /// What this estimator was made for.
     fn parameters(&self) -> &Parameters;
@@ -71,15 +61,40 @@ pub trait Estimator: Send {
     /// The device that does the work, in words a user knows it by.
     fn device(&self) -> &str;
 
-    /// The kernel in use, never [`Kernel::Auto`] on an OpenCL device.
+    /// The kernel in use; [`Kernel::Auto`] where the device has but one for the algorithm.
     fn kernel(&self) -> Kernel;
 
-    /// Copies `picture` into `slot`, extended to whole blocks.
+    /// The most searches that can be in flight, at least 1. There is one slot more than that.
+    fn depth(&self) -> usize;
+
+    /// How many searches are in flight.
+    fn in_flight(&self) -> usize;
+
+    /// Copies `picture` into `slot`, extended to whole blocks. Its samples are free when this
+    /// returns, though the device may not have them yet.
     ///
     /// # Errors
-    /// [`EstimateError::PictureSize`] where its size is not that of [`Self::parameters`], and
-    /// whatever the device reports. The slot is empty after an error.
+    /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`] where a search in flight needs
+    /// the picture that is there, [`EstimateError::PictureSize`] where the size is not that of
+    /// [`Self::parameters`], and whatever the device reports. The slot is empty after an error but
+    /// for the first two.
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError>;
+
+    /// As [`Self::load`], but where the samples lie in a block of [`Self::host_memory`] they may be
+    /// read until a search of the picture is finished or given up: written to before, the vectors
+    /// may be those of another picture. The block itself may be dropped at any time.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        self.load(slot, picture)
+    }
+
+    /// Memory from which [`Self::load_shared`] takes pictures without copying them; `None` where it
+    /// would win nothing.
+    fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
+        None
+    }
 
     /// Copies the picture in `slot` back to the host, without the block extension; `None` where
     /// the slot is empty. Meant for moving a reference to another estimator, not for every picture.
@@ -88,24 +103,59 @@ pub trait Estimator: Send {
     /// Whatever the device reports.
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError>;
 
-    /// Finds for every block of the picture in `current` its match in the picture in the other
-    /// slot, and writes one vector a block to `vectors` (`rows × columns`, row-major).
+    /// Begins to find for every block of the picture in `current` its match in the picture in
+    /// `reference`. Neither slot can be loaded again before the search is finished or given up.
     ///
     /// # Errors
-    /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::FieldSize`] where
-    /// `vectors` does not hold one record a block, and whatever the device reports.
-    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError>;
+    /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::InFlight`] where
+    /// [`Self::depth`] searches are in flight, and whatever the device reports. Nothing has begun
+    /// after an error.
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError>;
 
-    /// Writes one predictor a block of the field that was found last to `predictors`
+    /// Waits for the search that began first of those in flight, and writes its vectors, one a
+    /// block, to `vectors` (`rows × columns`, row-major).
+    ///
+    /// # Errors
+    /// [`EstimateError::NothingInFlight`], [`EstimateError::FieldSize`] where `vectors` does not
+    /// hold one record a block, and whatever the device reports. After the last the search is given
+    /// up; those that began later are not.
+    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError>;
+
+    /// Gives up all searches in flight, and forgets the field found last. When it returns, nothing
+    /// runs and no memory is read any more; the pictures stay in their slots.
+    fn cancel(&mut self);
+
+    /// Finds for every block of the picture in `current` its match in the picture in the other
+    /// slot of [`Slot::A`] and [`Slot::B`], and writes one vector a block to `vectors`
+    /// (`rows × columns`, row-major).
+    ///
+    /// # Errors
+    /// [`EstimateError::InFlight`] where searches are in flight, and those of [`Self::begin`] and
+    /// [`Self::finish`].
+    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        if self.in_flight() > 0 {
+            return Err(EstimateError::InFlight(self.in_flight()));
+        }
+        let checked = self.parameters().grid().check(vectors);
+        let found =
+            checked.and_then(|()| self.begin(current, current.other())).and_then(|()| self.finish(vectors));
+        if found.is_err() {
+            self.cancel();
+        }
+        found
+    }
+
+    /// Writes one predictor a block of the field that was finished last to `predictors`
     /// (`rows × columns`, row-major), as [`Parameters::prediction`] says.
     ///
     /// # Errors
     /// [`EstimateError::NotPredicting`] where the parameters ask for no prediction,
-    /// [`EstimateError::NoField`] where no search has succeeded since the last that did not,
-    /// [`EstimateError::FieldSize`] where `predictors` does not hold one record a block, and
-    /// whatever the device reports.
+    /// [`EstimateError::NoField`] where no search was finished since the last that failed or was
+    /// given up, [`EstimateError::FieldSize`] where `predictors` does not hold one record a block,
+    /// and whatever the device reports.
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError>;
 
-    /// How long the stages of the last picture took.
+    /// How long the stages took: of the search finished last, or, where a picture was loaded since
+    /// with no search in flight, its upload.
     fn stage_times(&self) -> StageTimes;
 }

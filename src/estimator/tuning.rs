@@ -45,6 +45,15 @@ pub struct Tuning {
     pub blocks_across: Option<usize>,
     /// Blocks down that a work-group of the kernel `tiled` takes, at least 1.
     pub blocks_down: Option<usize>,
+    /// The most searches in flight at once, 1 to [`Self::MAX_DEPTH`]; `None` is 1. The user's
+    /// choice and no device's, so files do not hold it.
+    #[serde(skip)]
+    pub depth: Option<usize>,
+    /// Threads of the CPU without OpenCL, in a pool that all estimators with this number share; 0
+    /// is one a core. `None` runs in the rayon pool that an estimator is called from, the global
+    /// one as a rule. The user's choice and no device's, so files do not hold it.
+    #[serde(skip)]
+    pub threads: Option<usize>,
 }
 
 impl Tuning {
@@ -53,6 +62,12 @@ impl Tuning {
 
     /// The most queues. A queue is a thread or more in most drivers.
     pub const MAX_QUEUES: usize = 64;
+
+    /// The most searches in flight. Each costs a picture and a field on the device.
+    pub const MAX_DEPTH: usize = 16;
+
+    /// The most threads.
+    pub const MAX_THREADS: usize = 1024;
 
     /// The names by which properties and files know the fields.
     pub const FIELDS: [&str; 8] =
@@ -69,6 +84,8 @@ impl Tuning {
             run: self.run.or(other.run),
             blocks_across: self.blocks_across.or(other.blocks_across),
             blocks_down: self.blocks_down.or(other.blocks_down),
+            depth: self.depth.or(other.depth),
+            threads: self.threads.or(other.threads),
         }
     }
 
@@ -90,6 +107,12 @@ impl Tuning {
             if value == Some(0) {
                 return wrong(field, "0 is too few: use 1 or more".into());
             }
+        }
+        if let Some(depth) = self.depth.filter(|depth| !(1..=Self::MAX_DEPTH).contains(depth)) {
+            return wrong("depth", format!("{depth} is not usable: use 1 to {}", Self::MAX_DEPTH));
+        }
+        if let Some(threads) = self.threads.filter(|&threads| threads > Self::MAX_THREADS) {
+            return wrong("threads", format!("{threads} is not usable: use 0 to {}", Self::MAX_THREADS));
         }
         match self.launch {
             Some(Launch::Queues(queues)) if !(1..=Self::MAX_QUEUES).contains(&queues) => {
@@ -126,6 +149,9 @@ mod tests {
             (Tuning { launches: Some(0), ..good }, "launches"),
             (Tuning { run: Some(0), ..good }, "run"),
             (Tuning { blocks_down: Some(0), ..good }, "blocks-down"),
+            (Tuning { depth: Some(0), ..good }, "depth"),
+            (Tuning { depth: Some(17), ..good }, "depth"),
+            (Tuning { threads: Some(1025), ..good }, "threads"),
             (Tuning { launch: Some(Launch::Queues(0)), ..good }, "queues"),
             (Tuning { launch: Some(Launch::Queues(65)), ..good }, "queues"),
         ] {

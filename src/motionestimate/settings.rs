@@ -9,7 +9,7 @@ use super::{
     MotionEstimatePrediction,
 };
 use crate::backend;
-use crate::estimator::{Parameters, SetupError, Window};
+use crate::estimator::{Parameters, SetupError, Tuning, Window};
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -30,6 +30,8 @@ pub struct Settings {
     pub border: MotionEstimateBorder,
     pub tuning: Option<gst::Structure>,
     pub prediction: MotionEstimatePrediction,
+    pub pipeline_depth: u32,
+    pub threads: u32,
 }
 
 impl Default for Settings {
@@ -45,6 +47,8 @@ impl Default for Settings {
             border: MotionEstimateBorder::default(),
             tuning: None,
             prediction: MotionEstimatePrediction::default(),
+            pipeline_depth: 1,
+            threads: 0,
         }
     }
 }
@@ -76,7 +80,11 @@ impl Settings {
     pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        let tuning = tuning(self.tuning.as_deref())?;
+        let tuning = Tuning {
+            depth: Some(self.pipeline_depth as usize),
+            threads: Some(self.threads as usize),
+            ..tuning(self.tuning.as_deref())?
+        };
         backend::open(&device, self.kernel.into(), &tuning, &self.parameters(width, height)?)
     }
 
@@ -151,6 +159,24 @@ impl Settings {
                 .blurb("Whether each vector is predicted from its neighbours: the meta then has predictors")
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecUInt::builder("pipeline-depth")
+                .nick("Pipeline depth")
+                .blurb(
+                    "Pictures in flight at once: more keep a device busy, and each but the first adds a \
+                     picture's duration of latency",
+                )
+                .minimum(1)
+                .maximum(Tuning::MAX_DEPTH as u32)
+                .default_value(default.pipeline_depth)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecUInt::builder("threads")
+                .nick("Threads")
+                .blurb("Threads of the CPU without OpenCL, shared by all elements with this number (0 = one a core)")
+                .maximum(Tuning::MAX_THREADS as u32)
+                .default_value(default.threads)
+                .mutable_playing()
+                .build(),
         ]
     }
 
@@ -169,6 +195,8 @@ impl Settings {
             "border" => self.border = of_type(value),
             "tuning" => self.tuning = of_type(value),
             "prediction" => self.prediction = of_type(value),
+            "pipeline-depth" => self.pipeline_depth = of_type(value),
+            "threads" => self.threads = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
     }
@@ -186,6 +214,8 @@ impl Settings {
             "border" => self.border.to_value(),
             "tuning" => self.tuning.to_value(),
             "prediction" => self.prediction.to_value(),
+            "pipeline-depth" => self.pipeline_depth.to_value(),
+            "threads" => self.threads.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }
     }

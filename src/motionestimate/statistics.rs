@@ -31,7 +31,7 @@ impl Statistics {
     pub fn set_estimator(&mut self, estimator: &dyn Estimator) {
         self.device = Some(estimator.device().to_owned());
         self.kernel = Some(match estimator.kernel() {
-            // Only the CPU without OpenCL leaves it open: it has loops of its own.
+            // What has but one kernel for an algorithm does not name it.
             Kernel::Auto => "native",
             kernel => kernel.name(),
         });

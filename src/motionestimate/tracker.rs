@@ -4,11 +4,15 @@ use super::pool::{Pool, Pooled};
 use crate::estimator::{EstimateError, Estimator, MotionVector, Picture, Prediction, Predictor, Slot};
 
 /// Finds the motion from each picture to the one before, uploading each once.
+///
+/// Pictures are submitted, and what is found in them is finished in the same order: at once, or when
+/// as many searches as the estimator allows are in flight.
 pub struct Tracker {
     estimator: Box<dyn Estimator>,
-    /// Where the next picture goes. The reference, if there is one, is in the other slot.
-    next: Slot,
-    has_reference: bool,
+    /// Where the next picture goes.
+    next: usize,
+    /// Where the picture before is, if it is to be searched.
+    reference: Option<Slot>,
     vectors: Pool<MotionVector>,
     /// Where vectors are predicted.
     predictors: Option<Pool<Predictor>>,
@@ -27,7 +31,7 @@ impl Tracker {
         let blocks = estimator.parameters().grid().blocks();
         let is_predicting = estimator.parameters().prediction != Prediction::None;
         let predictors = is_predicting.then(|| Pool::new(blocks));
-        Self { estimator, next: Slot::A, has_reference: false, vectors: Pool::new(blocks), predictors }
+        Self { estimator, next: 0, reference: None, vectors: Pool::new(blocks), predictors }
     }
 
     /// What does the work.
@@ -37,27 +41,58 @@ impl Tracker {
 
     /// Forgets the reference: the next picture will have no vectors.
     pub fn forget(&mut self) {
-        self.has_reference = false;
+        self.reference = None;
     }
 
-    /// Takes `picture` as current picture and gives what is found in it; `None` where there is no
-    /// reference. `picture` is the next reference.
+    /// Gives up all searches in flight, and forgets the reference. Nothing reads the pictures'
+    /// memory any more when it returns.
+    pub fn cancel(&mut self) {
+        self.forget();
+        self.estimator.cancel();
+    }
+
+    /// Takes `picture` as current picture; it is the next reference. Returns whether a search for it
+    /// has begun: not where there is no reference. Then its memory must not be written to before
+    /// it is finished; else it is free.
     ///
     /// # Errors
-    /// What the estimator reports. There is no reference after an error.
-    pub fn track(&mut self, picture: &Picture<'_>) -> Result<Option<Found>, EstimateError> {
-        let had_reference = std::mem::replace(&mut self.has_reference, false);
-        let current = self.next;
-        self.estimator.load(current, picture)?;
-        let found = if had_reference { Some(self.search(current)?) } else { None };
-        self.has_reference = true;
-        self.next = current.other();
-        Ok(found)
+    /// What the estimator reports, [`EstimateError::InFlight`] where as many searches as it allows
+    /// are in flight. There is no reference after an error, and what is in flight still is.
+    pub fn submit(&mut self, picture: &Picture<'_>) -> Result<bool, EstimateError> {
+        let reference = self.reference.take();
+        let in_flight = self.estimator.in_flight();
+        if in_flight == self.estimator.depth() {
+            return Err(EstimateError::InFlight(in_flight));
+        }
+        let current = Slot::new(self.next);
+        match reference {
+            Some(reference) => {
+                self.estimator.load_shared(current, picture)?;
+                self.estimator.begin(current, reference)?;
+            }
+            None => self.estimator.load(current, picture)?,
+        }
+        self.reference = Some(current);
+        self.next = (self.next + 1) % (self.estimator.depth() + 1);
+        Ok(reference.is_some())
     }
 
-    fn search(&mut self, current: Slot) -> Result<Found, EstimateError> {
+    /// What is found in the picture that was submitted first of those in flight.
+    ///
+    /// # Errors
+    /// What the estimator reports. All searches are given up after an error, and there is no
+    /// reference.
+    pub fn finish(&mut self) -> Result<Found, EstimateError> {
+        let found = self.finish_oldest();
+        if found.is_err() {
+            self.cancel();
+        }
+        found
+    }
+
+    fn finish_oldest(&mut self) -> Result<Found, EstimateError> {
         let mut vectors = self.vectors.take();
-        self.estimator.search(current, &mut vectors)?;
+        self.estimator.finish(&mut vectors)?;
         let mut predictors = self.predictors.as_ref().map(Pool::take);
         if let Some(predictors) = &mut predictors {
             self.estimator.predict(predictors)?;
@@ -65,19 +100,18 @@ impl Tracker {
         Ok(Found { vectors, predictors })
     }
 
-    /// The same pictures, searched by `estimator` from now on: the reference moves to it.
+    /// The same pictures, searched by `estimator` from now on: the reference moves to it. What is
+    /// in flight is given up.
     ///
     /// # Errors
     /// What either estimator reports, and [`EstimateError::PictureSize`] where `estimator` is
     /// for pictures of another size.
     pub fn with_estimator(mut self, estimator: Box<dyn Estimator>) -> Result<Self, EstimateError> {
         let mut tracker = Self::new(estimator);
-        if self.has_reference
-            && let Some(reference) = self.estimator.unload(self.next.other())?
+        if let Some(reference) = self.reference
+            && let Some(reference) = self.estimator.unload(reference)?
         {
-            tracker.estimator.load(tracker.next, &reference.view())?;
-            tracker.next = tracker.next.other();
-            tracker.has_reference = true;
+            tracker.submit(&reference.view())?;
         }
         Ok(tracker)
     }
@@ -85,9 +119,11 @@ impl Tracker {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::estimator::prediction::median_predictors;
-    use crate::estimator::{Parameters, PictureBuf, Window, oracle};
+    use crate::estimator::{Kernel, Parameters, PictureBuf, StageTimes, Window, oracle};
     use crate::native::Native;
 
     fn parameters(block_size: usize, range: i32) -> Parameters {
@@ -99,26 +135,74 @@ mod tests {
         PictureBuf::from_fn(37, 21, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
     }
 
-    fn check(tracker: &mut Tracker, current: usize, reference: usize) {
+    fn native(depth: usize) -> Box<dyn Estimator> {
+        Box::new(Native::new(parameters(8, 5)).unwrap().with_depth(depth).unwrap())
+    }
+
+    fn check_found(tracker: &Tracker, found: &Found, current: usize, reference: usize) {
         let (current, reference) = (picture(current), picture(reference));
         let expected =
             oracle::full_search(tracker.estimator().parameters(), &current.view(), &reference.view());
-        let found = tracker.track(&current.view()).unwrap().expect("there is a reference");
         assert_eq!(found.vectors[..], expected.vectors[..]);
         let predicted = median_predictors(expected.grid, &expected.vectors);
         let is_predicting = tracker.estimator().parameters().prediction == Prediction::Median;
         assert_eq!(found.predictors.as_deref(), is_predicting.then_some(&predicted[..]));
     }
 
+    fn check(tracker: &mut Tracker, current: usize, reference: usize) {
+        assert!(tracker.submit(&picture(current).view()).unwrap(), "there is a reference");
+        let found = tracker.finish().unwrap();
+        check_found(tracker, &found, current, reference);
+    }
+
     #[test]
     fn every_picture_is_compared_with_the_one_before() {
-        let mut tracker = Tracker::new(Box::new(Native::new(parameters(8, 5)).unwrap()));
-        assert!(tracker.track(&picture(0).view()).unwrap().is_none());
+        let mut tracker = Tracker::new(native(1));
+        assert!(!tracker.submit(&picture(0).view()).unwrap());
         check(&mut tracker, 1, 0);
         check(&mut tracker, 3, 1);
         tracker.forget();
-        assert!(tracker.track(&picture(4).view()).unwrap().is_none());
+        assert!(!tracker.submit(&picture(4).view()).unwrap());
         check(&mut tracker, 5, 4);
+    }
+
+    #[test]
+    fn several_in_flight_come_back_in_order() {
+        for depth in [1, 2, 4, 16] {
+            let mut tracker = Tracker::new(native(depth));
+            tracker.submit(&picture(0).view()).unwrap();
+            let mut finished = 0;
+            for time in 1..40 {
+                assert!(tracker.submit(&picture(time).view()).unwrap());
+                if time - finished == depth {
+                    finished += 1;
+                    let found = tracker.finish().unwrap();
+                    check_found(&tracker, &found, finished, finished - 1);
+                }
+            }
+            while finished < 39 {
+                finished += 1;
+                let found = tracker.finish().unwrap();
+                check_found(&tracker, &found, finished, finished - 1);
+            }
+            assert!(matches!(tracker.finish(), Err(EstimateError::NothingInFlight)));
+        }
+    }
+
+    #[test]
+    fn one_too_many_is_an_error_and_what_is_given_up_leaves_nothing() {
+        let mut tracker = Tracker::new(native(2));
+        for time in 0..3 {
+            tracker.submit(&picture(time).view()).unwrap();
+        }
+        assert!(matches!(tracker.submit(&picture(3).view()), Err(EstimateError::InFlight(2))));
+        let found = tracker.finish().unwrap();
+        check_found(&tracker, &found, 1, 0);
+        assert!(!tracker.submit(&picture(4).view()).unwrap(), "no reference after an error");
+        tracker.cancel();
+        assert_eq!(tracker.estimator().in_flight(), 0);
+        assert!(!tracker.submit(&picture(5).view()).unwrap());
+        check(&mut tracker, 6, 5);
     }
 
     #[test]
@@ -126,7 +210,7 @@ mod tests {
         let native = |block_size, range| Box::new(Native::new(parameters(block_size, range)).unwrap());
         let tracker = Tracker::new(native(8, 5));
         let mut tracker = tracker.with_estimator(native(16, 3)).unwrap();
-        assert!(tracker.track(&picture(0).view()).unwrap().is_none());
+        assert!(!tracker.submit(&picture(0).view()).unwrap());
         let mut tracker = tracker.with_estimator(native(4, 7)).unwrap();
         check(&mut tracker, 1, 0);
         let mut tracker = tracker.with_estimator(native(8, 5)).unwrap();
@@ -141,7 +225,7 @@ mod tests {
                 as Box<dyn Estimator>
         };
         let mut tracker = Tracker::new(native(Prediction::Median));
-        assert!(tracker.track(&picture(0).view()).unwrap().is_none());
+        assert!(!tracker.submit(&picture(0).view()).unwrap());
         check(&mut tracker, 1, 0);
         check(&mut tracker, 2, 1);
         let mut tracker = tracker.with_estimator(native(Prediction::None)).unwrap();
@@ -150,10 +234,107 @@ mod tests {
 
     #[test]
     fn nothing_stale_is_left_after_an_error() {
-        let mut tracker = Tracker::new(Box::new(Native::new(parameters(8, 5)).unwrap()));
-        tracker.track(&picture(0).view()).unwrap();
+        let mut tracker = Tracker::new(native(1));
+        tracker.submit(&picture(0).view()).unwrap();
         let small = PictureBuf::from_fn(36, 21, |_, _| 0);
-        assert!(matches!(tracker.track(&small.view()), Err(EstimateError::PictureSize(36, 21, 37, 21))));
-        assert!(tracker.track(&picture(1).view()).unwrap().is_none());
+        assert!(matches!(tracker.submit(&small.view()), Err(EstimateError::PictureSize(36, 21, 37, 21))));
+        assert!(!tracker.submit(&picture(1).view()).unwrap());
+    }
+
+    /// An estimator whose searches fail when they are begun or finished, in the order of `fails`.
+    struct Failing {
+        native: Box<dyn Estimator>,
+        fails: Vec<(bool, bool)>,
+        cancelled: Arc<std::sync::atomic::AtomicUsize>,
+    }
+
+    fn failure() -> EstimateError {
+        EstimateError::Device { device: "failing".into(), message: "as it should".into() }
+    }
+
+    impl Estimator for Failing {
+        fn parameters(&self) -> &Parameters {
+            self.native.parameters()
+        }
+
+        fn device(&self) -> &str {
+            "failing"
+        }
+
+        fn kernel(&self) -> Kernel {
+            Kernel::Auto
+        }
+
+        fn depth(&self) -> usize {
+            self.native.depth()
+        }
+
+        fn in_flight(&self) -> usize {
+            self.native.in_flight()
+        }
+
+        fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+            self.native.load(slot, picture)
+        }
+
+        fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+            self.native.unload(slot)
+        }
+
+        fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+            let fails = self.fails.first().is_some_and(|(begin, _)| *begin);
+            if fails { Err(failure()) } else { self.native.begin(current, reference) }
+        }
+
+        fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+            self.native.finish(vectors)?;
+            let fails = !self.fails.is_empty() && self.fails.remove(0).1;
+            if fails { Err(failure()) } else { Ok(()) }
+        }
+
+        fn cancel(&mut self) {
+            self.cancelled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            self.native.cancel();
+        }
+
+        fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+            self.native.predict(predictors)
+        }
+
+        fn stage_times(&self) -> StageTimes {
+            StageTimes::default()
+        }
+    }
+
+    #[test]
+    fn an_error_in_flight_gives_up_the_searches_behind_it() {
+        for (fails, at_begin) in [((true, false), true), ((false, true), false)] {
+            let cancelled = Arc::default();
+            let failing = Failing {
+                native: native(3),
+                fails: vec![(false, false), fails],
+                cancelled: Arc::clone(&cancelled),
+            };
+            let mut tracker = Tracker::new(Box::new(failing));
+            for time in 0..3 {
+                tracker.submit(&picture(time).view()).unwrap();
+            }
+            let found = tracker.finish().unwrap();
+            check_found(&tracker, &found, 1, 0);
+            let begun = tracker.submit(&picture(3).view());
+            if at_begin {
+                assert!(matches!(begun, Err(EstimateError::Device { .. })));
+                assert_eq!(tracker.estimator().in_flight(), 1);
+                let found = tracker.finish().unwrap();
+                check_found(&tracker, &found, 2, 1);
+            } else {
+                assert!(begun.unwrap());
+                assert!(tracker.finish().is_err());
+                assert_eq!(tracker.estimator().in_flight(), 0);
+                assert_eq!(cancelled.load(std::sync::atomic::Ordering::Relaxed), 1);
+            }
+            assert!(!tracker.submit(&picture(7).view()).unwrap(), "no reference after an error");
+            check(&mut tracker, 8, 7);
+        }
     }
 }

@@ -92,6 +92,7 @@ mod tests {
             run: Some(33),
             blocks_across: Some(4),
             blocks_down: Some(2),
+            ..Tuning::default()
         };
         assert_eq!(all.unwrap(), expected);
         assert_eq!(tuning(None).unwrap(), Tuning::default());

@@ -7,49 +7,123 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod elimination;
 mod level;
 mod plane;
 mod portable;
 mod predict;
+#[cfg(target_arch = "x86_64")]
+mod products;
 mod search;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+mod sums;
+mod threads;
 mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
 mod tile;
+mod transposed;
 
 pub use level::Level;
 pub use predict::median_predictors;
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor, SetupError,
-    Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Parameters, Picture, PictureBuf,
+    Predictor, SetupError, Slot, StageTimes,
 };
-use level::RowSearch;
+use elimination::Experience;
+use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
+use sums::Sums;
 
 /// The name of this device.
 const NAME: &str = "native";
 
 /// Full or three-step search on the CPU's cores.
 ///
-/// It runs in the rayon pool it is called from, the global one as a rule.
+/// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
+/// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
+/// finished, so that its vectors are written once, to where they belong. It keeps a padded picture a
+/// slot, and with prediction a field.
 pub struct Native {
     parameters: Parameters,
     level: Level,
-    row_search: RowSearch,
-    planes: [Plane; 2],
-    /// Which of the planes hold a picture.
-    loaded: [bool; 2],
+    functions: Functions,
+    elimination: Option<Elimination>,
+    /// One a slot.
+    planes: Vec<Plane>,
+    /// How long each took to fill.
+    uploads: Vec<Duration>,
+    flights: Flights,
+    threads: Option<Arc<rayon::ThreadPool>>,
     /// What is predicted, if anything is.
     last_field: Option<LastField>,
     times: StageTimes,
+}
+
+/// Shares the rows of blocks among the threads.
+fn search_rows(search_row: RowSearch, job: &Job<'_>, vectors: &mut [MotionVector]) {
+    let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
+    rows.for_each(|(row, vectors)| search_row(job, row, vectors));
+}
+
+/// So few candidates that elimination does not pay.
+const FEW_CANDIDATES: usize = 100;
+
+/// What elimination keeps beside the pictures.
+struct Elimination {
+    sums: Sums,
+    /// What was learnt in each row of blocks.
+    rows: Vec<Experience>,
+    /// The field found last; zero vectors before the first.
+    last: Vec<MotionVector>,
+    /// Pictures yet to be searched exhaustively, as hardly any block of the last one was better off.
+    pause: u32,
+}
+
+/// So many pictures are searched exhaustively where elimination did not pay.
+const PAUSE: u32 = 15;
+
+impl Elimination {
+    fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
+        let sums = Sums::new(layout, elimination::coarse_side(parameters.block_size), available_memory())?;
+        let grid = parameters.grid();
+        let (rows, last) =
+            (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
+        Ok(Self { sums, rows, last, pause: 0 })
+    }
+
+    fn search(&mut self, functions: &Functions, job: Job<'_>, vectors: &mut [MotionVector]) {
+        let Self { sums, rows, last, pause } = self;
+        let grid = job.parameters.grid();
+        if *pause > 0 {
+            *pause -= 1;
+            search_rows(functions.search_row, &job, vectors);
+        } else {
+            sums.fill(functions, job.reference);
+            let job = Job { last: &*last, ..job };
+            let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
+            rows_of_vectors
+                .zip(rows.par_iter_mut())
+                .for_each(|(row, experience)| (functions.eliminate_row)(&job, sums, row, experience));
+            let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
+            if exhaustive > grid.blocks() * 3 / 4 {
+                *pause = PAUSE;
+            }
+        }
+        last.copy_from_slice(vectors);
+    }
 }
 
 impl Native {
@@ -58,7 +132,7 @@ impl Native {
     /// # Errors
     /// [`SetupError`] where `parameters` are not valid or the pictures do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
-        Self::with_level(parameters, Level::best())
+        Self::with_kernel(parameters, Kernel::Auto, Level::best())
     }
 
     /// An estimator for `parameters` with the instructions of `level`.
@@ -66,18 +140,78 @@ impl Native {
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
     pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
+        Self::with_kernel(parameters, Kernel::Auto, level)
+    }
+
+    /// An estimator for `parameters` with `kernel` in the instructions of `level`.
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], and [`Kernel::Exhaustive`] where the window is
+    /// too small for it to pay, or memory for what it keeps.
+    ///
+    /// # Errors
+    /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] where `kernel` is one of
+    /// OpenCL's.
+    pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
-        let row_search =
-            level.row_search(parameters.algorithm).ok_or_else(|| SetupError::DeviceUnsupported {
-                wanted: NAME.into(),
-                reason: format!("this CPU does not have {level}"),
-            })?;
+        kernel.check_algorithm(parameters.algorithm, NAME)?;
+        if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
+            return Err(SetupError::KernelUnsupported {
+                kernel,
+                device: NAME.into(),
+                reason: "it is an OpenCL kernel".into(),
+                advice: "choose kernel auto, or an OpenCL device".into(),
+            });
+        }
+        let functions = level.functions().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: NAME.into(),
+            reason: format!("this CPU does not have {level}"),
+        })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
-        let planes = [plane()?, plane()?];
-        let last_field = LastField::new(&parameters);
-        let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, loaded: [false; 2], last_field, times })
+        let planes = vec![plane()?, plane()?];
+        let elimination = match kernel {
+            _ if parameters.algorithm != Algorithm::Full => None,
+            Kernel::Exhaustive => None,
+            Kernel::Elimination => Some(Elimination::new(&parameters, &layout)?),
+            _ if parameters.window.candidates() < FEW_CANDIDATES => None,
+            _ => Elimination::new(&parameters, &layout).ok(),
+        };
+        Ok(Self {
+            level,
+            functions,
+            elimination,
+            planes,
+            uploads: vec![Duration::ZERO; 2],
+            flights: Flights::new(1),
+            threads: None,
+            last_field: LastField::new(&parameters),
+            times: StageTimes::default(),
+            parameters,
+        })
+    }
+
+    /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] where the pictures do not fit into memory.
+    pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
+        let (depth, layout) = (depth.max(1), *self.planes[0].layout());
+        self.planes.truncate(depth + 1);
+        while self.planes.len() <= depth {
+            self.planes.push(Plane::new(layout, available_memory())?);
+        }
+        self.uploads = vec![Duration::ZERO; depth + 1];
+        self.flights = Flights::new(depth);
+        Ok(self)
+    }
+
+    /// The same in a pool of `count` threads, which all estimators with that number share; 0 is one
+    /// a core.
+    ///
+    /// # Errors
+    /// [`SetupError::Device`] where the threads do not start.
+    pub fn with_threads(mut self, count: usize) -> Result<Self, SetupError> {
+        self.threads = Some(threads::pool(count)?);
+        Ok(self)
     }
 
     /// The instruction set in use.
@@ -95,9 +229,20 @@ impl Native {
         }
     }
 
-    fn plane(&self, slot: Slot) -> Result<&Plane, EstimateError> {
-        let index = slot as usize;
-        if self.loaded[index] { Ok(&self.planes[index]) } else { Err(EstimateError::EmptySlot(slot)) }
+    /// What searches a row of blocks where nothing is eliminated.
+    fn row_search(&self) -> RowSearch {
+        match self.parameters.algorithm {
+            Algorithm::Full => self.functions.search_row,
+            Algorithm::ThreeStep => self.functions.three_step,
+        }
+    }
+}
+
+/// Runs `work` in `pool`, or where it is called from.
+fn run<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 
@@ -111,52 +256,84 @@ impl Estimator for Native {
     }
 
     fn kernel(&self) -> Kernel {
-        Kernel::Auto
+        match (self.parameters.algorithm, &self.elimination) {
+            (Algorithm::ThreeStep, _) => Kernel::Auto,
+            (Algorithm::Full, None) => Kernel::Exhaustive,
+            (Algorithm::Full, Some(_)) => Kernel::Elimination,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.flights.depth()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.flights.len()
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        let index = slot as usize;
-        self.loaded[index] = false;
+        self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
-        self.planes[index].fill(picture);
-        self.loaded[index] = true;
-        self.times.upload = start.elapsed();
+        let plane = &mut self.planes[slot.index()];
+        run(self.threads.as_deref(), || plane.fill(picture));
+        self.flights.fill(slot);
+        self.uploads[slot.index()] = start.elapsed();
+        if self.flights.len() == 0 {
+            self.times.upload = start.elapsed();
+        }
         Ok(())
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
         let Parameters { width, height, .. } = self.parameters;
-        Ok(self.plane(slot).ok().map(|plane| plane.picture(width, height)))
+        let is_loaded = self.flights.is_loaded(slot);
+        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
     }
 
-    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        if let Some(field) = &mut self.last_field {
-            field.clear();
-        }
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.flights.check_begin(current, reference)?;
+        self.flights.begin(current, reference);
+        Ok(())
+    }
+
+    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
         let grid = self.parameters.grid();
         grid.check(vectors)?;
+        let (current, reference) = self.flights.finish()?;
+        let (functions, row_search) = (&self.functions, self.row_search());
         let job = Job {
             parameters: &self.parameters,
-            current: self.plane(current)?,
-            reference: self.plane(current.other())?,
+            current: &self.planes[current.index()],
+            reference: &self.planes[reference.index()],
+            last: &[],
         };
+        let elimination = &mut self.elimination;
         let start = Instant::now();
-        vectors
-            .par_chunks_mut(grid.columns)
-            .enumerate()
-            .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+        run(self.threads.as_deref(), || match elimination {
+            Some(elimination) => elimination.search(functions, job, vectors),
+            None => search_rows(row_search, &job, vectors),
+        });
         if let Some(field) = &mut self.last_field {
             field.keep(vectors);
         }
+        self.times.upload = self.uploads[current.index()];
         self.times.search = start.elapsed();
         Ok(())
+    }
+
+    fn cancel(&mut self) {
+        self.flights.clear();
+        if let Some(field) = &mut self.last_field {
+            field.clear();
+        }
     }
 
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
         let start = Instant::now();
         let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
-        field.predict(self.parameters.grid(), predictors)?;
+        let grid = self.parameters.grid();
+        run(self.threads.as_deref(), || field.predict(grid, predictors))?;
         self.times.prediction = start.elapsed();
         Ok(())
     }

@@ -3,6 +3,8 @@
 //! It goes below `ocl`'s safe types because those panic on error codes outside the standard's
 //! list, which drivers do return, and wait ten seconds where no driver is installed.
 
+mod transfer;
+
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
@@ -371,43 +373,6 @@ impl Queue {
             )
         };
         check("clEnqueueWriteBuffer", code)
-    }
-
-    /// Copies rows `stride` bytes apart to `to`, and returns when `data` is free again.
-    ///
-    /// # Panics
-    /// Where `data` ends before the last row.
-    pub(super) fn write_rows(
-        &self,
-        buffer: &Buffer,
-        to: Rectangle,
-        data: &[u8],
-        stride: usize,
-    ) -> Result<()> {
-        assert!(data.len() >= (to.height - 1) * stride + to.width);
-        let (origin, host_origin) = ([to.left, to.top, 0], [0; 3]);
-        let region = [to.width, to.height, 1];
-        // SAFETY: every row lies in `data`, as asserted, and the call blocks until they are read;
-        // a rectangle outside the buffer is refused.
-        let code = unsafe {
-            ffi::clEnqueueWriteBufferRect(
-                self.0,
-                buffer.0,
-                1,
-                origin.as_ptr(),
-                host_origin.as_ptr(),
-                region.as_ptr(),
-                to.pitch,
-                0,
-                stride,
-                0,
-                data.as_ptr().cast(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        check("clEnqueueWriteBufferRect", code)
     }
 
     /// Copies the start of `buffer` to `data`, when all that was queued before is done.

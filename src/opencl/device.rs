@@ -6,7 +6,8 @@ use ocl::ffi;
 use once_cell::sync::OnceCell;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, Context, RawDevice};
+use super::cl::{self, RawDevice};
+use super::context::Context;
 use crate::estimator::SetupError;
 
 /// What kind of device it is.

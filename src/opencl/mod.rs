@@ -6,7 +6,10 @@
 mod cache;
 mod cl;
 mod collaborative;
+mod context;
 mod device;
+mod flight;
+mod host;
 mod launch;
 mod picture;
 mod prediction;
@@ -27,28 +30,46 @@ pub use program::try_build;
 pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
-    SetupError, Slot, StageTimes, Tuning,
+    Algorithm, EstimateError, Estimator, Flights, HostMemory, Kernel, MotionVector, Parameters, Picture,
+    PictureBuf, Predictor, SetupError, Slot, StageTimes, Tuning,
 };
-use cl::{Arg, Buffer, Context, Queue};
-use picture::{Layout, Slots, buffer};
+use cl::Arg;
+use context::Context;
+use flight::{Pictures, Queues, Ring};
+use host::Host;
+use picture::{Layout, Slots};
 use prediction::Prediction;
 use search::{Run, Search, Task};
 
 /// Full or three-step search on one OpenCL device.
+///
+/// With D = [`Tuning::depth`] searches in flight and pictures of W × H samples in B blocks it keeps
+/// on the device (D + 1) · (W · H + padded picture + 8 · B) bytes, 4 · B more for each of the
+/// D + 1 with prediction, and what the kernel keeps for itself: at most [`Tuning::cost_bytes`] of
+/// costs and a few bytes a block. A padded picture has the search range, the block and at most 128
+/// samples more on each side. In the host's memory, page-locked, it keeps (D + 1) · (W · H + 8 · B)
+/// bytes. All of it is taken when the estimator is made.
 pub struct OpenCl {
     parameters: Parameters,
     device: Device,
     kernel: Kernel,
     layout: Layout,
+    flights: Flights,
     slots: Slots,
-    vectors: Buffer,
+    ring: Ring,
     search: Box<dyn Search>,
     prediction: Option<Prediction>,
     times: StageTimes,
-    queue: Queue,
+    queues: Queues,
     // Last: what was made in the context is released before it.
-    _context: Arc<Context>,
+    context: Arc<Context>,
+}
+
+impl Drop for OpenCl {
+    fn drop(&mut self) {
+        // What runs may write to the host's memory that goes with the estimator.
+        self.queues.finish();
+    }
 }
 
 impl OpenCl {
@@ -79,24 +100,49 @@ impl OpenCl {
         };
         let layout = Layout::new(parameters, &window);
         let task = Task { device, context: &context, kernel, tuning, parameters, window: &window };
-        let vector_bytes = size_of::<MotionVector>() * parameters.grid().blocks();
+        let search = search::search(&task)?;
+        let depth = tuning.depth.unwrap_or(1);
+        let queues = Queues::new(&context, device, depth)?;
+        let prediction = Prediction::new(&context, device, kernel, parameters)?;
+        let queue = &queues.search;
         Ok(Self {
             parameters: parameters.clone(),
             device: device.clone(),
             kernel,
             layout,
-            search: search::search(&task)?,
-            slots: Slots::new(&context, device, kernel, parameters, layout)?,
-            vectors: buffer(&context, device, "the vectors", vector_bytes)?,
-            prediction: Prediction::new(&context, device, kernel, parameters)?,
+            flights: Flights::new(depth),
+            slots: Slots::new(&context, device, queue, kernel, parameters, layout, depth + 1)?,
+            ring: Ring::new(&context, device, queue, parameters, depth, prediction.is_some())?,
+            search,
+            prediction,
             times: StageTimes::default(),
-            queue: context.queue(device.raw()).map_err(|error| device.refused(error))?,
-            _context: context,
+            queues,
+            context,
         })
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
         EstimateError::Device { device: self.device.name.clone(), message: error.to_string() }
+    }
+
+    fn load_from(
+        &mut self,
+        slot: Slot,
+        picture: &Picture<'_>,
+        source: Option<Arc<host::Block>>,
+    ) -> Result<(), EstimateError> {
+        self.flights.empty(slot)?;
+        picture.check_size(&self.parameters)?;
+        let start = Instant::now();
+        let loaded = self.slots.load(&self.queues.upload, slot, picture, source);
+        loaded.map_err(|error| self.failed(error))?;
+        // Without waiting for the upload: it runs while the host goes on.
+        *self.slots.upload_time(slot) = start.elapsed();
+        self.flights.fill(slot);
+        if self.flights.len() == 0 {
+            self.times.upload = start.elapsed();
+        }
+        Ok(())
     }
 
     /// Searches `count` times, at least 1, without waiting between, and returns the time of one: the
@@ -106,26 +152,24 @@ impl OpenCl {
     /// As [`Estimator::search`].
     #[doc(hidden)]
     pub fn time_searches(&mut self, current: Slot, count: u32) -> Result<Duration, EstimateError> {
-        self.queue.finish().map_err(|error| self.failed(error))?;
+        if self.flights.len() > 0 {
+            return Err(EstimateError::InFlight(self.flights.len()));
+        }
+        self.queues.finish();
         let start = Instant::now();
         for _ in 0..count {
-            self.queue_search(current)?;
+            let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let run = Run {
+                queue: &self.queues.search,
+                current: picture(current)?.0,
+                reference: picture(current.other())?.0,
+                vectors: self.ring.room(),
+                geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+            };
+            self.search.queue(&run).map_err(|error| self.failed(error))?;
         }
-        self.queue.finish().map_err(|error| self.failed(error))?;
+        self.queues.search.finish().map_err(|error| self.failed(error))?;
         Ok(start.elapsed() / count.max(1))
-    }
-
-    /// Queues the kernels that find the vectors of the picture in `current`.
-    fn queue_search(&mut self, current: Slot) -> Result<(), EstimateError> {
-        let picture = |slot: Slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-        let run = Run {
-            queue: &self.queue,
-            current: picture(current)?,
-            reference: picture(current.other())?,
-            vectors: &self.vectors,
-            geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
-        };
-        self.search.queue(&run).map_err(|error| self.failed(error))
     }
 }
 
@@ -142,48 +186,82 @@ impl Estimator for OpenCl {
         self.kernel
     }
 
+    fn depth(&self) -> usize {
+        self.flights.depth()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        picture.check_size(&self.parameters)?;
-        let start = Instant::now();
-        self.slots.load(&self.queue, slot, picture).map_err(|error| self.failed(error))?;
-        // Without waiting for the extension: it runs while the host goes on, and counts as search.
-        self.times.upload = start.elapsed();
-        Ok(())
+        self.load_from(slot, picture, None)
+    }
+
+    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        self.load_from(slot, picture, self.context.block_of(picture.as_bytes()))
+    }
+
+    fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
+        let (context, device, queue) =
+            (self.context.clone(), self.device.clone(), self.queues.upload.clone());
+        Some(Arc::new(Host { context, device, queue }))
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
-        self.slots.unload(&self.queue, slot).map_err(|error| self.failed(error))
+        if !self.flights.is_loaded(slot) {
+            return Ok(None);
+        }
+        self.slots.unload(&self.queues.upload, slot).map_err(|error| self.failed(error))
     }
 
-    fn search(&mut self, current: Slot, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        if let Some(prediction) = &mut self.prediction {
-            prediction.has_field = false;
-        }
-        self.parameters.grid().check(vectors)?;
-        let start = Instant::now();
-        self.queue_search(current)?;
-        self.queue.finish().map_err(|error| self.failed(error))?;
-        self.times.search = start.elapsed();
-        let start = Instant::now();
-        let bytes = bytemuck::cast_slice_mut(vectors);
-        self.queue.read(&self.vectors, bytes).map_err(|error| self.failed(error))?;
-        self.times.download = start.elapsed();
-        if let Some(prediction) = &mut self.prediction {
-            prediction.has_field = true;
-        }
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.flights.check_begin(current, reference)?;
+        let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+        let pictures = Pictures {
+            current: picture(current)?,
+            reference: picture(reference)?,
+            geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+        };
+        let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), pictures);
+        begun.map_err(|error| {
+            // Some of it may run: it must not when its room is used again.
+            self.queues.finish();
+            self.failed(error)
+        })?;
+        self.flights.begin(current, reference);
         Ok(())
     }
 
+    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+        self.parameters.grid().check(vectors)?;
+        let (current, _) = self.flights.finish()?;
+        let times = self.ring.finish(vectors).map_err(|error| self.failed(error))?;
+        self.slots.release(current);
+        self.times = StageTimes { upload: *self.slots.upload_time(current), ..times };
+        Ok(())
+    }
+
+    fn cancel(&mut self) {
+        self.queues.finish();
+        self.slots.release_all();
+        self.ring.clear();
+        self.flights.clear();
+    }
+
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
-        let start = Instant::now();
-        let prediction = self.prediction.as_mut().ok_or(EstimateError::NotPredicting)?;
-        if !prediction.has_field {
+        if self.prediction.is_none() {
+            return Err(EstimateError::NotPredicting);
+        }
+        if !self.ring.has_field() {
             return Err(EstimateError::NoField);
         }
         self.parameters.grid().check(predictors)?;
-        let predicted = prediction.predict(&self.queue, &self.vectors, predictors);
-        predicted.map_err(|error| self.failed(error))?;
-        self.times.prediction = start.elapsed();
+        let start = Instant::now();
+        if !self.ring.predictors(predictors) {
+            return Err(EstimateError::NoField);
+        }
+        self.times.prediction += start.elapsed();
         Ok(())
     }
 

@@ -1,9 +1,14 @@
 //! The pictures on the device, with the room around them that lets kernels read without branches.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::cl::{self, Arg, Buffer, Context, Kernel, Queue, Rectangle};
+use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
+use super::context::Context;
 use super::device::Device;
+use super::host::Block;
 use super::program::{self, Source};
 use crate::estimator::{self, Border, Parameters, Picture, PictureBuf, SetupError, Window};
 
@@ -104,64 +109,118 @@ pub(super) fn buffer(
     })
 }
 
-/// The two slots, and what fills them: one upload and one kernel a picture.
+/// A slot: a picture on the device, and the way to it.
+struct Place {
+    /// What pictures are copied to that cannot be read from where they are.
+    staging: Block,
+    /// The picture as it comes.
+    packed: Buffer,
+    /// The picture with its margins.
+    padded: Buffer,
+    /// The memory that the picture is read from, where it is not `staging`.
+    source: Option<Arc<Block>>,
+    /// Tells when its samples are on the device, and read no more on the host.
+    written: Option<Event>,
+    /// Tells when the picture can be searched.
+    ready: Option<Event>,
+    /// How long the host took to hand it over.
+    upload: Duration,
+}
+
+/// The slots, and what fills them: one upload and one kernel a picture.
 pub(super) struct Slots {
     layout: Layout,
     width: usize,
     height: usize,
-    packed: Buffer,
-    padded: [Buffer; 2],
-    loaded: [bool; 2],
+    places: Vec<Place>,
     extend: Kernel,
 }
 
 impl Slots {
+    /// `count` slots; `queue` maps their memory on the host.
     pub(super) fn new(
-        context: &Context,
+        context: &Arc<Context>,
         device: &Device,
+        queue: &Arc<Queue>,
         kernel: estimator::Kernel,
         parameters: &Parameters,
         layout: Layout,
+        count: usize,
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, .. } = *parameters;
         let program = program::build(context, device, kernel, &Source::Picture.whole(), "")?;
-        let padded = || buffer(context, device, "a picture and its margins", layout.bytes());
+        let place = |_| {
+            Ok(Place {
+                packed: buffer(context, device, "a picture", width * height)?,
+                padded: buffer(context, device, "a picture and its margins", layout.bytes())?,
+                staging: Block::new(context, device, queue, width * height)?,
+                source: None,
+                written: None,
+                ready: None,
+                upload: Duration::ZERO,
+            })
+        };
         Ok(Self {
             layout,
             width,
             height,
-            packed: buffer(context, device, "a picture", width * height)?,
-            padded: [padded()?, padded()?],
-            loaded: [false; 2],
+            places: (0..count).map(place).collect::<Result<_, SetupError>>()?,
             extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
         })
     }
 
-    /// The picture in `slot`, where there is one.
-    pub(super) fn get(&self, slot: estimator::Slot) -> Option<&Buffer> {
-        self.loaded[slot as usize].then_some(&self.padded[slot as usize])
+    /// The picture in `slot`, and what tells when it is there, where one was loaded.
+    pub(super) fn get(&self, slot: estimator::Slot) -> Option<(&Buffer, &Event)> {
+        let place = self.places.get(slot.index())?;
+        Some((&place.padded, place.ready.as_ref()?))
     }
 
-    /// Uploads `picture`, which must be of the size the slots were made for, and queues its
-    /// extension. The slot is empty after an error.
+    /// How long the host took to hand over the picture in `slot`.
+    pub(super) fn upload_time(&mut self, slot: estimator::Slot) -> &mut Duration {
+        &mut self.places[slot.index()].upload
+    }
+
+    /// Begins to upload `picture`, which must be of the size the slots were made for, and to extend
+    /// it: one flush. Where it lies in `source` it is read from there, else copied before.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
         slot: estimator::Slot,
         picture: &Picture<'_>,
+        source: Option<Arc<Block>>,
     ) -> cl::Result<()> {
-        let Self { width, height, .. } = *self;
-        self.loaded[slot as usize] = false;
-        if picture.stride() == width {
-            queue.write(&self.packed, picture.as_bytes())?;
+        let Self { width, height, ref mut places, ref mut extend, .. } = *self;
+        let place = &mut places[slot.index()];
+        place.ready = None;
+        if let Some(written) = place.written.take() {
+            // What became of it does not matter any more, but that it is over.
+            let _ = written.wait();
+        }
+        place.source = source;
+        let written = if place.source.is_none() {
+            // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
+            let staging = unsafe { place.staging.as_mut_slice() };
+            if picture.stride() == width {
+                staging.copy_from_slice(picture.as_bytes());
+            } else {
+                let rows = staging.chunks_exact_mut(width).enumerate();
+                rows.for_each(|(y, row)| row.copy_from_slice(picture.row(y)));
+            }
+            // SAFETY: the memory lives as long as the estimator, which waits for its queues.
+            unsafe { queue.begin_write(&place.packed, staging)? }
+        } else if picture.stride() == width {
+            // SAFETY: `source`, in which the samples lie, is kept until the event is done.
+            unsafe { queue.begin_write(&place.packed, picture.as_bytes())? }
         } else {
             let to = Rectangle { left: 0, top: 0, width, height, pitch: width };
-            queue.write_rows(&self.packed, to, picture.as_bytes(), picture.stride())?;
-        }
+            // SAFETY: as above.
+            unsafe { queue.begin_write_rows(&place.packed, to, picture.as_bytes(), picture.stride())? }
+        };
+        place.written = Some(written);
         let Layout { geometry, padded_rows } = self.layout;
         let args = [
-            Arg::Buffer(&self.packed),
-            Arg::Buffer(&self.padded[slot as usize]),
+            Arg::Buffer(&place.packed),
+            Arg::Buffer(&place.padded),
             Arg::Int(width as i32),
             Arg::Int(height as i32),
             Arg::Int(padded_rows as i32),
@@ -170,15 +229,26 @@ impl Slots {
         const ITEMS: [usize; 2] = [32, 2];
         let groups = [(geometry.pitch as usize / 4).div_ceil(ITEMS[0]), padded_rows.div_ceil(ITEMS[1])];
         // SAFETY: `extend` clamps what it reads to width x height, the size of `packed`, and
-        // writes only below pitch x padded_rows, the size of a slot.
-        unsafe { queue.launch(&mut self.extend, &args, groups, ITEMS)? };
-        self.loaded[slot as usize] = true;
+        // writes only below pitch x padded_rows, the size of `padded`.
+        let ready = unsafe { queue.launch_after(extend, &args, groups, ITEMS, &[])? };
+        queue.flush()?;
+        place.ready = Some(ready);
         Ok(())
     }
 
-    /// Downloads the picture in `slot`, without the room around it.
+    /// Lets go of the memory that the picture in `slot` was read from: it must be on the device.
+    pub(super) fn release(&mut self, slot: estimator::Slot) {
+        self.places[slot.index()].source = None;
+    }
+
+    /// The same for all slots.
+    pub(super) fn release_all(&mut self) {
+        self.places.iter_mut().for_each(|place| place.source = None);
+    }
+
+    /// Downloads the picture in `slot`, without the room around it, by the queue that it came by.
     pub(super) fn unload(&self, queue: &Queue, slot: estimator::Slot) -> cl::Result<Option<PictureBuf>> {
-        let Some(buffer) = self.get(slot) else { return Ok(None) };
+        let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
         let Self { width, height, layout: Layout { geometry, .. }, .. } = *self;
         let (left, top, pitch) = (geometry.left as usize, geometry.top as usize, geometry.pitch as usize);
         let mut samples = vec![0; width * height];

@@ -1,7 +1,10 @@
 //! The kernels' sources and how they are built.
 
+use std::sync::Arc;
+
 use super::cache::Cache;
-use super::cl::{Context, Program};
+use super::cl::Program;
+use super::context::Context;
 use super::device::Device;
 use crate::estimator::{Kernel, Metric, Parameters, SetupError};
 
@@ -64,7 +67,8 @@ pub(super) fn options(
     format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}{group}", parameters.block_size)
 }
 
-/// Builds `source` for `kernel`, or takes what an earlier build left in the user's cache.
+/// Builds `source` for `kernel`, or takes what an earlier build left in the context or in the user's
+/// cache.
 ///
 /// # Errors
 /// [`SetupError::KernelBuild`] with the compiler's log.
@@ -74,8 +78,10 @@ pub(super) fn build(
     kernel: Kernel,
     source: &str,
     options: &str,
-) -> Result<Program, SetupError> {
-    build_with(Cache::of_user().as_ref(), context, device, kernel, source, options)
+) -> Result<Arc<Program>, SetupError> {
+    let key = [options, source].join("\n");
+    let cache = Cache::of_user();
+    context.shared_program(key, || build_with(cache.as_ref(), context, device, kernel, source, options))
 }
 
 /// As [`build`], with `cache`.

@@ -7,7 +7,8 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::Arc;
 
-use super::cl::{self, Arg, Buffer, Context, Kernel, Queue};
+use super::cl::{self, Arg, Buffer, Kernel, Queue};
+use super::context::Context;
 use super::device::Device;
 use super::picture::buffer;
 use super::program::Source;

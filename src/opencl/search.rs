@@ -2,7 +2,8 @@
 
 use std::ffi::CStr;
 
-use super::cl::{self, Arg, Buffer, Context, Queue};
+use super::cl::{self, Arg, Buffer, Queue};
+use super::context::Context;
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
@@ -54,6 +55,14 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
         Kernel::Tiled => Box::new(tiled::Tiled::new(task)?),
+        Kernel::Exhaustive | Kernel::Elimination => {
+            return Err(SetupError::KernelUnsupported {
+                kernel: task.kernel,
+                device: task.device.name.clone(),
+                reason: "it is a kernel of the CPU without OpenCL".into(),
+                advice: "choose kernel auto, or device native".into(),
+            });
+        }
         Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
         Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),

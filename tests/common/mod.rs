@@ -1,8 +1,10 @@
 //! One runner that puts every implementation of a search through the same hostile cases.
 #![allow(dead_code, missing_docs)]
 
+use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf,
+    Prediction, Predictor, Slot, Window, oracle,
 };
 
 /// Two pictures and what to find in them.
@@ -230,4 +232,94 @@ fn compare(who: &str, columns: usize, expected: &[MotionVector], found: &[Motion
     for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
         assert_eq!(expected, found, "block {}, {} of {who}", index % columns, index / columns);
     }
+}
+
+/// Compares one estimator with the oracle on a stream of `pictures`, with as many searches in
+/// flight as it allows, from its own memory and from any other; what it predicts too.
+///
+/// # Panics
+/// Where a vector, a cost or a predictor differs.
+pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
+    let (parameters, depth) = (estimator.parameters().clone(), estimator.depth());
+    let who = format!("{} {}, depth {depth}", estimator.kernel(), estimator.device());
+    let memory = estimator.host_memory();
+    let blocks = parameters.grid().blocks();
+    let mut found = vec![MotionVector::default(); blocks];
+    let mut predictors = vec![Predictor::default(); blocks];
+    let mut finish = |estimator: &mut dyn Estimator, current: usize| {
+        estimator.finish(&mut found).expect(&who);
+        let [current, reference] = [current, current - 1].map(|index| pictures[index].view());
+        let expected = oracle::search(&parameters, &current, &reference);
+        compare(&who, expected.grid.columns, &expected.vectors, &found);
+        if parameters.prediction == Prediction::Median {
+            estimator.predict(&mut predictors).expect(&who);
+            assert_eq!(predictors, median_predictors(expected.grid, &expected.vectors), "{who}");
+        }
+    };
+    let slot = |index: usize| Slot::new(index % (depth + 1));
+    let mut finished = 0;
+    for (index, picture) in pictures.iter().enumerate() {
+        // In turn: memory of any kind, the estimator's own, the same with a padded stride.
+        let block = memory.as_ref().filter(|_| index % 3 > 0).map(|memory| {
+            let padding = if index % 3 == 1 { 0 } else { 5 };
+            let rows = with_stride(&picture.view(), parameters.width + padding);
+            let mut block = memory.allocate(rows.len() + 7).expect(&who);
+            (*block).as_mut()[3..][..rows.len()].copy_from_slice(&rows);
+            (block, parameters.width + padding)
+        });
+        match &block {
+            Some((block, stride)) => {
+                let samples = &(**block).as_ref()[3..];
+                let view = Picture::new(samples, parameters.width, parameters.height, *stride).expect(&who);
+                estimator.load_shared(slot(index), &view).expect(&who);
+            }
+            None => {
+                // What is loaded is free at once.
+                let mut samples = with_stride(&picture.view(), parameters.width);
+                let view = Picture::new(&samples, parameters.width, parameters.height, parameters.width);
+                estimator.load(slot(index), &view.expect(&who)).expect(&who);
+                samples.fill(0x77);
+            }
+        }
+        // The block may go while it is read.
+        drop(block);
+        if index == 0 {
+            continue;
+        }
+        estimator.begin(slot(index), slot(index - 1)).expect(&who);
+        assert!(matches!(estimator.load(slot(index), &picture.view()), Err(EstimateError::SlotInUse(_))));
+        assert!(matches!(estimator.search(Slot::A, &mut []), Err(EstimateError::InFlight(_))));
+        if estimator.in_flight() == depth {
+            let again = estimator.begin(slot(index), slot(index - 1));
+            assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == depth), "{who}");
+            finished += 1;
+            finish(estimator, finished);
+        }
+    }
+    // What is given up leaves nothing behind.
+    let last = pictures.len() - 1;
+    if finished < last {
+        finished += 1;
+        finish(estimator, finished);
+    }
+    estimator.cancel();
+    assert_eq!(estimator.in_flight(), 0);
+    assert!(matches!(
+        estimator.finish(&mut vec![MotionVector::default(); blocks]),
+        Err(EstimateError::NothingInFlight)
+    ));
+    estimator.begin(slot(last), slot(last - 1)).expect(&who);
+    finish(estimator, last);
+}
+
+/// `count` pictures of texture that moves, with grain.
+pub fn stream(width: usize, height: usize, count: usize) -> Vec<PictureBuf> {
+    let mut noise = Noise::new(count as u32);
+    let sample = |time: usize, x: usize, y: usize| {
+        let (x, y) = (x + 3 * time, y + 2 * time);
+        ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180) as u8
+    };
+    let mut picture =
+        |time| PictureBuf::from_fn(width, height, |x, y| sample(time, x, y) + noise.next() % 40);
+    (0..count).map(&mut picture).collect()
 }

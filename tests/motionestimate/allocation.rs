@@ -99,3 +99,157 @@ fn allocation_query_is_answered_downstream() {
     pass(&mut without, &info, 0);
     assert!(!ask(&without).1);
 }
+
+fn answer(harness: &mut Harness, info: &gst_video::VideoInfo) -> gst::query::Allocation<gst::Query> {
+    pass(harness, info, 0);
+    let mut query = gst::query::Allocation::new(Some(&info.to_caps().unwrap()), true);
+    harness.element().unwrap().static_pad("sink").unwrap().query(query.query_mut());
+    query
+}
+
+/// Lets what is downstream answer ALLOCATION queries by `answer`.
+fn downstream_answers(
+    harness: &Harness,
+    answer: impl Fn(&mut gst::query::Allocation) + Send + Sync + 'static,
+) {
+    let kinds = gst::PadProbeType::QUERY_DOWNSTREAM | gst::PadProbeType::PUSH;
+    harness.sinkpad().unwrap().add_probe(kinds, move |_, info| {
+        match info.query_mut().map(|query| query.view_mut()) {
+            Some(gst::QueryViewMut::Allocation(query)) => {
+                answer(query);
+                gst::PadProbeReturn::Handled
+            }
+            _ => gst::PadProbeReturn::Ok,
+        }
+    });
+}
+
+#[test]
+fn each_picture_that_waits_needs_a_buffer_more() {
+    let info = gray();
+    for (depth, most, expected) in [(1, 0, (2, 0)), (4, 0, (5, 0)), (4, 3, (3, 3)), (4, 9, (5, 9))] {
+        let mut harness = harness(&format!("motionestimate device=native pipeline-depth={depth}"), &info);
+        let pool = gst::BufferPool::new();
+        downstream_answers(&harness, move |query| query.add_allocation_pool(Some(&pool), 100, 2, most));
+        let answer = answer(&mut harness, &info);
+        let (_, size, least, most) = answer.allocation_pools().next().unwrap();
+        assert_eq!((size, (least, most)), (100, expected), "depth {depth}");
+    }
+}
+
+#[cfg(feature = "opencl")]
+mod shared {
+    use super::*;
+
+    const DEVICE: &str = "motionestimate device=0:0 block-size=8 search-range=5";
+
+    /// A pool as upstream makes it by the answer to its query.
+    fn pool(answer: &gst::query::Allocation, info: &gst_video::VideoInfo) -> gst::BufferPool {
+        let (allocator, params) = answer.allocation_params().next().expect("an allocator is offered");
+        let (offered, size, least, most) = answer.allocation_pools().next().expect("a pool is offered");
+        assert!(size as usize >= info.size());
+        let pool = offered.unwrap_or_default();
+        let mut config = pool.config();
+        config.set_params(Some(&info.to_caps().unwrap()), size, least, most);
+        config.set_allocator(allocator.as_ref(), Some(&params));
+        pool.set_config(config).unwrap();
+        pool.set_active(true).unwrap();
+        pool
+    }
+
+    fn from_pool(pool: &gst::BufferPool, info: &gst_video::VideoInfo, time: u64) -> gst::Buffer {
+        let mut buffer = pool.acquire_buffer(None).unwrap();
+        let source = picture(info, time);
+        let writable = buffer.get_mut().unwrap();
+        writable.copy_from_slice(0, &source.map_readable().unwrap()).unwrap();
+        writable.set_pts(source.pts());
+        buffer
+    }
+
+    #[test]
+    fn memory_of_the_device_is_offered_and_searched_from() {
+        for format in [gst_video::VideoFormat::Gray8, gst_video::VideoFormat::I420] {
+            for depth in [1, 4] {
+                let info = crate::support::info(format, SIZE);
+                let mut harness = harness(&format!("{DEVICE} pipeline-depth={depth}"), &info);
+                let pool = pool(&answer(&mut harness, &info), &info);
+                while harness.try_pull().is_some() {}
+                let mut out = Vec::new();
+                for time in 0..12 {
+                    let buffer = from_pool(&pool, &info, time);
+                    let memory = address(&buffer);
+                    harness.push(buffer).unwrap();
+                    while let Some(buffer) = harness.try_pull() {
+                        assert!(depth > 1 || address(&buffer) == memory, "the very same memory");
+                        // A copy, so that the memory is used again and again.
+                        out.push(buffer.copy_deep().unwrap());
+                    }
+                }
+                harness.push_event(gst::event::Eos::new());
+                out.extend(std::iter::from_fn(|| harness.try_pull()));
+                assert_eq!(out.len(), 12);
+                for pair in out.windows(2) {
+                    check_vectors(&info, &parameters(&info), &pair[1], &pair[0]);
+                }
+            }
+        }
+    }
+
+    /// Any element may map, copy, share and hold it, and it stays when all else is gone.
+    #[test]
+    fn it_is_memory_like_any_other_and_outlives_the_element() {
+        let info = gray();
+        let mut harness = harness(DEVICE, &info);
+        let pool = pool(&answer(&mut harness, &info), &info);
+        let mut buffers: Vec<_> =
+            (0..4).map(|time| harness.push_and_pull(from_pool(&pool, &info, time)).unwrap()).collect();
+        buffers.push(buffers[1].copy_region(gst::BufferCopyFlags::MEMORY, 10..20).unwrap());
+        drop(harness);
+        pool.set_active(false).unwrap();
+        drop(pool);
+        for (time, buffer) in buffers.iter_mut().enumerate().take(4) {
+            assert_eq!(luma(buffer, &info), luma(&picture(&info, time as u64), &info));
+            buffer.make_mut().map_writable().unwrap().fill(time as u8);
+        }
+        let part = buffers[4].map_readable().unwrap();
+        assert_eq!(part.len(), 10);
+    }
+
+    /// Memory of downstream's choice is not replaced, nor a pool that is none of GStreamer's own.
+    #[test]
+    fn what_downstream_insists_on_stays() {
+        let info = gray();
+        let mut harness = harness(DEVICE, &info);
+        let theirs = answer(&mut self::harness(DEVICE, &info), &info).allocation_params().next().unwrap().0;
+        let insisted = theirs.clone();
+        downstream_answers(&harness, move |query| {
+            query.add_allocation_param(insisted.as_ref(), gst::AllocationParams::default());
+        });
+        let ours = answer(&mut harness, &info).allocation_params().next().unwrap().0;
+        assert_eq!(ours, theirs);
+    }
+
+    /// Elements that take what is offered: none may be the worse for it.
+    #[test]
+    fn real_elements_take_it() {
+        for source in [
+            "videotestsrc num-buffers=12 ! video/x-raw,format=I420,width=90,height=60",
+            "videotestsrc num-buffers=12 ! video/x-raw,format=RGB,width=90,height=60 ! videoconvert \
+             ! video/x-raw,format=NV12",
+            "videotestsrc num-buffers=12 ! video/x-raw,format=I420,width=90,height=60 ! x264enc ! avdec_h264",
+        ] {
+            for tail in ["", "! queue ! videoscale ! video/x-raw,width=90,height=60"] {
+                let (samples, message) =
+                    run(&format!("{source} ! {DEVICE} pipeline-depth=3 {tail} ! appsink name=sink"));
+                assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
+                assert_eq!(samples.len(), 12);
+                check_samples(&samples, parameters);
+                let buffer = samples[1].buffer().unwrap();
+                let allocator = buffer.peek_memory(0).allocator().unwrap();
+                let is_ours = gst::Allocator::find(None).as_ref() != Some(allocator);
+                // The scaler and the decoder's copies have memory of their own.
+                assert!(is_ours || !tail.is_empty() || source.contains("avdec"), "{source}");
+            }
+        }
+    }
+}

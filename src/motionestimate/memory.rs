@@ -1,0 +1,195 @@
+//! The allocator that the element offers upstream: what lies in its memory is uploaded from there.
+//!
+//! To everybody else it is memory of the system: mapped, copied, shared and held by whoever likes,
+//! and there until the last buffer lets go of it, whatever has become of the element.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use glib::subclass::prelude::*;
+use glib::translate::IntoGlibPtr;
+use gst::subclass::prelude::*;
+
+use crate::estimator::{HostBlock, HostMemory};
+
+/// Blocks that are kept for the next who needs one: page-locking takes long. Pools keep theirs
+/// anyway, so it is few.
+const MOST_FREE: usize = 4;
+
+/// Blocks that nobody uses.
+struct Blocks {
+    memory: Arc<dyn HostMemory>,
+    free: Mutex<Vec<Box<dyn HostBlock>>>,
+}
+
+impl Blocks {
+    /// A block of at least `bytes`, with whatever it held last.
+    fn take(&self, bytes: usize) -> Option<Box<dyn HostBlock>> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = free.iter().position(|block| (**block).as_ref().len() == bytes);
+        if let Some(fits) = fits {
+            return Some(free.swap_remove(fits));
+        }
+        drop(free);
+        self.memory.allocate(bytes).ok()
+    }
+}
+
+/// A block in use, which goes back when nobody uses it any more.
+struct Used {
+    block: Option<Box<dyn HostBlock>>,
+    home: Weak<Blocks>,
+}
+
+impl AsMut<[u8]> for Used {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self.block.as_deref_mut().map_or(&mut [], |block| block.as_mut())
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        if let (Some(block), Some(home)) = (self.block.take(), self.home.upgrade()) {
+            let mut free = home.free.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those of another size are nobody's any more, as a rule.
+            free.retain(|other| (**other).as_ref().len() == (*block).as_ref().len());
+            if free.len() < MOST_FREE {
+                free.push(block);
+            }
+        }
+    }
+}
+
+mod imp {
+    use super::*;
+
+    #[derive(Default)]
+    pub struct Allocator {
+        pub(super) blocks: OnceLock<Arc<Blocks>>,
+    }
+
+    impl Allocator {
+        fn allocate(&self, size: usize, params: &gst::AllocationParams) -> Option<gst::Memory> {
+            let blocks = self.blocks.get()?;
+            // `align` is a mask: all bits below the alignment's.
+            let (prefix, align) = (params.prefix(), params.align());
+            let bytes = [prefix, params.padding(), align].into_iter().try_fold(size, usize::checked_add)?;
+            let mut block = blocks.take(bytes.max(1))?;
+            let start = (*block).as_ref().as_ptr() as usize + prefix;
+            let offset = prefix + (start.wrapping_neg() & align);
+            let around = [
+                (gst::MemoryFlags::ZERO_PREFIXED, 0..offset),
+                (gst::MemoryFlags::ZERO_PADDED, offset + size..bytes),
+            ];
+            for (flag, range) in around {
+                if params.flags().contains(flag) {
+                    (*block).as_mut()[range].fill(0);
+                }
+            }
+            let mut memory =
+                gst::Memory::from_mut_slice(Used { block: Some(block), home: Arc::downgrade(blocks) });
+            memory.get_mut()?.resize(offset..offset + size);
+            Some(memory)
+        }
+    }
+
+    #[glib::object_subclass]
+    impl ObjectSubclass for Allocator {
+        const NAME: &'static str = "GstMotionEstimateAllocator";
+        type Type = super::Allocator;
+        type ParentType = gst::Allocator;
+    }
+
+    impl ObjectImpl for Allocator {}
+
+    impl GstObjectImpl for Allocator {}
+
+    // SAFETY: the memory that is given out is whole and owned by the caller; it belongs to the
+    // bindings' own allocator, which maps, shares and frees it.
+    unsafe impl AllocatorImpl for Allocator {
+        unsafe fn alloc(&self, size: usize, params: &gst::AllocationParams) -> *mut gst::ffi::GstMemory {
+            // The caller owns what it gets.
+            self.allocate(size, params).map_or(std::ptr::null_mut(), IntoGlibPtr::into_glib_ptr)
+        }
+    }
+}
+
+glib::wrapper! {
+    /// Gives out [`HostMemory`].
+    pub struct Allocator(ObjectSubclass<imp::Allocator>) @extends gst::Allocator, gst::Object;
+}
+
+impl Allocator {
+    /// An allocator of `memory`.
+    pub fn new(memory: Arc<dyn HostMemory>) -> Self {
+        let allocator: Self = glib::Object::new();
+        let blocks = Arc::new(Blocks { memory, free: Mutex::default() });
+        // It is new, so nothing is there.
+        let _ = allocator.imp().blocks.set(blocks);
+        allocator
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gst::prelude::*;
+
+    use super::*;
+    use crate::estimator::SetupError;
+
+    struct Heap;
+
+    struct HeapBlock(Vec<u8>);
+
+    impl AsRef<[u8]> for HeapBlock {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl AsMut<[u8]> for HeapBlock {
+        fn as_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+    }
+
+    impl HostBlock for HeapBlock {}
+
+    impl HostMemory for Heap {
+        fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
+            match bytes {
+                ..1_000_000 => Ok(Box::new(HeapBlock(vec![0; bytes]))),
+                _ => Err(SetupError::BlockSize(bytes)),
+            }
+        }
+    }
+
+    fn address(memory: &gst::Memory) -> usize {
+        memory.map_readable().unwrap().as_ptr() as usize
+    }
+
+    #[test]
+    fn memory_is_aligned_shared_and_used_again() {
+        gst::init().unwrap();
+        let allocator = Allocator::new(Arc::new(Heap));
+        for (align, prefix, padding) in [(0, 0, 0), (63, 0, 16), (255, 32, 7)] {
+            let params = gst::AllocationParams::new(gst::MemoryFlags::empty(), align, prefix, padding);
+            let mut memory = allocator.alloc(1000, Some(&params)).unwrap();
+            assert_eq!((memory.size(), address(&memory) & align), (1000, 0));
+            assert!(memory.offset() >= prefix && memory.maxsize() - memory.offset() >= 1000 + padding);
+            memory.get_mut().unwrap().map_writable().unwrap().fill(7);
+            let part = memory.share(10..20);
+            let (first, copy) = (address(&memory), memory.copy());
+            drop(memory);
+            assert_eq!((address(&part), part.map_readable().unwrap()[..].len()), (first + 10, 10));
+            drop(part);
+            assert_eq!(copy.map_readable().unwrap()[..], [7; 1000]);
+            let again = allocator.alloc(1000, Some(&params)).unwrap();
+            assert_eq!(address(&again), first);
+        }
+        assert!(allocator.alloc(1_000_000, None).is_err());
+        // What is out stays after the allocator.
+        let last = allocator.alloc(5, None).unwrap();
+        drop(allocator);
+        assert_eq!(last.map_readable().unwrap().len(), 5);
+    }
+}

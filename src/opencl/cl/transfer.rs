@@ -1,0 +1,194 @@
+//! Memory that host and device share, and commands that go on while the host does something else.
+
+use std::ptr::{self, NonNull};
+
+use ocl::ffi;
+
+use super::{Buffer, Context, Error, Event, Queue, RawDevice, Rectangle, Result, check};
+
+impl Context {
+    /// A queue as [`Self::queue`], whose commands note when they start and end where the device
+    /// can do that.
+    pub(in crate::opencl) fn timed_queue(&self, device: RawDevice) -> Result<Queue> {
+        self.queue_with(device, ffi::CL_QUEUE_PROFILING_ENABLE).or_else(|_| self.queue(device))
+    }
+
+    /// Memory that the driver has where the host reaches it: page-locked, as a rule.
+    pub(in crate::opencl) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+        let (flags, mut code) = (ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR, 0);
+        // SAFETY: no host memory is handed over.
+        let raw = unsafe { ffi::clCreateBuffer(self.0, flags, bytes, ptr::null_mut(), &mut code) };
+        check("clCreateBuffer", code).map(|()| Buffer(raw))
+    }
+}
+
+impl Queue {
+    /// The first `bytes` of `buffer` in the host's memory, for reading and writing until they are
+    /// unmapped.
+    pub(in crate::opencl) fn map(&self, buffer: &Buffer, bytes: usize) -> Result<NonNull<u8>> {
+        let (flags, mut code) = (ffi::CL_MAP_READ | ffi::CL_MAP_WRITE, 0);
+        // SAFETY: no wait list; the call blocks until the memory is there, and refuses more bytes
+        // than the buffer has.
+        let start = unsafe {
+            ffi::clEnqueueMapBuffer(
+                self.0,
+                buffer.0,
+                1,
+                flags,
+                0,
+                bytes,
+                0,
+                ptr::null(),
+                ptr::null_mut(),
+                &mut code,
+            )
+        };
+        check("clEnqueueMapBuffer", code)?;
+        NonNull::new(start.cast()).ok_or(Error { call: "clEnqueueMapBuffer", code: -12 })
+    }
+
+    /// Ends the mapping of `buffer` at `start`, and waits until it has ended.
+    ///
+    /// # Safety
+    /// `start` came from [`Self::map`] of this buffer, and nobody uses the memory any more.
+    pub(in crate::opencl) unsafe fn unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<()> {
+        let start = start.as_ptr().cast();
+        // SAFETY: the caller's promise; no wait list.
+        let code =
+            unsafe { ffi::clEnqueueUnmapMemObject(self.0, buffer.0, start, 0, ptr::null(), ptr::null_mut()) };
+        check("clEnqueueUnmapMemObject", code)?;
+        self.finish()
+    }
+
+    /// Begins to copy `data` to the start of `buffer`.
+    ///
+    /// # Safety
+    /// `data` stays where it is until the event, or the queue, is done.
+    pub(in crate::opencl) unsafe fn begin_write(&self, buffer: &Buffer, data: &[u8]) -> Result<Event> {
+        let mut event = ptr::null_mut();
+        // SAFETY: the caller's promise; a buffer that is too small is refused.
+        let code = unsafe {
+            ffi::clEnqueueWriteBuffer(
+                self.0,
+                buffer.0,
+                0,
+                0,
+                data.len(),
+                data.as_ptr().cast(),
+                0,
+                ptr::null(),
+                &mut event,
+            )
+        };
+        check("clEnqueueWriteBuffer", code).map(|()| Event(event))
+    }
+
+    /// Begins to copy rows `stride` bytes apart to `to`.
+    ///
+    /// # Panics
+    /// Where `data` ends before the last row.
+    ///
+    /// # Safety
+    /// As [`Self::begin_write`].
+    pub(in crate::opencl) unsafe fn begin_write_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
+    ) -> Result<Event> {
+        assert!(data.len() >= (to.height - 1) * stride + to.width);
+        let (origin, host_origin) = ([to.left, to.top, 0], [0; 3]);
+        let region = [to.width, to.height, 1];
+        let mut event = ptr::null_mut();
+        // SAFETY: every row lies in `data`, as asserted, which stays where it is by the caller's
+        // promise; a rectangle outside the buffer is refused.
+        let code = unsafe {
+            ffi::clEnqueueWriteBufferRect(
+                self.0,
+                buffer.0,
+                0,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                to.pitch,
+                0,
+                stride,
+                0,
+                data.as_ptr().cast(),
+                0,
+                ptr::null(),
+                &mut event,
+            )
+        };
+        check("clEnqueueWriteBufferRect", code).map(|()| Event(event))
+    }
+
+    /// Begins to copy the start of `buffer` to the `bytes` at `data`, once `after` is done.
+    ///
+    /// # Safety
+    /// There are as many bytes, and until the event or the queue is done they stay where they are
+    /// and nobody uses them.
+    pub(in crate::opencl) unsafe fn begin_read(
+        &self,
+        buffer: &Buffer,
+        data: NonNull<u8>,
+        bytes: usize,
+        after: &Event,
+    ) -> Result<Event> {
+        let mut event = ptr::null_mut();
+        // SAFETY: the caller's promise; the wait list is one event.
+        let code = unsafe {
+            ffi::clEnqueueReadBuffer(
+                self.0,
+                buffer.0,
+                0,
+                0,
+                bytes,
+                data.as_ptr().cast(),
+                1,
+                &after.0,
+                &mut event,
+            )
+        };
+        check("clEnqueueReadBuffer", code).map(|()| Event(event))
+    }
+
+    /// Lets nothing that is queued from now on start before all of `after` is done. The event tells
+    /// when it may.
+    pub(in crate::opencl) fn barrier<const N: usize>(&self, after: [&Event; N]) -> Result<Event> {
+        let (after, mut event) = (after.map(|event| event.0), ptr::null_mut());
+        // SAFETY: the wait list holds N events that live through the call; there is room for one.
+        let code = unsafe { ffi::clEnqueueBarrierWithWaitList(self.0, N as u32, after.as_ptr(), &mut event) };
+        check("clEnqueueBarrierWithWaitList", code).map(|()| Event(event))
+    }
+}
+
+impl Event {
+    /// Waits until the command is done.
+    pub(in crate::opencl) fn wait(&self) -> Result<()> {
+        // SAFETY: a list of one event.
+        check("clWaitForEvents", unsafe { ffi::clWaitForEvents(1, &self.0) })
+    }
+
+    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` where
+    /// its queue does not note it.
+    pub(in crate::opencl) fn started(&self) -> Option<u64> {
+        self.time(ffi::CL_PROFILING_COMMAND_START)
+    }
+
+    /// When it ended, as [`Self::started`].
+    pub(in crate::opencl) fn ended(&self) -> Option<u64> {
+        self.time(ffi::CL_PROFILING_COMMAND_END)
+    }
+
+    fn time(&self, which: u32) -> Option<u64> {
+        let mut time = 0_u64;
+        // SAFETY: the property is 8 bytes, and there is room for them.
+        let code = unsafe {
+            let (size, value) = (size_of::<u64>(), (&raw mut time).cast());
+            ffi::clGetEventProfilingInfo(self.0, which, size, value, ptr::null_mut())
+        };
+        (code == 0 && time > 0).then_some(time)
+    }
+}

@@ -1,0 +1,223 @@
+//! Searches in flight: where the vectors of each are on the device, and where they arrive on the
+//! host.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cl::{self, Arg, Buffer, Event, Queue};
+use super::context::Context;
+use super::device::Device;
+use super::host::Block;
+use super::picture::buffer;
+use super::prediction::Prediction;
+use super::search::{Run, Search};
+use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes};
+
+/// Queues, each in order: what is on one goes on beside what is on the others.
+pub(super) struct Queues {
+    pub(super) upload: Arc<Queue>,
+    pub(super) search: Arc<Queue>,
+    pub(super) download: Arc<Queue>,
+}
+
+impl Queues {
+    /// Three queues; where one search at a time leaves nothing to go on beside another, one.
+    pub(super) fn new(context: &Context, device: &Device, depth: usize) -> Result<Self, SetupError> {
+        let queue = || context.timed_queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
+        let search = queue()?;
+        match depth {
+            1 => Ok(Self { upload: search.clone(), download: search.clone(), search }),
+            _ => Ok(Self { upload: queue()?, search, download: queue()? }),
+        }
+    }
+
+    /// Waits until nothing runs any more, be it for an error.
+    pub(super) fn finish(&self) {
+        // Which error it was, whoever waits for an event is told.
+        for queue in [&self.upload, &self.search, &self.download] {
+            let _ = queue.finish();
+        }
+    }
+}
+
+/// Records of one kind, one a block: on the device, and where they arrive on the host.
+struct Records {
+    device: Buffer,
+    host: Block,
+}
+
+impl Records {
+    /// Begins to bring them to the host, once `after` is done.
+    fn begin_read(&mut self, queue: &Queue, after: &Event) -> cl::Result<Event> {
+        // SAFETY: there are as many bytes, as long as the estimator lives, which waits for its
+        // queues; they are not read before the event is done, as `Flight::events` keeps it.
+        unsafe { queue.begin_read(&self.device, self.host.target(), self.host.bytes(), after) }
+    }
+}
+
+/// What tells how far a search is.
+struct Events {
+    begun: Instant,
+    /// Both pictures are there, and no search before is running.
+    started: Event,
+    found: Event,
+    predicted: Option<Event>,
+    /// Vectors and predictors are on the host.
+    read: Event,
+}
+
+/// Room for a search, and the search in it.
+struct Flight {
+    vectors: Records,
+    predictors: Option<Records>,
+    /// `None` where none has begun.
+    events: Option<Events>,
+}
+
+/// Room for searches in flight and for the field found last, used in turn.
+pub(super) struct Ring {
+    flights: Vec<Flight>,
+    /// The room for the next search.
+    next: usize,
+    /// The room of the oldest search in flight.
+    oldest: usize,
+    /// The room of the field found last.
+    last: Option<usize>,
+}
+
+impl Ring {
+    pub(super) fn new(
+        context: &Arc<Context>,
+        device: &Device,
+        queue: &Arc<Queue>,
+        parameters: &Parameters,
+        depth: usize,
+        is_predicting: bool,
+    ) -> Result<Self, SetupError> {
+        let blocks = parameters.grid().blocks();
+        let records = |what, bytes| {
+            let (on_device, host) =
+                (buffer(context, device, what, bytes)?, Block::new(context, device, queue, bytes)?);
+            Ok::<_, SetupError>(Records { device: on_device, host })
+        };
+        let flight = |_| {
+            let predictors = || records("the predictors", size_of::<Predictor>() * blocks);
+            Ok(Flight {
+                vectors: records("the vectors", size_of::<MotionVector>() * blocks)?,
+                predictors: if is_predicting { Some(predictors()?) } else { None },
+                events: None,
+            })
+        };
+        let flights = (0..=depth).map(flight).collect::<Result<_, SetupError>>()?;
+        Ok(Self { flights, next: 0, oldest: 0, last: None })
+    }
+
+    /// Queues a search, its prediction and the way back of what is found: one flush each. After an
+    /// error some of it may be running.
+    pub(super) fn begin(
+        &mut self,
+        queues: &Queues,
+        search: &mut dyn Search,
+        prediction: Option<&mut Prediction>,
+        pictures: Pictures<'_>,
+    ) -> cl::Result<()> {
+        let Flight { vectors, predictors, events } = &mut self.flights[self.next];
+        let begun = Instant::now();
+        let Pictures { current, reference, geometry } = pictures;
+        let started = queues.search.barrier([current.1, reference.1])?;
+        let queue = &*queues.search;
+        search.queue(&Run {
+            queue,
+            current: current.0,
+            reference: reference.0,
+            vectors: &vectors.device,
+            geometry,
+        })?;
+        let found = queue.marker()?;
+        let mut predicted = None;
+        if let (Some(prediction), Some(predictors)) = (prediction, &*predictors) {
+            prediction.queue(queue, &vectors.device, &predictors.device)?;
+            predicted = Some(queue.marker()?);
+        }
+        queue.flush()?;
+        let mut read = vectors.begin_read(&queues.download, &found)?;
+        if let (Some(predictors), Some(predicted)) = (predictors, &predicted) {
+            read = predictors.begin_read(&queues.download, predicted)?;
+        }
+        queues.download.flush()?;
+        *events = Some(Events { begun, started, found, predicted, read });
+        self.next = (self.next + 1) % self.flights.len();
+        Ok(())
+    }
+
+    /// Waits for the oldest search in flight, which there must be, and copies its vectors, as many
+    /// as there are.
+    pub(super) fn finish(&mut self, vectors: &mut [MotionVector]) -> cl::Result<StageTimes> {
+        self.last = None;
+        let index = self.oldest;
+        self.oldest = (index + 1) % self.flights.len();
+        let oldest = &mut self.flights[index];
+        let Some(events) = oldest.events.take() else { return Ok(StageTimes::default()) };
+        events.read.wait()?;
+        let copied = Instant::now();
+        // SAFETY: what the device has written is read, and it writes no more.
+        let bytes = unsafe { oldest.vectors.host.as_slice() };
+        bytemuck::cast_slice_mut(vectors).copy_from_slice(bytes);
+        self.last = Some(index);
+        Ok(events.times(copied))
+    }
+
+    /// Copies the predictors of the field found last, as many as there are; `false` without one.
+    pub(super) fn predictors(&self, predictors: &mut [Predictor]) -> bool {
+        let Some(found) = self.last.and_then(|last| self.flights[last].predictors.as_ref()) else {
+            return false;
+        };
+        // SAFETY: they were read with the vectors, and nothing writes there before this room is
+        // used again, which is after another search is finished.
+        let bytes = unsafe { found.host.as_slice() };
+        bytemuck::cast_slice_mut(predictors).copy_from_slice(bytes);
+        true
+    }
+
+    /// Where the next search puts its vectors.
+    pub(super) fn room(&self) -> &Buffer {
+        &self.flights[self.next].vectors.device
+    }
+
+    /// Whether there is a field whose predictors can be had.
+    pub(super) fn has_field(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// Forgets all searches and the field found last. None may be running.
+    pub(super) fn clear(&mut self) {
+        for flight in &mut self.flights {
+            flight.events = None;
+        }
+        (self.next, self.oldest, self.last) = (0, 0, None);
+    }
+}
+
+/// Two pictures on the device, each with the event that tells when it is there.
+pub(super) struct Pictures<'a> {
+    pub(super) current: (&'a Buffer, &'a Event),
+    pub(super) reference: (&'a Buffer, &'a Event),
+    pub(super) geometry: Arg<'a>,
+}
+
+impl Events {
+    /// The times by the device's clock; where it does not tell, all between beginning and `copied`
+    /// is search.
+    fn times(&self, copied: Instant) -> StageTimes {
+        let between =
+            |from: Option<u64>, to: Option<u64>| Some(Duration::from_nanos(to?.saturating_sub(from?)));
+        let search = between(self.started.ended(), self.found.ended());
+        let predicted = self.predicted.as_ref();
+        StageTimes {
+            upload: Duration::ZERO,
+            search: search.unwrap_or_else(|| copied - self.begun),
+            download: between(self.read.started(), self.read.ended()).unwrap_or_default() + copied.elapsed(),
+            prediction: predicted.and_then(|p| between(self.found.ended(), p.ended())).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Several searches in flight give the very vectors of one at a time, on every device.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::thread;
+
+use common::{check_in_flight, stream};
+use gstmotionestimate::backend::{self, DeviceSelector};
+use gstmotionestimate::estimator::{
+    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Prediction, SetupError, Slot,
+    Tuning, Window,
+};
+
+fn parameters() -> Parameters {
+    let window = Window::symmetric(5, 4).unwrap();
+    Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) }
+}
+
+fn open(device: &DeviceSelector, kernel: Kernel, tuning: &Tuning) -> Box<dyn Estimator> {
+    let algorithm = if kernel.check_algorithm(Algorithm::Full, "").is_ok() {
+        Algorithm::Full
+    } else {
+        Algorithm::ThreeStep
+    };
+    let parameters = Parameters { algorithm, ..parameters() };
+    backend::open(device, kernel, tuning, &parameters).unwrap().estimator
+}
+
+#[test]
+fn every_device_and_depth() {
+    let pictures = stream(61, 47, 12);
+    for device in backend::devices() {
+        for depth in [1, 2, 4, 16] {
+            let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+            let mut estimator = open(&device.selector, Kernel::Auto, &tuning);
+            assert_eq!(estimator.depth(), depth);
+            check_in_flight(estimator.as_mut(), &pictures);
+            // What was given up before does not show.
+            check_in_flight(estimator.as_mut(), &pictures[3..]);
+        }
+    }
+}
+
+#[test]
+fn threads_of_its_own() {
+    let pictures = stream(61, 47, 5);
+    for threads in [0, 1, 3] {
+        let tuning = Tuning { depth: Some(2), threads: Some(threads), ..Tuning::default() };
+        check_in_flight(open(&DeviceSelector::Native, Kernel::Auto, &tuning).as_mut(), &pictures);
+    }
+}
+
+#[cfg(feature = "opencl")]
+#[test]
+fn every_opencl_kernel_and_launch() {
+    let pictures = stream(61, 47, 8);
+    let several = Tuning { depth: Some(3), ..Tuning::default() };
+    for kernel in Kernel::OPENCL {
+        check_in_flight(open(&DeviceSelector::Index(0, 0), kernel, &several).as_mut(), &pictures);
+    }
+    let launch = gstmotionestimate::estimator::Launch::Queues(3);
+    let tuning = Tuning { launch, launches: Some(7), cost_bytes: Some(10_000), ..several };
+    check_in_flight(open(&DeviceSelector::Index(0, 0), Kernel::Collaborative, &tuning).as_mut(), &pictures);
+}
+
+/// What runs when an estimator goes, or moves, writes to no memory that has gone with it.
+#[test]
+fn an_estimator_may_go_with_searches_in_flight() {
+    let pictures = stream(61, 47, 5);
+    for device in backend::devices() {
+        for round in 0..20 {
+            let tuning = Tuning { depth: Some(4), ..Tuning::default() };
+            let mut estimator = open(&device.selector, Kernel::Auto, &tuning);
+            for (index, picture) in pictures.iter().enumerate() {
+                estimator.load(Slot::new(index), &picture.view()).unwrap();
+                if index > 0 {
+                    estimator.begin(Slot::new(index), Slot::new(index - 1)).unwrap();
+                }
+            }
+            let memory = estimator.host_memory();
+            if round % 2 == 0 {
+                thread::spawn(move || drop(estimator)).join().unwrap();
+            } else {
+                drop(estimator);
+            }
+            // Memory of its device outlives it.
+            if let Some(memory) = memory {
+                let mut block = memory.allocate(100).unwrap();
+                drop(memory);
+                (*block).as_mut().fill(9);
+                assert_eq!((*block).as_ref(), [9; 100]);
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_use_is_an_error_and_stops_nothing() {
+    let pictures = stream(61, 47, 3);
+    for device in backend::devices() {
+        let tuning = Tuning { depth: Some(2), ..Tuning::default() };
+        let mut estimator = open(&device.selector, Kernel::Auto, &tuning);
+        let [a, b, c] = [0, 1, 2].map(Slot::new);
+        let view = pictures[0].view();
+        assert!(matches!(estimator.load(Slot::new(3), &view), Err(EstimateError::NoSuchSlot(_))));
+        assert!(matches!(estimator.unload(Slot::new(3)), Ok(None)));
+        assert!(matches!(estimator.begin(a, b), Err(EstimateError::EmptySlot(s)) if s == a));
+        for (slot, picture) in [a, b, c].into_iter().zip(&pictures) {
+            estimator.load(slot, &picture.view()).unwrap();
+        }
+        assert!(matches!(estimator.begin(a, Slot::new(9)), Err(EstimateError::EmptySlot(_))));
+        estimator.begin(b, a).unwrap();
+        let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
+        assert!(matches!(estimator.finish(&mut vectors[1..]), Err(EstimateError::FieldSize(..))));
+        assert_eq!(estimator.in_flight(), 1);
+        estimator.finish(&mut vectors).unwrap();
+        assert_eq!(estimator.unload(b).unwrap().as_ref(), Some(&pictures[1]));
+    }
+    for depth in [0, 17] {
+        let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+        let refused = backend::open(&DeviceSelector::Native, Kernel::Auto, &tuning, &parameters());
+        assert!(matches!(refused, Err(SetupError::Tuning { .. })));
+    }
+}

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use common::{Case, Content, check, pictures};
 use gstmotionestimate::backend::{self, DeviceSelector, Opened, Source, Table, TuningWarning};
-use gstmotionestimate::estimator::{Algorithm, Kernel, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
 use gstmotionestimate::opencl::DeviceKind;
 
 /// Runs the test `name` again, alone, with `file` as the user's tuning file.
@@ -123,12 +123,12 @@ fn entries_that_the_device_cannot_run_are_passed_over_with_a_warning() {
 fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
     let name = "a_broken_file_is_a_warning_and_what_is_shipped_holds";
     if !is_child() {
-        return with_user_file(name, "[[entry]]\nkernel = \"two-pass\"\ngroup-size = 4\n");
+        return with_user_file(name, "[[entry]]\nkernel = \"reference\"\ngroup-size = 4\n");
     }
     let p = parameters();
     let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
     assert!(!matches!(opened.source, Source::User { .. }), "{opened:?}");
-    assert_ne!(opened.estimator.kernel(), Kernel::TwoPass);
+    assert_ne!(opened.estimator.kernel(), Kernel::Reference);
     let [warning @ TuningWarning::File { .. }] = &opened.warnings[..] else { panic!("{opened:?}") };
     let text = warning.to_string();
     let file = backend::user_file().unwrap().display().to_string();
@@ -173,14 +173,23 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
     let devices = gstmotionestimate::opencl::devices();
     for device in devices.iter().filter(is_pocl) {
         let selector = DeviceSelector::Index(device.platform, device.index);
-        for (algorithm, kernel) in [
-            (Algorithm::Full, Kernel::CollaborativeUnaligned),
-            (Algorithm::ThreeStep, Kernel::ThreeStepUnaligned),
+        let full = parameters();
+        let small = Parameters { block_size: 4, ..full.clone() };
+        let ssd = Parameters { metric: Metric::Ssd, ..full.clone() };
+        let wide = Parameters { window: Window::symmetric(128, 128).unwrap(), ..full.clone() };
+        let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..full.clone() };
+        for (p, kernel) in [
+            (full, Kernel::TwoPass),
+            (small, Kernel::CollaborativeNaive),
+            (ssd, Kernel::CollaborativeNaive),
+            (wide, Kernel::CollaborativeUnaligned),
+            (three_step, Kernel::ThreeStepUnaligned),
         ] {
-            let p = Parameters { algorithm, ..parameters() };
-            let opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
-            assert_eq!(opened.estimator.kernel(), kernel);
+            let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            assert_eq!(opened.estimator.kernel(), kernel, "{p:?}");
             assert!(matches!(opened.source, Source::Shipped { .. }), "{opened:?}");
+            assert!(opened.warnings.is_empty(), "{opened:?}");
+            check_exact(&mut opened, &p);
         }
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! `cargo run --example compare -- VIDEO [PICTURES]`
 
+#[path = "shared/luma.rs"]
+mod luma;
+
+use std::env;
 use std::error::Error;
 use std::path::Path;
-use std::{env, fs};
 
-use gst::prelude::*;
-use gst_video::prelude::*;
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Kernel, Metric, MotionField, MotionVector, Parameters, Picture, PictureBuf,
-    SetupError, Slot, Tuning, Window, oracle,
+    Algorithm, Border, Kernel, Metric, MotionField, MotionVector, Parameters, SetupError, Slot, Tuning,
+    Window, oracle,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [video, count] => (video, count.parse()?),
         _ => return Err("usage: compare VIDEO [PICTURES]".into()),
     };
-    let pictures = luma(Path::new(video), count)?;
+    let pictures = luma::luma(Path::new(video), count)?;
     let first = pictures.first().ok_or("no pictures")?.view();
     println!("{video}: {} pictures of {} x {}", pictures.len(), first.width(), first.height());
 
@@ -71,37 +72,4 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn kernels(device: &DeviceSelector, algorithm: Algorithm) -> Vec<Kernel> {
     if *device == DeviceSelector::Native { vec![Kernel::Auto] } else { Kernel::of(algorithm).to_vec() }
-}
-
-/// The luma planes of the first `count` pictures.
-fn luma(video: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
-    gst::init()?;
-    let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
-    let pipeline = gst::parse::launch(&format!(
-        "uridecodebin uri={uri} \
-         ! videoconvert ! appsink name=sink sync=false max-buffers=4 caps=video/x-raw,format=I420"
-    ))?
-    .downcast::<gst::Pipeline>()
-    .map_err(|_| "not a pipeline")?;
-    let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
-    let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
-    pipeline.set_state(gst::State::Playing)?;
-    let mut pictures = Vec::new();
-    while pictures.len() < count && !sink.is_eos() {
-        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error]) {
-            pipeline.set_state(gst::State::Null)?;
-            let gst::MessageView::Error(error) = message.view() else { unreachable!("filtered") };
-            return Err(error.error().into());
-        }
-        let Some(sample) = sink.try_pull_sample(gst::ClockTime::from_mseconds(100)) else { continue };
-        let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
-        let buffer = sample.buffer().ok_or("no buffer")?;
-        let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
-        let stride = frame.plane_stride()[0] as usize;
-        let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
-        pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
-    }
-    pipeline.set_state(gst::State::Null)?;
-    Ok(pictures)
 }

@@ -1,11 +1,25 @@
 //! The one place that decides which backend, device and kernel do the work.
 
+mod chosen;
+#[cfg(feature = "opencl")]
+mod table;
+#[cfg(feature = "opencl")]
+mod tables;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
 use crate::native::{Level, Native};
+
+pub use chosen::{Source, TuningWarning};
+#[cfg(feature = "opencl")]
+pub use opencl::find as find_opencl;
+#[cfg(feature = "opencl")]
+pub use table::{Entry, Table, TableError};
+#[cfg(feature = "opencl")]
+pub use tables::{read_file, user_file};
 
 /// What a user may call a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +113,16 @@ pub struct Opened {
     /// Why it is not the one that would have been taken: set where `auto` found a device that did
     /// not start, or no device for the kernel asked for. Worth a warning, nothing more.
     pub fallback: Option<SetupError>,
+    /// Where kernel and tuning come from.
+    pub source: Source,
+    /// What was passed over on the way there. Worth a warning each.
+    pub warnings: Vec<TuningWarning>,
+}
+
+impl From<Box<dyn Estimator>> for Opened {
+    fn from(estimator: Box<dyn Estimator>) -> Self {
+        Self { estimator, fallback: None, source: Source::default(), warnings: Vec::new() }
+    }
 }
 
 impl fmt::Debug for Opened {
@@ -107,6 +131,8 @@ impl fmt::Debug for Opened {
             .field("device", &self.estimator.device())
             .field("kernel", &self.estimator.kernel())
             .field("fallback", &self.fallback)
+            .field("source", &self.source)
+            .field("warnings", &self.warnings)
             .finish()
     }
 }
@@ -130,6 +156,10 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
+/// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that
+/// says something about it: the user's tuning file, the shipped table, the rule for the kind of
+/// device. [`Opened::source`] tells which, [`Opened::warnings`] what the device could not run.
+///
 /// # Errors
 /// [`SetupError`]: wrong parameters or tuning, no such device, a kernel it cannot run; unless `device` is
 /// [`DeviceSelector::Auto`] also whatever keeps the device from starting.
@@ -142,13 +172,12 @@ pub fn open(
     parameters.validate()?;
     tuning.validate()?;
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
-    let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
         DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
-            native(kernel, tuning, parameters).map(exactly)
+            native(kernel, tuning, parameters).map(Opened::from)
         }
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native => native(kernel, tuning, parameters).map(exactly),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
         DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
             wanted: wanted.clone(),
             reason: "several devices together are not supported; name one".into(),
@@ -157,7 +186,7 @@ pub fn open(
         | DeviceSelector::Cpu
         | DeviceSelector::Accelerator
         | DeviceSelector::Index(..)
-        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters).map(exactly),
+        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
     }
 }
 
@@ -178,7 +207,7 @@ fn native(
 
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
     let fallback = match opencl::open_best(kernel, tuning, parameters) {
-        Some(Ok(estimator)) => return Ok(Opened { estimator, fallback: None }),
+        Some(Ok(opened)) => return Ok(opened),
         // The devices are well, the kernel's limit stands: to hide it would leave the user with
         // another kernel than the one asked for.
         Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
@@ -191,7 +220,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { estimator: native(Kernel::Auto, tuning, parameters)?, fallback })
+    Ok(Opened { fallback, ..native(Kernel::Auto, tuning, parameters)?.into() })
 }
 
 /// The error for a name that no device answers to.
@@ -212,8 +241,9 @@ fn no_such_device(wanted: &DeviceSelector) -> SetupError {
 mod opencl {
     use std::cmp::Reverse;
 
-    use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
-    use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
+    use super::tables::{Proposal, Tables, user_file};
+    use super::{DeviceInfo, DeviceLimits, DeviceSelector, Opened, Source, TuningWarning, no_such_device};
+    use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
@@ -237,13 +267,45 @@ mod opencl {
         opencl::devices().into_iter().map(describe).collect()
     }
 
-    fn estimator(
+    fn opened(estimator: OpenCl, source: Source, warnings: Vec<TuningWarning>) -> Opened {
+        Opened { estimator: Box::new(estimator), fallback: None, source, warnings }
+    }
+
+    /// The estimator by the first proposal of the tables that `device` can follow, else as it is asked for.
+    fn open_on(
         device: &Device,
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
-        Ok(Box::new(OpenCl::new(device, kernel, tuning, parameters)?))
+    ) -> Result<Opened, SetupError> {
+        let tables = Tables::with(user_file());
+        let proposals = tables.proposals(device.into(), kernel, tuning, parameters);
+        let mut warnings = Vec::from_iter(tables.warning);
+        for Proposal { kernel, tuning, source } in proposals {
+            match OpenCl::new(device, kernel, &tuning, parameters) {
+                Ok(estimator) => return Ok(opened(estimator, source, warnings)),
+                Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
+            }
+        }
+        let source = if kernel == Kernel::Auto { Source::Rule } else { Source::Asked };
+        Ok(opened(OpenCl::new(device, kernel, tuning, parameters)?, source, warnings))
+    }
+
+    /// The first OpenCL device that `selector` names; with [`DeviceSelector::Auto`] the first of all.
+    ///
+    /// # Errors
+    /// [`SetupError::NoSuchDevice`], which lists those that are there.
+    pub fn find(selector: &DeviceSelector) -> Result<Device, SetupError> {
+        let matches = |device: &Device| match selector {
+            DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
+            DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
+            DeviceSelector::Accelerator => device.kind == DeviceKind::Accelerator,
+            DeviceSelector::Index(platform, index) => (device.platform, device.index) == (*platform, *index),
+            DeviceSelector::Name(part) => device.name.to_lowercase().contains(&part.to_lowercase()),
+            DeviceSelector::Auto => true,
+            DeviceSelector::Native | DeviceSelector::Several(_) => false,
+        };
+        opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))
     }
 
     pub(super) fn open(
@@ -251,17 +313,8 @@ mod opencl {
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
-        let matches = |device: &Device| match selector {
-            DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
-            DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
-            DeviceSelector::Accelerator => device.kind == DeviceKind::Accelerator,
-            DeviceSelector::Index(platform, index) => (device.platform, device.index) == (*platform, *index),
-            DeviceSelector::Name(part) => device.name.to_lowercase().contains(&part.to_lowercase()),
-            DeviceSelector::Auto | DeviceSelector::Native | DeviceSelector::Several(_) => false,
-        };
-        let device = opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))?;
-        estimator(&device, kernel, tuning, parameters)
+    ) -> Result<Opened, SetupError> {
+        open_on(&find(selector)?, kernel, tuning, parameters)
     }
 
     /// Opens the best device for `kernel`: a GPU, or with an explicit kernel any device, GPUs and
@@ -270,11 +323,11 @@ mod opencl {
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,
-    ) -> Option<Result<Box<dyn Estimator>, SetupError>> {
+    ) -> Option<Result<Opened, SetupError>> {
         let mut devices = opencl::devices();
         devices.retain(|device| kernel != Kernel::Auto || device.kind == DeviceKind::Gpu);
         devices.sort_by_key(|device| (device.kind != DeviceKind::Gpu, Reverse(device.compute_units)));
-        let mut opened = devices.iter().map(|device| estimator(device, kernel, tuning, parameters));
+        let mut opened = devices.iter().map(|device| open_on(device, kernel, tuning, parameters));
         let first = opened.next()?;
         Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
     }
@@ -283,8 +336,8 @@ mod opencl {
 /// A build without OpenCL has no such devices.
 #[cfg(not(feature = "opencl"))]
 mod opencl {
-    use super::{DeviceInfo, DeviceLimits, DeviceSelector, no_such_device};
-    use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
+    use super::{DeviceInfo, DeviceLimits, DeviceSelector, Opened, no_such_device};
+    use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
 
@@ -297,15 +350,11 @@ mod opencl {
         _: Kernel,
         _: &Tuning,
         _: &Parameters,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
+    ) -> Result<Opened, SetupError> {
         Err(no_such_device(selector))
     }
 
-    pub(super) fn open_best(
-        _: Kernel,
-        _: &Tuning,
-        _: &Parameters,
-    ) -> Option<Result<Box<dyn Estimator>, SetupError>> {
+    pub(super) fn open_best(_: Kernel, _: &Tuning, _: &Parameters) -> Option<Result<Opened, SetupError>> {
         None
     }
 }

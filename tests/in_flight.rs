@@ -59,7 +59,7 @@ fn every_opencl_kernel_and_launch() {
     for kernel in Kernel::OPENCL {
         check_in_flight(open(&DeviceSelector::Index(0, 0), kernel, &several).as_mut(), &pictures);
     }
-    let launch = gstmotionestimate::estimator::Launch::Queues(3);
+    let launch = Some(gstmotionestimate::estimator::Launch::Queues(3));
     let tuning = Tuning { launch, launches: Some(7), cost_bytes: Some(10_000), ..several };
     check_in_flight(open(&DeviceSelector::Index(0, 0), Kernel::Collaborative, &tuning).as_mut(), &pictures);
 }

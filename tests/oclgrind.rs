@@ -54,7 +54,7 @@ fn small_pictures_are_exact() {
                 let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
                 let plain = Tuning { cost_bytes, ..Tuning::default() };
                 // Odd groups, and launches beside one another.
-                let odd = Tuning { group_size: Some(7), launch: Launch::Queues(2), ..plain };
+                let odd = Tuning { group_size: Some(7), launch: Some(Launch::Queues(2)), ..plain };
                 for tuning in [plain, odd] {
                     let mut estimator = OpenCl::new(&device, kernel, &tuning, &parameters).unwrap();
                     let (parameters, name) =

@@ -107,7 +107,7 @@ fn every_way_to_launch_is_exact() {
     let mut tunings = vec![Tuning::default()];
     for launch in [Launch::OutOfOrder, Launch::Queues(1), Launch::Queues(2), Launch::Queues(5)] {
         for launches in [None, Some(1), Some(13), Some(1_000_000)] {
-            tunings.push(Tuning { launch, launches, ..Tuning::default() });
+            tunings.push(Tuning { launch: Some(launch), launches, ..Tuning::default() });
         }
     }
     for device in all_devices() {
@@ -115,7 +115,7 @@ fn every_way_to_launch_is_exact() {
             for case in &cases {
                 let job = 4 * case.parameters.grid().blocks() as u64;
                 for tuning in &tunings {
-                    if tuning.launch == Launch::OutOfOrder && !device.out_of_order {
+                    if tuning.launch == Some(Launch::OutOfOrder) && !device.out_of_order {
                         continue;
                     }
                     check_tuned(&device, kernel, *tuning, case);
@@ -249,7 +249,7 @@ fn groups_that_no_device_has_name_the_limit() {
 #[test]
 fn a_device_whose_queues_are_in_order_says_what_works() {
     let case = &few_cases()[0];
-    let tuning = Tuning { launch: Launch::OutOfOrder, ..Tuning::default() };
+    let tuning = Tuning { launch: Some(Launch::OutOfOrder), ..Tuning::default() };
     for mut device in all_devices() {
         device.out_of_order = false;
         for kernel in Kernel::OPENCL {
@@ -272,8 +272,8 @@ fn numbers_of_nothing_are_errors() {
         for tuning in [
             group(0),
             Tuning { launches: Some(0), ..good },
-            Tuning { launch: Launch::Queues(0), ..good },
-            Tuning { launch: Launch::Queues(usize::MAX), ..good },
+            Tuning { launch: Some(Launch::Queues(0)), ..good },
+            Tuning { launch: Some(Launch::Queues(usize::MAX)), ..good },
         ] {
             for kernel in Kernel::OPENCL {
                 let error = OpenCl::new(&device, kernel, &tuning, p).err();
@@ -314,6 +314,7 @@ fn any_tuning_is_exact() {
         // The cuts of tiled, from the same numbers.
         let (blocks_across, blocks_down) = (launches.map(|n| n % 5 + 1), Some(queues));
         let run = launches;
+        let launch = Some(launch);
         let tuning = Tuning {
             group_size,
             cost_bytes,

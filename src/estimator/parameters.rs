@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::{Grid, Prediction, SetupError, Window};
 
 /// Which vectors are found.
@@ -28,7 +30,8 @@ impl Algorithm {
 }
 
 /// How two blocks are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Sum of absolute differences.
     #[default]

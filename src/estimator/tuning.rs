@@ -33,8 +33,8 @@ pub struct Tuning {
     /// The most bytes of costs kept on the device at once, by kernels that keep costs: what needs
     /// more is done part by part. `None` is [`Self::COST_BYTES`].
     pub cost_bytes: Option<u64>,
-    /// How jobs are launched.
-    pub launch: Launch,
+    /// How jobs are launched; `None` is [`Launch::Once`].
+    pub launch: Option<Launch>,
     /// Into how many launches the jobs are cut, at least 1; `None` is one a job, as in the thesis.
     /// Of no meaning with [`Launch::Once`].
     pub launches: Option<usize>,
@@ -73,6 +73,22 @@ impl Tuning {
     pub const FIELDS: [&str; 8] =
         ["group-size", "cost-bytes", "launch", "queues", "launches", "run", "blocks-across", "blocks-down"];
 
+    /// What is chosen here, and of the rest what is chosen in `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            group_size: self.group_size.or(other.group_size),
+            cost_bytes: self.cost_bytes.or(other.cost_bytes),
+            launch: self.launch.or(other.launch),
+            launches: self.launches.or(other.launches),
+            run: self.run.or(other.run),
+            blocks_across: self.blocks_across.or(other.blocks_across),
+            blocks_down: self.blocks_down.or(other.blocks_down),
+            depth: self.depth.or(other.depth),
+            threads: self.threads.or(other.threads),
+        }
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors
@@ -99,10 +115,10 @@ impl Tuning {
             return wrong("threads", format!("{threads} is not usable: use 0 to {}", Self::MAX_THREADS));
         }
         match self.launch {
-            Launch::Queues(queues) if !(1..=Self::MAX_QUEUES).contains(&queues) => {
+            Some(Launch::Queues(queues)) if !(1..=Self::MAX_QUEUES).contains(&queues) => {
                 wrong("queues", format!("{queues} is not usable: use 1 to {}", Self::MAX_QUEUES))
             }
-            Launch::Queues(_) | Launch::Once | Launch::OutOfOrder => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -114,7 +130,7 @@ mod tests {
     #[test]
     fn a_tuning_survives_a_file() {
         for launch in [Launch::Once, Launch::OutOfOrder, Launch::Queues(4)] {
-            let tuning = Tuning { group_size: Some(435), launch, ..Tuning::default() };
+            let tuning = Tuning { group_size: Some(435), launch: Some(launch), ..Tuning::default() };
             let text = serde_json::to_string(&tuning).unwrap();
             assert_eq!(serde_json::from_str::<Tuning>(&text).unwrap(), tuning, "{text}");
         }
@@ -127,7 +143,7 @@ mod tests {
     fn numbers_of_nothing_are_refused() {
         let good = Tuning::default();
         assert!(good.validate().is_ok());
-        assert!(Tuning { launch: Launch::Queues(64), launches: Some(1), ..good }.validate().is_ok());
+        assert!(Tuning { launch: Some(Launch::Queues(64)), launches: Some(1), ..good }.validate().is_ok());
         for (bad, name) in [
             (Tuning { group_size: Some(0), ..good }, "group-size"),
             (Tuning { launches: Some(0), ..good }, "launches"),
@@ -136,8 +152,8 @@ mod tests {
             (Tuning { depth: Some(0), ..good }, "depth"),
             (Tuning { depth: Some(17), ..good }, "depth"),
             (Tuning { threads: Some(1025), ..good }, "threads"),
-            (Tuning { launch: Launch::Queues(0), ..good }, "queues"),
-            (Tuning { launch: Launch::Queues(65), ..good }, "queues"),
+            (Tuning { launch: Some(Launch::Queues(0)), ..good }, "queues"),
+            (Tuning { launch: Some(Launch::Queues(65)), ..good }, "queues"),
         ] {
             let error = bad.validate().unwrap_err();
             assert!(matches!(&error, SetupError::Tuning { field, .. } if field == name), "{error}");

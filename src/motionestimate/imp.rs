@@ -50,6 +50,7 @@ struct State {
     failed: Option<gst::FlowError>,
     warned_interlaced: bool,
     warned_fallback: bool,
+    warned_tuning: bool,
 }
 
 /// The implementation of [`super::MotionEstimate`].
@@ -91,13 +92,25 @@ impl MotionEstimate {
                 );
             }
         }
+        for warning in opened.warnings {
+            gst::warning!(CAT, imp = self, "{warning}");
+            if !std::mem::replace(&mut state.warned_tuning, true) {
+                gst::element_imp_warning!(
+                    self,
+                    gst::LibraryError::Settings,
+                    ("Tuning: {warning}"),
+                    ["{warning:?}"]
+                );
+            }
+        }
         gst::info!(
             CAT,
             imp = self,
-            "{} with kernel {} searches {:?}",
+            "{} with kernel {} searches {:?}, as {} says",
             estimator.device(),
             estimator.kernel(),
-            estimator.parameters()
+            estimator.parameters(),
+            opened.source
         );
         lock(&self.statistics).set_estimator(estimator.as_ref());
         Ok(estimator)

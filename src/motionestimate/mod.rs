@@ -53,6 +53,11 @@
  * | `run` | integer | for `tiled`: candidates, one under the other, that a work-item takes at once |
  * | `blocks-across`, `blocks-down` | integer | for `tiled`: blocks of a work-group |
  *
+ * What `kernel` and `tuning` leave open is chosen by the user's file
+ * `gst-plugin-motionestimate/tuning.toml` in the configuration folder (`$XDG_CONFIG_HOME`, else
+ * `~/.config`), else by the shipped table, else by the kind of device. A mistake in the file is a
+ * warning, and the shipped table holds. The example `tune` measures a device and writes the file.
+ *
  * ## Prediction
  *
  * With `prediction=median` the meta has one field more, `predictors`: a GBytes of `columns · rows`

@@ -30,11 +30,12 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
         }
     }
     tuning.launch = match (launch.as_deref(), queues) {
-        (Some("queues"), Some(queues)) => Launch::Queues(queues),
+        (Some("queues"), Some(queues)) => Some(Launch::Queues(queues)),
         (Some("queues"), None) => return wrong("queues", "launch=queues needs their number".into()),
         (_, Some(_)) => return wrong("queues", "it is of use with launch=queues alone".into()),
-        (None | Some("once"), None) => Launch::Once,
-        (Some("out-of-order"), None) => Launch::OutOfOrder,
+        (None, None) => None,
+        (Some("once"), None) => Some(Launch::Once),
+        (Some("out-of-order"), None) => Some(Launch::OutOfOrder),
         (Some(other), None) => {
             return wrong("launch", format!("\"{other}\" is not one of once, out-of-order, queues"));
         }
@@ -86,7 +87,7 @@ mod tests {
         let expected = Tuning {
             group_size: Some(435),
             cost_bytes: Some(5_000_000_000),
-            launch: Launch::Queues(4),
+            launch: Some(Launch::Queues(4)),
             launches: Some(64),
             run: Some(33),
             blocks_across: Some(4),
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(all.unwrap(), expected);
         assert_eq!(tuning(None).unwrap(), Tuning::default());
         assert_eq!(parsed("motion-tuning").unwrap(), Tuning::default());
-        assert_eq!(parsed("motion-tuning,launch=out-of-order").unwrap().launch, Launch::OutOfOrder);
+        assert_eq!(parsed("motion-tuning,launch=out-of-order").unwrap().launch, Some(Launch::OutOfOrder));
     }
 
     #[test]

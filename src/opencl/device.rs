@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ocl::ffi;
 use once_cell::sync::OnceCell;
+use serde::{Deserialize, Serialize};
 
 use super::cl::{self, RawDevice};
 use super::context::Context;
 use crate::estimator::SetupError;
 
 /// What kind of device it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// A graphics processor.
     Gpu,

@@ -43,7 +43,7 @@ impl Launcher {
             queue.map_err(|error| task.device.refused(error))
         };
         let launches = task.tuning.launches.unwrap_or(jobs).min(jobs);
-        let (queues, launches, waited_for) = match task.tuning.launch {
+        let (queues, launches, waited_for) = match task.tuning.launch.unwrap_or_default() {
             Launch::Once => (Vec::new(), 1, 1),
             Launch::OutOfOrder if !task.device.out_of_order => {
                 return Err(task.unsupported(

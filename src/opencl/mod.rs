@@ -73,7 +73,8 @@ impl Drop for OpenCl {
 }
 
 impl OpenCl {
-    /// An estimator on `device` with `kernel`; [`Kernel::Auto`] takes the fastest for the device.
+    /// An estimator on `device` with `kernel`; [`Kernel::Auto`] takes the fastest for the kind
+    /// of device; tables of what was measured are [`backend::open`](crate::backend::open)'s.
     ///
     /// # Errors
     /// [`SetupError`]: parameters or tuning that are not valid, a kernel that the device cannot run

@@ -1,0 +1,74 @@
+//! What is searched while a device is tuned: two pictures, and the cases that a table tells apart.
+
+use std::error::Error;
+use std::path::Path;
+
+use gstmotionestimate::backend::Entry;
+use gstmotionestimate::estimator::{Algorithm, Metric, Parameters, PictureBuf, Window};
+
+use crate::luma::luma;
+
+/// A reference and a current picture of one size.
+pub struct Scene {
+    pub reference: PictureBuf,
+    pub current: PictureBuf,
+}
+
+impl Scene {
+    /// A texture with noise, moved by (5, -3) samples and with other noise.
+    pub fn made(width: usize, height: usize) -> Self {
+        let mut state = 1_u32;
+        let mut picture = |shift_x: f64, shift_y: f64| {
+            PictureBuf::from_fn(width, height, |x, y| {
+                let (x, y) = (x as f64 + shift_x, y as f64 + shift_y);
+                let texture = 60.0 * (x * 0.21 + y * 0.05).sin() + 55.0 * (y * 0.17 - x * 0.03).cos();
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (124.0 + texture) as u8 + (state >> 29) as u8
+            })
+        };
+        Self { reference: picture(0.0, 0.0), current: picture(5.0, -3.0) }
+    }
+
+    /// The first two pictures of a video file.
+    pub fn of_clip(clip: &Path) -> Result<Self, Box<dyn Error>> {
+        match <[PictureBuf; 2]>::try_from(luma(clip, 2)?) {
+            Ok([reference, current]) => Ok(Self { reference, current }),
+            Err(_) => Err(format!("{} has less than two pictures", clip.display()).into()),
+        }
+    }
+
+    fn size(&self) -> (usize, usize) {
+        (self.current.view().width(), self.current.view().height())
+    }
+}
+
+/// A search that is measured, and the searches that its result stands for.
+pub struct Case {
+    pub name: String,
+    pub parameters: Parameters,
+    /// The conditions of its entry; its device and kernel are none.
+    pub class: Entry,
+}
+
+/// The cases, those with narrow classes first: in a table the first that fits holds. The last of an
+/// algorithm stands for all that is left of it.
+pub fn cases(scene: &Scene) -> Result<Vec<Case>, Box<dyn Error>> {
+    let any = Entry::default();
+    let classes = [
+        (Algorithm::Full, Metric::Sad, 4, 8, Entry { block_size: Some([4, 4]), ..any.clone() }),
+        (Algorithm::Full, Metric::Sad, 8, 8, Entry { block_size: Some([8, 12]), ..any.clone() }),
+        (Algorithm::Full, Metric::Ssd, 16, 16, Entry { metric: Some(Metric::Ssd), ..any.clone() }),
+        (Algorithm::Full, Metric::Sad, 16, 32, Entry { candidates: Some([2500, 1 << 28]), ..any.clone() }),
+        (Algorithm::Full, Metric::Sad, 16, 16, any.clone()),
+        (Algorithm::ThreeStep, Metric::Sad, 16, 16, any),
+    ];
+    let (width, height) = scene.size();
+    let case = |(algorithm, metric, block_size, range, class): (Algorithm, Metric, usize, i32, Entry)| {
+        let window = Window::symmetric(range, range)?;
+        let (a, m) = (algorithm.name(), metric.name());
+        let name = format!("{a}, {m}, {block_size} x {block_size}, ±{range}, {width} x {height}");
+        let plain = Parameters::new(width, height, block_size, window);
+        Ok(Case { name, parameters: Parameters { algorithm, metric, ..plain }, class })
+    };
+    classes.into_iter().map(case).collect()
+}

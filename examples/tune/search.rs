@@ -1,0 +1,239 @@
+//! Finds the fastest tuning of every kernel in one case.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use gstmotionestimate::estimator::{Estimator, Kernel, Launch, MotionVector, SetupError, Slot, Tuning};
+use gstmotionestimate::native::Native;
+use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
+use indicatif::ProgressBar;
+
+use crate::scene::{Case, Scene};
+
+/// A tuning has to be so much faster than what it replaces.
+const WORTH_IT: f64 = 1.03;
+
+/// How long a tuning is measured, if its searches are short.
+const MEASURED_FOR: Duration = Duration::from_millis(400);
+
+/// What was found of one kernel.
+pub struct Found {
+    pub kernel: Kernel,
+    /// The fastest tuning; the default one where none is worth it.
+    pub tuning: Tuning,
+    /// Median time of a search with it.
+    pub time: Duration,
+    /// The same with the default tuning, measured in turn with it.
+    pub default_time: Duration,
+    /// Whether time was left to look for a better tuning.
+    pub is_tuned: bool,
+}
+
+/// All that was found in one case, the fastest first, and how long the CPU without OpenCL takes.
+pub struct Outcome {
+    pub found: Vec<Found>,
+    pub native_time: Duration,
+}
+
+/// Measures every kernel of `case` by its default tuning, then looks for better ones until
+/// `deadline`, the fastest kernels first.
+pub fn search(
+    device: &Device,
+    scene: &Scene,
+    case: &Case,
+    deadline: Instant,
+    bar: &ProgressBar,
+) -> Result<Outcome, Box<dyn Error>> {
+    let mut native = Native::new(case.parameters.clone())?;
+    let mut expected = vec![MotionVector::default(); case.parameters.grid().blocks()];
+    load(&mut native, scene)?;
+    native.search(Slot::B, &mut expected)?;
+    let native_time = median(&mut native, &mut expected.clone())?;
+
+    let tuner = Tuner { device, scene, case, expected, bar };
+    let mut found = Vec::new();
+    for kernel in Kernel::of(case.parameters.algorithm) {
+        let tuning = Tuning::default();
+        if let Some(time) = tuner.measure(*kernel, tuning)? {
+            found.push(Found { kernel: *kernel, tuning, time, default_time: time, is_tuned: false });
+        }
+    }
+    found.sort_by_key(|found| found.time);
+    for found in &mut found {
+        tuner.tune(found, deadline)?;
+    }
+    tuner.final_round(&mut found)?;
+    Ok(Outcome { found, native_time })
+}
+
+struct Tuner<'a> {
+    device: &'a Device,
+    scene: &'a Scene,
+    case: &'a Case,
+    expected: Vec<MotionVector>,
+    bar: &'a ProgressBar,
+}
+
+impl Tuner<'_> {
+    /// Median time of a search; `None` where the device cannot run it so, or finds anything but what
+    /// the native search finds, which is the oracle's field by the tests.
+    fn measure(&self, kernel: Kernel, tuning: Tuning) -> Result<Option<Duration>, Box<dyn Error>> {
+        self.bar.set_message(format!("{kernel} {}", text(&tuning)));
+        self.bar.tick();
+        let mut estimator = match self.open(kernel, tuning) {
+            Ok(estimator) => estimator,
+            Err(SetupError::KernelUnsupported { .. } | SetupError::Memory { .. }) => return Ok(None),
+            Err(error) => {
+                self.bar.println(format!("! {kernel} {}: {error}", text(&tuning)));
+                return Ok(None);
+            }
+        };
+        let mut vectors = vec![MotionVector::default(); self.expected.len()];
+        load(&mut estimator, self.scene)?;
+        estimator.search(Slot::B, &mut vectors)?;
+        if vectors != self.expected {
+            self.bar.println(format!("! {kernel} {}: WRONG VECTORS, does not count", text(&tuning)));
+            return Ok(None);
+        }
+        Ok(Some(median(&mut estimator, &mut vectors)?))
+    }
+
+    fn open(&self, kernel: Kernel, tuning: Tuning) -> Result<OpenCl, SetupError> {
+        OpenCl::new(self.device, kernel, &tuning, &self.case.parameters)
+    }
+
+    /// Goes along one parameter after the other, and keeps of each the value that is fastest.
+    fn tune(&self, found: &mut Found, deadline: Instant) -> Result<(), Box<dyn Error>> {
+        let (mut best, mut best_time) = (found.tuning, found.time);
+        for values in axes(found.kernel, self.device) {
+            for value in values {
+                if Instant::now() > deadline {
+                    break;
+                }
+                found.is_tuned = true;
+                let tuning = value.or(best);
+                if let Some(time) = self.measure(found.kernel, tuning)?
+                    && is_worth_it(best_time, time)
+                {
+                    (best, best_time) = (tuning, time);
+                }
+            }
+        }
+        if best != found.tuning {
+            self.duel(found, best)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps `tuning` where it is faster than the default, measured in turn.
+    fn duel(&self, found: &mut Found, tuning: Tuning) -> Result<(), Box<dyn Error>> {
+        let kernel = found.kernel;
+        if let [default_time, time] = self.contest(&[(kernel, Tuning::default()), (kernel, tuning)])?[..] {
+            (found.default_time, found.time) = (default_time, default_time);
+            if is_worth_it(default_time, time) {
+                (found.tuning, found.time) = (tuning, time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Median times of several, which search in turn, so that what else the machine does meets all.
+    fn contest(&self, entrants: &[(Kernel, Tuning)]) -> Result<Vec<Duration>, Box<dyn Error>> {
+        const ROUNDS: std::ops::RangeInclusive<usize> = 7..=100;
+        let mut vectors = vec![MotionVector::default(); self.expected.len()];
+        let mut estimators = Vec::new();
+        for (kernel, tuning) in entrants {
+            let mut estimator = self.open(*kernel, *tuning)?;
+            load(&mut estimator, self.scene)?;
+            estimator.search(Slot::B, &mut vectors)?;
+            estimators.push((estimator, Vec::new()));
+        }
+        let (start, long) = (Instant::now(), MEASURED_FOR * 2 * entrants.len() as u32);
+        for round in 0..*ROUNDS.end() {
+            if round >= *ROUNDS.start() && start.elapsed() > long {
+                break;
+            }
+            for (estimator, times) in &mut estimators {
+                let start = Instant::now();
+                estimator.search(Slot::B, &mut vectors)?;
+                times.push(start.elapsed());
+            }
+        }
+        Ok(estimators.into_iter().filter_map(|(_, times)| middle(times)).collect())
+    }
+
+    /// Measures the best few once more, in turn, and sorts by it.
+    fn final_round(&self, found: &mut [Found]) -> Result<(), Box<dyn Error>> {
+        found.sort_by_key(|found| found.time);
+        let best = found.len().min(3);
+        let best = &mut found[..best];
+        let entrants: Vec<_> = best.iter().map(|found| (found.kernel, found.tuning)).collect();
+        self.bar.set_message("the best once more");
+        for (found, time) in best.iter_mut().zip(self.contest(&entrants)?) {
+            let ratio = found.default_time.as_secs_f64() / found.time.as_secs_f64();
+            (found.time, found.default_time) = (time, time.mul_f64(ratio));
+        }
+        best.sort_by_key(|found| found.time);
+        Ok(())
+    }
+}
+
+fn is_worth_it(before: Duration, after: Duration) -> bool {
+    before.as_secs_f64() > WORTH_IT * after.as_secs_f64()
+}
+
+/// The values to try of each parameter of `kernel`, each as a tuning with nothing else.
+fn axes(kernel: Kernel, device: &Device) -> Vec<Vec<Tuning>> {
+    let plain = Tuning::default();
+    let sizes = if device.kind == DeviceKind::Cpu { 1..=256 } else { 32..=1024 };
+    let sizes = (0..=10).map(|power| 1 << power).filter(|size| sizes.contains(size));
+    let groups = sizes.map(|size| Tuning { group_size: Some(size), ..plain }).collect();
+    let costs = [18, 20, 22, 24, 26].map(|power| Tuning { cost_bytes: Some(1 << power), ..plain }).to_vec();
+    match kernel {
+        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
+            let launch =
+                |(launch, launches)| Tuning { launch: Some(launch), launches: Some(launches), ..plain };
+            let launches = [(Launch::OutOfOrder, 8), (Launch::Queues(2), 8), (Launch::Queues(4), 32)];
+            vec![groups, costs, launches.map(launch).to_vec()]
+        }
+        Kernel::TwoPass => vec![groups, costs],
+        Kernel::Tiled => {
+            let runs = [1, 2, 4, 8, 11, 17, 33, 65].map(|run| Tuning { run: Some(run), ..plain });
+            let shapes = [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (1, 4), (2, 2), (4, 2), (4, 4)];
+            let shape =
+                |(across, down)| Tuning { blocks_across: Some(across), blocks_down: Some(down), ..plain };
+            vec![runs.to_vec(), groups, shapes.map(shape).to_vec()]
+        }
+        _ => vec![groups],
+    }
+}
+
+fn load(estimator: &mut dyn Estimator, scene: &Scene) -> Result<(), Box<dyn Error>> {
+    estimator.load(Slot::A, &scene.reference.view())?;
+    Ok(estimator.load(Slot::B, &scene.current.view())?)
+}
+
+/// Median time of a search, its vectors included, of up to 50: of one where it is long.
+fn median(estimator: &mut dyn Estimator, vectors: &mut [MotionVector]) -> Result<Duration, Box<dyn Error>> {
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while times.is_empty() || (times.len() < 50 && start.elapsed() < MEASURED_FOR) {
+        let start = Instant::now();
+        estimator.search(Slot::B, vectors)?;
+        times.push(start.elapsed());
+    }
+    Ok(middle(times).unwrap_or_default())
+}
+
+fn middle(mut times: Vec<Duration>) -> Option<Duration> {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}
+
+/// The fields that are set.
+pub fn text(tuning: &Tuning) -> String {
+    match toml::Value::try_from(tuning) {
+        Ok(toml::Value::Table(fields)) if fields.is_empty() => "default".into(),
+        Ok(fields) => fields.to_string(),
+        Err(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,231 @@
+//! Who decides which kernel runs, and how: what is asked for, the user's file, the shipped table, the
+//! rule, in this order. The user's file is in a folder of the test's own, in a process of its own.
+#![cfg(feature = "opencl")]
+#![allow(missing_docs)]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::{Case, Content, check, pictures};
+use gstmotionestimate::backend::{self, DeviceSelector, Opened, Source, Table, TuningWarning};
+use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::opencl::DeviceKind;
+
+/// Runs the test `name` again, alone, with `file` as the user's tuning file.
+fn with_user_file(name: &str, file: &str) {
+    let folder = std::env::temp_dir().join(format!("motionestimate-{name}-{}", std::process::id()));
+    let path = folder.join("gst-plugin-motionestimate").join("tuning.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, file).unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env("XDG_CONFIG_HOME", &folder)
+        .env("TUNING_FILE_EXPECTED", "1")
+        .output()
+        .unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    let text = String::from_utf8_lossy(&child.stdout);
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && text.contains("1 passed"), "{text}{errors}");
+}
+
+fn is_child() -> bool {
+    std::env::var_os("TUNING_FILE_EXPECTED").is_some()
+}
+
+fn parameters() -> Parameters {
+    Parameters::new(77, 40, 16, Window::symmetric(5, 4).unwrap())
+}
+
+fn opened(kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
+    let device = backend::find_opencl(&DeviceSelector::Auto)?;
+    let selector = DeviceSelector::Index(device.platform, device.index);
+    backend::open(&selector, kernel, &tuning, parameters)
+}
+
+fn user_line(opened: &Opened) -> Option<usize> {
+    match &opened.source {
+        Source::User { file, line } => {
+            assert_eq!(Some(file.clone()), backend::user_file());
+            Some(*line)
+        }
+        _ => None,
+    }
+}
+
+/// What the estimator finds is what the oracle finds.
+fn check_exact(opened: &mut Opened, parameters: &Parameters) {
+    let (reference, current) = pictures(Content::Moved, parameters.width, parameters.height);
+    let name = format!("{:?}", opened.source);
+    check(&Case { name, parameters: parameters.clone(), reference, current }, opened.estimator.as_mut());
+}
+
+#[test]
+fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
+    let name = "the_users_entry_wins_and_what_is_asked_for_wins_over_it";
+    if !is_child() {
+        return with_user_file(
+            name,
+            "[[entry]]\nkernel = \"two-pass\"\ntuning = { group-size = 32, cost-bytes = 9000 }\n\
+             [[entry]]\nkernel = \"collaborative\"\ntuning = { group-size = 3 }\n\
+             [[entry]]\nkernel = \"three-step-naive\"\n",
+        );
+    }
+    let (p, none) = (parameters(), Tuning::default());
+    let mut plain = opened(Kernel::Auto, none, &p).unwrap();
+    assert_eq!((plain.estimator.kernel(), user_line(&plain)), (Kernel::TwoPass, Some(1)));
+    assert!(plain.warnings.is_empty(), "{plain:?}");
+    check_exact(&mut plain, &p);
+
+    let mut asked = opened(Kernel::Collaborative, none, &p).unwrap();
+    assert_eq!((asked.estimator.kernel(), user_line(&asked)), (Kernel::Collaborative, Some(4)));
+    check_exact(&mut asked, &p);
+    let asked = opened(Kernel::ReferenceNaive, none, &p).unwrap();
+    assert_eq!((asked.estimator.kernel(), asked.source), (Kernel::ReferenceNaive, Source::Asked));
+
+    // A field that is asked for holds: with too few bytes for a block's costs the entry cannot run.
+    let few = Tuning { cost_bytes: Some(1), ..none };
+    let refused = opened(Kernel::TwoPass, few, &p).unwrap_err();
+    assert!(matches!(refused, SetupError::Memory { limit: 1, .. }), "{refused}");
+
+    let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..p };
+    let mut opened = opened(Kernel::Auto, none, &three_step).unwrap();
+    assert_eq!((opened.estimator.kernel(), user_line(&opened)), (Kernel::ThreeStepNaive, Some(7)));
+    check_exact(&mut opened, &three_step);
+}
+
+#[test]
+fn entries_that_the_device_cannot_run_are_passed_over_with_a_warning() {
+    let name = "entries_that_the_device_cannot_run_are_passed_over_with_a_warning";
+    if !is_child() {
+        return with_user_file(
+            name,
+            "[[entry]]\nkernel = \"two-pass\"\ntuning = { group-size = 1000000 }\n\
+             [[entry]]\nkernel = \"two-pass\"\ntuning = { cost-bytes = 1 }\n\
+             [[entry]]\nkernel = \"reference\"\nvendor = \"nobody of that name\"\n\
+             [[entry]]\nkernel = \"collaborative-naive\"\n",
+        );
+    }
+    let p = parameters();
+    let mut opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
+    assert_eq!((opened.estimator.kernel(), user_line(&opened)), (Kernel::CollaborativeNaive, Some(10)));
+    let warnings: Vec<_> = opened.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("tuning.toml, line 1") && warnings[0].contains("1000000"), "{warnings:?}");
+    assert!(warnings[1].contains("tuning.toml, line 4") && warnings[1].contains("costs"), "{warnings:?}");
+    check_exact(&mut opened, &p);
+}
+
+#[test]
+fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
+    let name = "a_broken_file_is_a_warning_and_what_is_shipped_holds";
+    if !is_child() {
+        return with_user_file(name, "[[entry]]\nkernel = \"reference\"\ngroup-size = 4\n");
+    }
+    let p = parameters();
+    let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
+    assert!(!matches!(opened.source, Source::User { .. }), "{opened:?}");
+    assert_ne!(opened.estimator.kernel(), Kernel::Reference);
+    let [warning @ TuningWarning::File { .. }] = &opened.warnings[..] else { panic!("{opened:?}") };
+    let text = warning.to_string();
+    let file = backend::user_file().unwrap().display().to_string();
+    assert!(text.contains(&file) && text.contains("line 3: ") && text.contains("group-size"), "{text}");
+}
+
+#[test]
+fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
+    let name = "without_a_file_the_shipped_entry_holds_and_else_the_rule";
+    if !is_child() {
+        return with_user_file(name, "");
+    }
+    let shipped = Table::read(include_str!("../kernels/tuning.toml")).unwrap();
+    for device in gstmotionestimate::opencl::devices() {
+        let selector = DeviceSelector::Index(device.platform, device.index);
+        for (block_size, range) in [(4, 3), (8, 5), (16, 16), (16, 32), (64, 3)] {
+            let window = Window::symmetric(range, range).unwrap();
+            let p = Parameters::new(90, 70, block_size, window);
+            let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            assert!(opened.warnings.is_empty(), "{opened:?}");
+            check_exact(&mut opened, &p);
+            let kernel = opened.estimator.kernel();
+            match opened.source {
+                Source::Shipped { .. } => assert!(shipped.entries().any(|entry| entry.kernel == kernel)),
+                Source::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+/// The shipped entries for PoCL, in the searches that they are for.
+#[test]
+fn auto_on_pocl_is_the_kernel_of_its_entry() {
+    let name = "auto_on_pocl_is_the_kernel_of_its_entry";
+    if !is_child() {
+        return with_user_file(name, "");
+    }
+    let is_pocl = |device: &&gstmotionestimate::opencl::Device| {
+        device.kind == DeviceKind::Cpu && device.driver.contains("Portable Computing Language")
+    };
+    let devices = gstmotionestimate::opencl::devices();
+    for device in devices.iter().filter(is_pocl) {
+        let selector = DeviceSelector::Index(device.platform, device.index);
+        let full = parameters();
+        let small = Parameters { block_size: 4, ..full.clone() };
+        let ssd = Parameters { metric: Metric::Ssd, ..full.clone() };
+        let wide = Parameters { window: Window::symmetric(128, 128).unwrap(), ..full.clone() };
+        let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..full.clone() };
+        for (p, kernel) in [
+            (full, Kernel::TwoPass),
+            (small, Kernel::CollaborativeNaive),
+            (ssd, Kernel::CollaborativeNaive),
+            (wide, Kernel::CollaborativeUnaligned),
+            (three_step, Kernel::ThreeStepUnaligned),
+        ] {
+            let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            assert_eq!(opened.estimator.kernel(), kernel, "{p:?}");
+            assert!(matches!(opened.source, Source::Shipped { .. }), "{opened:?}");
+            assert!(opened.warnings.is_empty(), "{opened:?}");
+            check_exact(&mut opened, &p);
+        }
+    }
+}
+
+/// The element goes on with a broken file, and tells of it once.
+#[test]
+fn the_element_warns_of_a_broken_file_and_plays() {
+    use gst::prelude::*;
+    let name = "the_element_warns_of_a_broken_file_and_plays";
+    if !is_child() {
+        return with_user_file(name, "[[entry]]\nkernel = \"tield\"\n");
+    }
+    gst::init().unwrap();
+    gstmotionestimate::plugin_register_static().unwrap();
+    let device = backend::find_opencl(&DeviceSelector::Auto).unwrap();
+    let pipeline = gst::parse::launch(&format!(
+        "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! motionestimate device={}:{} ! fakesink",
+        device.platform, device.index
+    ))
+    .unwrap()
+    .downcast::<gst::Pipeline>()
+    .unwrap();
+    let bus = pipeline.bus().unwrap();
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let mut warnings = Vec::new();
+    for message in bus.iter_timed(gst::ClockTime::from_seconds(60)) {
+        match message.view() {
+            gst::MessageView::Warning(warning) => warnings.push(warning.error().to_string()),
+            gst::MessageView::Error(error) => panic!("{error:?}"),
+            gst::MessageView::Eos(_) => break,
+            _ => (),
+        }
+    }
+    pipeline.set_state(gst::State::Null).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    let file: PathBuf = backend::user_file().unwrap();
+    assert!(warnings[0].contains(&file.display().to_string()), "{warnings:?}");
+    assert!(warnings[0].contains("line 2") && warnings[0].contains("tield"), "{warnings:?}");
+}

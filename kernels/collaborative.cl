@@ -21,9 +21,9 @@
 #include "spans.cl"
 
 // Figure 6: every sample by itself from global memory.
-__kernel void collaborative_naive(__global const uchar *current, __global const uchar *reference,
-                                  __global uint *costs, int first_job, int first_slot, int jobs,
-                                  Geometry g)
+__kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
+                                              __global const uchar *reference, __global uint *costs,
+                                              int first_job, int first_slot, int jobs, Geometry g)
 {
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)
@@ -57,9 +57,10 @@ __kernel void collaborative_naive(__global const uchar *current, __global const 
 //          ceil(columns / items)
 //   lines  two lines of items * BLOCK_SPANS + 1 spans; declared as spans, because a device may
 //          align local memory no better than its type asks
-__kernel void collaborative_staged(__global const uchar *current, __global const uchar *reference,
-                                   __global uint *costs, __local Span *lines, int first_job,
-                                   int first_slot, Geometry g)
+__kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
+                                               __global const uchar *reference, __global uint *costs,
+                                               __local Span *lines, int first_job, int first_slot,
+                                               Geometry g)
 {
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const int segments = (g.columns + items - 1) / items, group = (int)get_group_id(0);
@@ -104,9 +105,9 @@ __kernel void collaborative_staged(__global const uchar *current, __global const
 // Figure 8: misaligned lines straight from global memory, which CPUs can do; no local memory, no
 // barrier, so that groups may be small. The thesis leaves the sums to its int4 code; here spans.cl
 // chooses them.
-__kernel void collaborative_unaligned(__global const uchar *current, __global const uchar *reference,
-                                      __global uint *costs, int first_job, int first_slot, int jobs,
-                                  Geometry g)
+__kernel FIXED_GROUP void collaborative_unaligned(__global const uchar *current,
+                                                  __global const uchar *reference, __global uint *costs,
+                                                  int first_job, int first_slot, int jobs, Geometry g)
 {
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)

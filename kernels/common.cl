@@ -25,6 +25,14 @@
 #define FOUR_SAMPLES 0
 #endif
 
+// Work-items of a work-group, where that is known when the program is built. A compiler that does
+// not know it may allow fewer than the device has: NVIDIA's allows 256 of 1024.
+#ifdef GROUP_SIZE
+#define FIXED_GROUP __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
+#else
+#define FIXED_GROUP
+#endif
+
 // Words of four samples in a row of a block.
 #define BLOCK_WORDS (BLOCK / 4)
 

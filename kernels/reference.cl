@@ -30,8 +30,8 @@
 
 // Figure 3: every sample read from global memory. In the thesis the group holds exactly
 // window_columns * window_rows items, which is the limitation of the method; keys has one an item.
-__kernel void reference_naive(__global const uchar *current, __global const uchar *reference,
-                              __global MotionVector *vectors, __local ulong *keys, Geometry g)
+__kernel FIXED_GROUP void reference_naive(__global const uchar *current, __global const uchar *reference,
+                                          __global MotionVector *vectors, __local ulong *keys, Geometry g)
 {
     const int block = (int)get_group_id(0), item = (int)get_local_id(0);
     const int items = (int)get_local_size(0), candidates = g.window_columns * g.window_rows;
@@ -68,10 +68,10 @@ __kernel void reference_naive(__global const uchar *current, __global const ucha
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
 //   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1: skew and joining take up to a word more
-__kernel void reference_staged(__global const uchar *current, __global const uchar *reference,
-                               __global MotionVector *vectors, __local ulong *keys,
-                               __local uint *block_words, __local uint *area, int area_words,
-                               int tile_columns, int tile_rows, Geometry g)
+__kernel FIXED_GROUP void reference_staged(__global const uchar *current, __global const uchar *reference,
+                                           __global MotionVector *vectors, __local ulong *keys,
+                                           __local uint *block_words, __local uint *area, int area_words,
+                                           int tile_columns, int tile_rows, Geometry g)
 {
     const int block = (int)get_group_id(0), item = (int)get_local_id(0);
     const int items = (int)get_local_size(0);

@@ -64,9 +64,10 @@ static inline int next_step(int step)
 //   winners  the key of block b at b, from the step before; not read in the first step
 //   costs    of pair p at p; the largest uint where the candidate does not count
 //   sums     a word an item
-__kernel void three_step_samples(__global const uchar *current, __global const uchar *reference,
-                                 __global const ulong *winners, __global uint *costs,
-                                 __local uint *sums, int4 window, int step, int is_first, Geometry g)
+__kernel FIXED_GROUP void three_step_samples(__global const uchar *current, __global const uchar *reference,
+                                             __global const ulong *winners, __global uint *costs,
+                                             __local uint *sums, int4 window, int step, int is_first,
+                                             Geometry g)
 {
     const int pair = (int)get_group_id(0), item = (int)get_local_id(0);
     const int items = (int)get_local_size(0);
@@ -229,8 +230,8 @@ static inline uint compare_block(__global const uchar *current, __global const u
 }
 
 // All steps in one launch, for CPU devices: an item a block, no local memory, no barrier.
-__kernel void three_step_item(__global const uchar *current, __global const uchar *reference,
-                              __global MotionVector *vectors, int4 window, int step, Geometry g)
+__kernel FIXED_GROUP void three_step_item(__global const uchar *current, __global const uchar *reference,
+                                          __global MotionVector *vectors, int4 window, int step, Geometry g)
 {
     const int block = (int)get_global_id(0);
     if (block >= g.columns * g.rows)

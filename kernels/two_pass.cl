@@ -36,10 +36,10 @@
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
 //   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1
-__kernel void two_pass_compute(__global const uchar *current, __global const uchar *reference,
-                               __global uint *costs, __local uint *block_words, __local uint *area,
-                               int area_words, int tile_columns, int tile_rows, int first_block,
-                               Geometry g)
+__kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __global const uchar *reference,
+                                           __global uint *costs, __local uint *block_words,
+                                           __local uint *area, int area_words, int tile_columns,
+                                           int tile_rows, int first_block, Geometry g)
 {
     const int tile = (int)get_group_id(0), slot = (int)get_group_id(1);
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
@@ -79,8 +79,8 @@ __kernel void two_pass_compute(__global const uchar *current, __global const uch
 //
 //   group  block, counted from first_block
 //   keys   of item i at i
-__kernel void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
-                               __local ulong *keys, int first_block, Geometry g)
+__kernel FIXED_GROUP void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
+                                           __local ulong *keys, int first_block, Geometry g)
 {
     const int slot = (int)get_group_id(0), block = first_block + slot;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);

@@ -8,7 +8,7 @@ mod common;
 use std::process::Command;
 use std::time::Instant;
 
-use common::{CONTENTS, Case, cases, check, pictures, reconstruct, three_step_cases};
+use common::{CONTENTS, Case, all_devices, cases, check, pictures, reconstruct, three_step_cases};
 use gstmotionestimate::estimator::{
     Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionField, MotionVector, Parameters,
     SetupError, Slot, Tuning, Window, oracle,
@@ -17,12 +17,6 @@ use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-
-fn all_devices() -> Vec<Device> {
-    let devices = devices();
-    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
-    devices
-}
 
 /// Candidates that reference-naive needs work-items for: the window, cut where nothing can win.
 fn candidates_that_matter(p: &Parameters) -> usize {

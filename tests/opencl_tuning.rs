@@ -5,20 +5,14 @@
 
 mod common;
 
-use common::{Case, Content, check, pictures};
+use common::{Case, Content, all_devices, check, pictures};
 use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, SetupError, Tuning, Window};
-use gstmotionestimate::opencl::{Device, OpenCl, devices};
+use gstmotionestimate::opencl::{Device, OpenCl};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 const JOB_KERNELS: [Kernel; 3] =
     [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned];
-
-fn all_devices() -> Vec<Device> {
-    let devices = devices();
-    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
-    devices
-}
 
 fn case(parameters: Parameters, content: Content) -> Case {
     let (reference, current) = pictures(content, parameters.width, parameters.height);

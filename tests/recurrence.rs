@@ -4,17 +4,11 @@
 
 mod common;
 
-use common::Noise;
+use common::{Noise, all_devices};
 use gstmotionestimate::estimator::recurrence::serial;
 use gstmotionestimate::estimator::{Difference, EstimateError, Grid, MotionVector, SetupError};
-use gstmotionestimate::opencl::{Device, Recurrence, RecurrenceForm, devices};
+use gstmotionestimate::opencl::{Device, Recurrence, RecurrenceForm};
 use proptest::test_runner::{Config, TestRunner};
-
-fn all_devices() -> Vec<Device> {
-    let devices = devices();
-    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
-    devices
-}
 
 /// Vectors of all 16 bits, so that differences wrap, or of a usual length.
 fn vectors(grid: Grid, is_wide: bool) -> Vec<MotionVector> {

@@ -49,14 +49,20 @@ impl Source {
 
 /// The `-D` options of `source`: none but for kernels that compare blocks. Block size and metric
 /// alone are compiled in: all else is an argument, so that one build serves every picture size,
-/// window and border.
-pub(super) fn options(source: Source, device: &Device, parameters: &Parameters) -> String {
+/// window and border; but for the size of the group, where it is fixed.
+pub(super) fn options(
+    source: Source,
+    device: &Device,
+    parameters: &Parameters,
+    group_size: Option<usize>,
+) -> String {
     if matches!(source, Source::Picture | Source::Reduce) {
         return String::new();
     }
     let ssd = u8::from(parameters.metric == Metric::Ssd);
     let four_samples = u8::from(device.takes_ptx());
-    format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}", parameters.block_size)
+    let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
+    format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}{group}", parameters.block_size)
 }
 
 /// Builds `source` for `kernel`, or takes what an earlier build left in the context or in the user's

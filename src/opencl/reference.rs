@@ -15,30 +15,27 @@ pub(super) struct Naive {
 
 impl Naive {
     pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
-        let kernel = task.build(Source::Reference, c"reference_naive")?;
-        let (largest, keys) = (task.largest_group(&kernel)?, task.device.local_memory / KEY);
         let candidates = task.window.candidates();
-        let items = match task.chosen_group(&kernel)? {
-            Some(items) if items > keys => return Err(task.local_memory_short(items, KEY * items, keys)),
-            Some(items) => items,
-            None if candidates <= largest.min(keys) => candidates,
-            None => {
-                let limit = largest.min(keys);
-                let what = if keys < largest {
-                    "local memory holds the costs of"
-                } else {
-                    "its largest work-group has"
-                };
-                let reason =
-                    format!("it needs a work-item for each of {candidates} candidates and {what} {limit}");
-                let advice = format!(
-                    "choose a tuning group-size of {limit} or less, whose work-items take several; \
-                     reference, collaborative-naive, collaborative or collaborative-unaligned, which have \
-                     no such limit; or a smaller search range"
-                );
-                return Err(task.unsupported(reason, advice));
+        let most = candidates.min(task.device.largest_group);
+        let (kernel, items) = task.build_for(Source::Reference, c"reference_naive", most)?;
+        let keys = task.device.local_memory / KEY;
+        if task.tuning.group_size.is_some() {
+            if items > keys {
+                return Err(task.local_memory_short(items, KEY * items, keys));
             }
-        };
+        } else if candidates > items.min(keys) {
+            let limit = items.min(keys);
+            let what =
+                if keys < items { "local memory holds the costs of" } else { "its largest work-group has" };
+            let reason =
+                format!("it needs a work-item for each of {candidates} candidates and {what} {limit}");
+            let advice = format!(
+                "choose a tuning group-size of {limit} or less, whose work-items take several; reference, \
+                 collaborative-naive, collaborative or collaborative-unaligned, which have no such limit; or \
+                 a smaller search range"
+            );
+            return Err(task.unsupported(reason, advice));
+        }
         Ok(Self { kernel, blocks: task.blocks(), items })
     }
 }

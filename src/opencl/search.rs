@@ -80,9 +80,43 @@ impl Task<'_> {
         self.parameters.grid().blocks()
     }
 
-    /// The kernel `name` of `source`, built for the parameters.
+    /// The kernel `name` of `source`, built for the parameters, and for the group size that is
+    /// chosen where one is that the device has.
     pub(super) fn build(&self, source: Source, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(source, self.device, self.parameters);
+        let chosen = self.tuning.group_size.filter(|&items| items <= self.device.largest_group);
+        self.build_in(source, name, chosen)
+    }
+
+    /// The kernel `name` of `source`, and how many items its groups have: as many as are chosen, else
+    /// `items` or the most that may be.
+    ///
+    /// # Errors
+    /// As [`Self::build`] and [`Self::chosen_group`].
+    pub(super) fn build_for(
+        &self,
+        source: Source,
+        name: &CStr,
+        items: usize,
+    ) -> Result<(cl::Kernel, usize), SetupError> {
+        let mut kernel = self.build(source, name)?;
+        if let Some(chosen) = self.chosen_group(&kernel)? {
+            return Ok((kernel, chosen));
+        }
+        let mut largest = self.largest_group(&kernel)?;
+        if (largest + 1..=self.device.largest_group).contains(&items) {
+            kernel = self.build_in(source, name, Some(items))?;
+            largest = self.largest_group(&kernel)?;
+        }
+        Ok((kernel, items.min(largest)))
+    }
+
+    fn build_in(
+        &self,
+        source: Source,
+        name: &CStr,
+        group_size: Option<usize>,
+    ) -> Result<cl::Kernel, SetupError> {
+        let options = program::options(source, self.device, self.parameters, group_size);
         program::build(self.context, self.device, self.kernel, &source.whole(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))

@@ -70,12 +70,9 @@ pub(super) struct Samples {
 
 impl Samples {
     pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
-        let compare = task.build(Source::ThreeStep, c"three_step_samples")?;
         let samples = task.parameters.block_size * task.parameters.block_size;
-        let items = match task.chosen_group(&compare)? {
-            Some(items) => items,
-            None => samples.min(MOST_SAMPLES).min(task.largest_group(&compare)?),
-        };
+        let most = samples.min(MOST_SAMPLES);
+        let (compare, items) = task.build_for(Source::ThreeStep, c"three_step_samples", most)?;
         let blocks = task.blocks();
         Ok(Self {
             steps: Steps::new(task),

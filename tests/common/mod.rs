@@ -188,6 +188,21 @@ pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
     bytes
 }
 
+/// Every OpenCL device, of which there has to be one.
+///
+/// With `OPENCL_TEST_DEVICE` set those whose name holds its text, upper and lower case alike: on a
+/// machine with a GPU beside a CPU device, one of them takes most of the time.
+#[cfg(feature = "opencl")]
+pub fn all_devices() -> Vec<gstmotionestimate::opencl::Device> {
+    let mut devices = gstmotionestimate::opencl::devices();
+    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+    if let Ok(wanted) = std::env::var("OPENCL_TEST_DEVICE") {
+        devices.retain(|device| device.name.to_lowercase().contains(&wanted.to_lowercase()));
+        assert!(!devices.is_empty(), "no OpenCL device is called {wanted}");
+    }
+    devices
+}
+
 /// Compares one estimator with the oracle on `case`, in both slots and with a padded stride.
 ///
 /// # Panics

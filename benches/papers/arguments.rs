@@ -1,0 +1,132 @@
+//! What the command line asks for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gstmotionestimate::backend::DeviceSelector;
+use lexopt::prelude::*;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+The tables of the four papers, measured on the devices that are here, beside the printed figures.
+
+Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
+
+Papers (default: all)
+  uta        tables 1-5, 9, 10 and figures 11-15
+  halldal    sections 7.1 and 7.2
+  zhang      figure 7
+  bonanno    tables 1 and 2
+
+Options
+  --device D    a device by its name in the element: native, gpu, cpu, accelerator, P:D or a part
+                of its name (default: every device, one after the other, native first)
+  --clip FILE   a video: its first two pictures serve table 10 of uta (default: the repository's
+                clip), and figure 7 of zhang where they have one of its sizes; may be repeated;
+                .y4m is read as it is, anything else by GStreamer's decodebin
+  --limit S     seconds a cell may take: once one takes longer, the rest of its column is left
+                out (default: 2)
+  --quick       small pictures, few repetitions
+  --out DIR     where tables and plots go (default: target/papers)
+  --help        this text
+";
+
+/// A paper whose tables are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    Uta,
+    Halldal,
+    Zhang,
+    Bonanno,
+}
+
+impl Paper {
+    pub const ALL: [Paper; 4] = [Paper::Uta, Paper::Halldal, Paper::Zhang, Paper::Bonanno];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Paper::Uta => "uta",
+            Paper::Halldal => "halldal",
+            Paper::Zhang => "zhang",
+            Paper::Bonanno => "bonanno",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|paper| paper.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("no paper is called \"{name}\". There is: {known}")
+        })
+    }
+}
+
+/// What to measure, where, and how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arguments {
+    pub papers: Vec<Paper>,
+    /// `None`: every device.
+    pub device: Option<DeviceSelector>,
+    pub clips: Vec<PathBuf>,
+    /// The longest a cell may take before its column ends.
+    pub limit: Duration,
+    pub quick: bool,
+    pub out: PathBuf,
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    Run(Arguments),
+    Help,
+}
+
+/// Reads the arguments after the program's name.
+///
+/// # Errors
+/// A sentence that names what is not understood, and what would be.
+pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Request, String> {
+    let mut arguments = Arguments {
+        papers: Vec::new(),
+        device: None,
+        clips: Vec::new(),
+        limit: Duration::from_secs(2),
+        quick: false,
+        out: PathBuf::from("target/papers"),
+    };
+    let say = |error: lexopt::Error| format!("{error}; --help tells what there is");
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(word) = parser.next().map_err(say)? {
+        match word {
+            Value(name) => {
+                let paper = Paper::named(&name.to_string_lossy())?;
+                if !arguments.papers.contains(&paper) {
+                    arguments.papers.push(paper);
+                }
+            }
+            Long("device") => {
+                let name = parser.value().and_then(|value| value.string()).map_err(say)?;
+                let Ok(selector) = name.parse();
+                arguments.device = Some(selector);
+            }
+            Long("clip") => arguments.clips.push(parser.value().map_err(say)?.into()),
+            Long("limit") => {
+                let seconds: f64 = parser.value().and_then(|value| value.parse()).map_err(say)?;
+                let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
+                arguments.limit =
+                    limit.ok_or_else(|| format!("--limit {seconds}: seconds are above zero"))?;
+            }
+            Long("quick") => arguments.quick = true,
+            Long("out") => arguments.out = parser.value().map_err(say)?.into(),
+            Long("help") | Short('h') => return Ok(Request::Help),
+            // Cargo says so to every benchmark.
+            Long("bench") => {}
+            _ => return Err(say(word.unexpected())),
+        }
+    }
+    if arguments.papers.is_empty() {
+        arguments.papers = Paper::ALL.to_vec();
+    }
+    Ok(Request::Run(arguments))
+}

@@ -1,0 +1,126 @@
+//! Halldal (2012): sections 7.1, full search at 4x4 blocks, and 7.2, the dependent prediction.
+//! His times are of the kernel alone.
+
+mod recurrence;
+
+use std::error::Error;
+
+use gstmotionestimate::estimator::{Border, Kernel, Parameters, Window};
+
+use crate::chart::{Chart, Series, Shape};
+use crate::measure::{Engine, Searches, Session, Upload, rate};
+use crate::pictures::Scene;
+use crate::printed::{HALLDAL_SEARCH, HALLDAL_SEARCH_CPU};
+use crate::report::Report;
+use crate::table::{Cell, Column, Table};
+
+/// His search area of 32 x 32 samples leaves 29 x 29 positions for a block of 4 x 4.
+const REACH: i32 = 14;
+
+pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    search(session, report)?;
+    recurrence::run(session, report)
+}
+
+/// A form of the work: its name, pictures a second on his CPU, GTX480 and GT280, and what does it
+/// here.
+struct Form<W> {
+    name: String,
+    printed: [Option<f64>; 3],
+    work: W,
+}
+
+/// The forms of section 7.1 that this device has.
+fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
+    let cpu = Form {
+        name: "CPU, one thread".into(),
+        printed: [Some(HALLDAL_SEARCH_CPU), None, None],
+        work: Engine::SERIAL,
+    };
+    let more = |name: &str, work| Form { name: name.into(), printed: [None; 3], work };
+    if session.is_native() {
+        let one = Engine::Native { level: None, threads: Some(1) };
+        return vec![cpu, more("fastest, one thread", one), more("all cores", Engine::NATIVE)];
+    }
+    let engines = [
+        Engine::grouped(Kernel::ReferenceNaive, 29 * 29),
+        Engine::grouped(Kernel::ReferenceNaive, 29 * 15),
+        Engine::grouped(Kernel::Reference, 29 * 15),
+    ];
+    let his = HALLDAL_SEARCH.into_iter().zip(engines).map(|((name, gtx480, gt280), work)| Form {
+        name: name.into(),
+        printed: [None, gtx480, gt280],
+        work,
+    });
+    let ours = more("reference, own group size", Engine::kernel(Kernel::Reference));
+    std::iter::once(cpu).chain(his).chain([ours]).collect()
+}
+
+/// Section 7.1.
+fn search(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    let (width, height) = if session.quick { (352, 288) } else { (1920, 1080) };
+    let forms = forms(session);
+    let engines: Vec<Engine> = forms.iter().map(|form| form.work).collect();
+    let window = Window::symmetric(REACH, REACH)?;
+    let parameters = Parameters { border: Border::Restrict, ..Parameters::new(width, height, 4, window) };
+    let measured = session.measure(&Searches {
+        title: "Halldal, 7.1",
+        rows: 1,
+        engines: &engines,
+        scene: &|_| Scene::moving(width, height),
+        parameters: &|_, _| parameters.clone(),
+        upload: Upload::Current,
+    });
+    let ours: Vec<Cell> = measured.rows.concat().iter().map(|outcome| outcome.pair(rate)).collect();
+    let mut foot = vec!["His figures are of the kernel alone.".to_owned()];
+    foot.extend(measured.foot);
+    let title = format!("Halldal, 7.1: full search, {width}x{height}, blocks of 4x4, 29x29 candidates (FPS)");
+    write(session, report, "halldal-7-1", &title, &forms, ours, foot)
+}
+
+/// Writes the table of a section, and its bars.
+fn write<W>(
+    session: &Session<'_>,
+    report: &mut Report,
+    stem: &str,
+    title: &str,
+    forms: &[Form<W>],
+    ours: Vec<Cell>,
+    foot: Vec<String>,
+) -> Result<(), Box<dyn Error>> {
+    const PRINTED: [&str; 3] = ["CPU", "GTX480", "GT280"];
+    let mut columns = vec![Column::new("", "Form")];
+    columns.extend(PRINTED.map(|name| Column::new("Halldal", name)));
+    columns.push(Column::new("", session.name()));
+    let rows = forms.iter().zip(&ours).map(|(form, ours)| {
+        let printed =
+            form.printed.map(|figure| figure.map_or(Cell::Missing, |figure| Cell::Printed(figure, 0)));
+        let mut row = vec![Cell::Label(form.name.clone())];
+        row.extend(printed);
+        row.push(ours.clone());
+        row
+    });
+    let table = Table { stem: stem.into(), title: title.into(), columns, rows: rows.collect(), foot };
+    report.table(&table)?;
+
+    let mut series: Vec<Series> = (0..PRINTED.len())
+        .map(|i| Series {
+            name: format!("Halldal, {}", PRINTED[i]),
+            values: forms.iter().map(|form| form.printed[i]).collect(),
+            printed: true,
+        })
+        .collect();
+    series.push(Series {
+        name: session.name().into(),
+        values: ours.iter().map(Cell::first).collect(),
+        printed: false,
+    });
+    let chart = Chart {
+        title: title.into(),
+        unit: "pictures a second, kernel alone",
+        categories: forms.iter().map(|form| form.name.clone()).collect(),
+        series,
+        shape: Shape::Bars,
+    };
+    report.chart(stem, &chart)
+}

@@ -1,0 +1,131 @@
+//! The tables of the four papers, measured here, beside the printed figures.
+//!
+//! `cargo bench --bench papers -- [uta|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` tells
+//! the rest. Prints every table, and writes each as CSV and Markdown, with the figures as SVG, into
+//! a folder a device under `target/papers`; `all.md` there holds a device's tables in one.
+#![allow(missing_docs)]
+
+mod arguments;
+mod bonanno;
+mod chart;
+mod halldal;
+mod measure;
+mod pictures;
+mod printed;
+mod report;
+mod table;
+mod uta;
+mod zhang;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use arguments::{Arguments, HELP, Paper, Request};
+use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
+use measure::Session;
+use pictures::Clip;
+use report::Report;
+
+/// The clip of table 10 where none is named.
+const CLIP: &str = "media/big_buck_bunny.mp4";
+
+fn main() -> ExitCode {
+    let done = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(Request::Help) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Ok(Request::Run(arguments)) => run(&arguments),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("papers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let devices = match &arguments.device {
+        Some(selector) => resolve(selector)?,
+        None => backend::devices(),
+    };
+    let clips = clips(arguments)?;
+    for device in &devices {
+        let folder = arguments.out.join(folder_name(device));
+        let mut report = Report::new(&folder, device)?;
+        let Arguments { quick, limit, .. } = *arguments;
+        let session = Session { device, clips: &clips, quick, limit };
+        for paper in &arguments.papers {
+            match paper {
+                Paper::Uta => uta::run(&session, &mut report)?,
+                Paper::Halldal => halldal::run(&session, &mut report)?,
+                Paper::Zhang => zhang::run(&session, &mut report)?,
+                Paper::Bonanno => bonanno::run(&session, &mut report)?,
+            }
+        }
+        report.finish()?;
+        println!("Tables and plots: {}", folder.display());
+    }
+    Ok(())
+}
+
+/// The devices that `selector` means, among those that are there.
+fn resolve(selector: &DeviceSelector) -> Result<Vec<DeviceInfo>, String> {
+    let present = backend::devices();
+    let of_kind = |kind: &str| present.iter().find(|device| device.kind == kind);
+    let named = |part: &str| {
+        let part = part.to_lowercase();
+        present.iter().find(|device| device.name.to_lowercase().contains(&part))
+    };
+    let device = match selector {
+        DeviceSelector::Several(all) if all.eq_ignore_ascii_case("all") => return Ok(present),
+        DeviceSelector::Several(list) => {
+            let each = list.split(',').map(|name| {
+                let Ok(selector) = name.parse();
+                resolve(&selector)
+            });
+            return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
+        }
+        DeviceSelector::Auto => of_kind("gpu").or(of_kind("native")),
+        DeviceSelector::Gpu => of_kind("gpu"),
+        DeviceSelector::Cpu => of_kind("cpu"),
+        DeviceSelector::Accelerator => of_kind("accelerator"),
+        DeviceSelector::Name(part) => named(part),
+        exactly => present.iter().find(|device| device.selector == *exactly),
+    };
+    device.map(|device| vec![device.clone()]).ok_or_else(|| {
+        let known = present.iter().map(|d| format!("{} ({}, {})", d.selector, d.name, d.kind));
+        format!("no device matches \"{selector}\". There is: {}", known.collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// The clips that are named, or the repository's where it can be read.
+fn clips(arguments: &Arguments) -> Result<Vec<Clip>, Box<dyn Error>> {
+    if !arguments.papers.iter().any(|paper| matches!(paper, Paper::Uta | Paper::Zhang)) {
+        return Ok(Vec::new());
+    }
+    if !arguments.clips.is_empty() {
+        return Ok(arguments.clips.iter().map(|path| Clip::open(path)).collect::<Result<_, _>>()?);
+    }
+    match Clip::open(Path::new(CLIP)) {
+        Ok(clip) => Ok(vec![clip]),
+        Err(error) => {
+            eprintln!("papers: without a clip: {error}");
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// A folder's name from a device's: `native`, `0-0-name-of-the-device`.
+fn folder_name(device: &DeviceInfo) -> String {
+    let whole = match device.selector {
+        DeviceSelector::Native => "native".to_owned(),
+        _ => format!("{} {}", device.selector, device.name),
+    };
+    let words = whole.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_lowercase()
+}

@@ -1,0 +1,315 @@
+//! Runs a search on a device, and a grid of searches within a limit of time.
+
+use std::time::{Duration, Instant};
+
+use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
+use gstmotionestimate::estimator::{
+    EstimateError, Estimator, Kernel, MotionVector, Parameters, SetupError, Slot, Tuning,
+};
+use gstmotionestimate::native::{Level, Native};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::pictures::{Clip, Scene};
+use crate::table::Cell;
+
+/// One device, and what is asked of all.
+pub struct Session<'a> {
+    pub device: &'a DeviceInfo,
+    pub clips: &'a [Clip],
+    pub quick: bool,
+    pub limit: Duration,
+}
+
+/// What does the search.
+#[derive(Clone, Copy, Debug)]
+pub enum Engine {
+    /// The CPU without OpenCL, with the fastest instructions and all cores unless told.
+    Native { level: Option<Level>, threads: Option<usize> },
+    /// The session's OpenCL device, with the kernel's own group size unless told.
+    OpenCl { kernel: Kernel, group_size: Option<usize> },
+}
+
+impl Engine {
+    /// The CPU at its fastest.
+    pub const NATIVE: Self = Self::Native { level: None, threads: None };
+
+    /// What stands for the single-threaded C code of the papers.
+    pub const SERIAL: Self = Self::Native { level: Some(Level::Portable), threads: Some(1) };
+
+    /// `kernel` with its own group size.
+    pub fn kernel(kernel: Kernel) -> Self {
+        Self::OpenCl { kernel, group_size: None }
+    }
+
+    /// `kernel` with groups of `items`.
+    pub fn grouped(kernel: Kernel, items: usize) -> Self {
+        Self::OpenCl { kernel, group_size: Some(items) }
+    }
+
+    /// The name of what it runs on.
+    pub fn device<'a>(self, session: &'a Session<'_>) -> &'a str {
+        match self {
+            Engine::Native { .. } => "native",
+            Engine::OpenCl { .. } => session.name(),
+        }
+    }
+
+    fn open(
+        self,
+        device: &DeviceSelector,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        match self {
+            Engine::Native { level, .. } => {
+                let level = level.unwrap_or_else(Level::best);
+                Ok(Box::new(Native::with_level(parameters.clone(), level)?))
+            }
+            Engine::OpenCl { kernel, group_size } => {
+                let tuning = Tuning { group_size, ..Tuning::default() };
+                Ok(backend::open(device, kernel, &tuning, parameters)?.estimator)
+            }
+        }
+    }
+}
+
+/// What a paper's time with transfers brings to the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Upload {
+    /// The current picture; the reference is there from its own search.
+    Current,
+    /// Both pictures.
+    Both,
+}
+
+impl Upload {
+    fn words(self) -> &'static str {
+        match self {
+            Upload::Current => "the current picture's upload",
+            Upload::Both => "both pictures' upload",
+        }
+    }
+}
+
+/// Medians of a search's times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// Of the search alone.
+    pub kernel: Duration,
+    /// With the upload before and the download after it.
+    pub whole: Duration,
+}
+
+/// What became of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Timed(Timing),
+    /// Not possible; the reason stands in the foot.
+    Refused,
+    /// Left out because the case before took longer than the limit.
+    Stopped,
+}
+
+impl Outcome {
+    /// A cell with what `figure` makes of the times.
+    pub fn pair(&self, figure: impl Fn(Duration) -> f64) -> Cell {
+        match self {
+            Outcome::Timed(timing) => Cell::Pair(figure(timing.kernel), figure(timing.whole)),
+            Outcome::Refused => Cell::Refused,
+            Outcome::Stopped => Cell::Stopped,
+        }
+    }
+
+    /// The times, where there are any.
+    pub fn timing(&self) -> Option<Timing> {
+        if let Outcome::Timed(timing) = self { Some(*timing) } else { None }
+    }
+}
+
+/// Milliseconds.
+pub fn milliseconds(time: Duration) -> f64 {
+    1e3 * time.as_secs_f64()
+}
+
+/// Pictures a second.
+pub fn rate(time: Duration) -> f64 {
+    1.0 / time.as_secs_f64()
+}
+
+/// A grid of searches: a row a scene, a column an engine, cases growing downwards.
+pub struct Searches<'a> {
+    pub title: &'a str,
+    pub rows: usize,
+    pub engines: &'a [Engine],
+    pub scene: &'a dyn Fn(usize) -> Scene,
+    /// The parameters at a row and column.
+    pub parameters: &'a dyn Fn(usize, usize) -> Parameters,
+    pub upload: Upload,
+}
+
+/// What a grid of searches took.
+pub struct Measured {
+    pub rows: Vec<Vec<Outcome>>,
+    /// How it was measured, and what kept cells empty.
+    pub foot: Vec<String>,
+}
+
+impl Session<'_> {
+    /// Whether this is the CPU without OpenCL.
+    pub fn is_native(&self) -> bool {
+        self.device.selector == DeviceSelector::Native
+    }
+
+    /// The device in a heading.
+    pub fn name(&self) -> &str {
+        &self.device.name
+    }
+
+    /// The most runs of a cell, and the time they may take together.
+    pub fn effort(&self) -> (usize, Duration) {
+        if self.quick { (3, Duration::from_millis(50)) } else { (9, Duration::from_millis(500)) }
+    }
+
+    /// A bar of `cells` steps, quiet where nobody watches.
+    pub fn progress(&self, title: &str, cells: usize) -> ProgressBar {
+        let style = ProgressStyle::with_template("{prefix} {bar:40} {pos}/{len} {msg} ({elapsed})")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let prefix = format!("{}: {title}", self.device.selector);
+        ProgressBar::new(cells as u64).with_style(style).with_prefix(prefix)
+    }
+
+    /// Measures a grid of searches, row by row.
+    pub fn measure(&self, searches: &Searches<'_>) -> Measured {
+        let columns = searches.engines.len();
+        let progress = self.progress(searches.title, searches.rows * columns);
+        let mut stopped = vec![false; columns];
+        let mut notes = Vec::new();
+        let mut rows = Vec::new();
+        for row in 0..searches.rows {
+            let scene = (searches.scene)(row);
+            let mut outcomes = Vec::new();
+            for (column, &engine) in searches.engines.iter().enumerate() {
+                let parameters = (searches.parameters)(row, column);
+                progress.set_message(format!("{} x {}", parameters.width, parameters.height));
+                outcomes.push(if stopped[column] {
+                    Outcome::Stopped
+                } else {
+                    match self.time(engine, &parameters, &scene, searches.upload) {
+                        Ok(timing) => {
+                            stopped[column] = timing.whole > self.limit;
+                            Outcome::Timed(timing)
+                        }
+                        Err(reason) => {
+                            let note = format!("n/a: {reason}.");
+                            if !notes.contains(&note) {
+                                notes.push(note);
+                            }
+                            Outcome::Refused
+                        }
+                    }
+                });
+                progress.inc(1);
+            }
+            rows.push(outcomes);
+        }
+        progress.finish_and_clear();
+        let mut foot = vec![self.method(searches.upload)];
+        if rows.iter().flatten().any(|outcome| *outcome == Outcome::Stopped) {
+            let limit = self.limit.as_secs_f64();
+            foot.push(format!("-: not measured, a smaller case took more than {limit} s."));
+        }
+        foot.extend(notes);
+        Measured { rows, foot }
+    }
+
+    /// The sentence that says how times came about.
+    fn method(&self, upload: Upload) -> String {
+        let (most, budget) = self.effort();
+        format!(
+            "Ours: kernel alone / with {} and the vectors' download; median of 1 to {most} runs, as many \
+             as take {} ms.",
+            upload.words(),
+            budget.as_millis(),
+        )
+    }
+
+    fn time(
+        &self,
+        engine: Engine,
+        parameters: &Parameters,
+        scene: &Scene,
+        upload: Upload,
+    ) -> Result<Timing, String> {
+        let mut estimator =
+            engine.open(&self.device.selector, parameters).map_err(|error| error.to_string())?;
+        let mut run = || self.repeat(estimator.as_mut(), scene, upload).map_err(|error| error.to_string());
+        match engine {
+            Engine::Native { threads: Some(threads), .. } => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                pool.map_err(|error| error.to_string())?.install(run)
+            }
+            _ => run(),
+        }
+    }
+
+    fn repeat(
+        &self,
+        estimator: &mut dyn Estimator,
+        scene: &Scene,
+        upload: Upload,
+    ) -> Result<Timing, EstimateError> {
+        let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
+        let (reference, current) = (scene.reference.view(), scene.current.view());
+        let (most, budget) = self.effort();
+        let mut once = |upload| {
+            let start = Instant::now();
+            if upload == Upload::Both {
+                estimator.load(Slot::A, &reference)?;
+            }
+            estimator.load(Slot::B, &current)?;
+            estimator.search(Slot::B, &mut vectors)?;
+            let whole = start.elapsed();
+            if whole > budget {
+                // The upload's share of the search is lost in so long a time.
+                return Ok(Timing { kernel: estimator.stage_times().search, whole });
+            }
+            // Alone: work that an upload left to the device is not in it.
+            estimator.search(Slot::B, &mut vectors)?;
+            Ok(Timing { kernel: estimator.stage_times().search, whole })
+        };
+        // Warm-up; where it is over the limit, it is the one run there is.
+        let first: Timing = once(Upload::Both)?;
+        if first.whole > self.limit {
+            return Ok(first);
+        }
+        let start = Instant::now();
+        let mut runs = Vec::new();
+        while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {
+            runs.push(once(upload)?);
+        }
+        Ok(Timing {
+            kernel: median(runs.iter().map(|run| run.kernel).collect()),
+            whole: median(runs.iter().map(|run| run.whole).collect()),
+        })
+    }
+
+    /// Median time of `work` over as many runs as the effort allows, after one to warm up.
+    pub fn median_of<E>(&self, mut work: impl FnMut() -> Result<Duration, E>) -> Result<Duration, E> {
+        let (most, budget) = self.effort();
+        let first = work()?;
+        if first > self.limit {
+            return Ok(first);
+        }
+        let start = Instant::now();
+        let mut runs = Vec::new();
+        while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {
+            runs.push(work()?);
+        }
+        Ok(median(runs))
+    }
+}
+
+/// The median, the later of two.
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

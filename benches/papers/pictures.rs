@@ -1,0 +1,196 @@
+//! What is searched: made pictures, and the first pictures of a clip.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gst::prelude::*;
+use gst_video::prelude::*;
+use gstmotionestimate::estimator::{Picture, PictureBuf};
+
+/// A reference picture and the one that is described from it.
+#[derive(Clone)]
+pub struct Scene {
+    pub reference: PictureBuf,
+    pub current: PictureBuf,
+}
+
+impl Scene {
+    /// Texture that moved by (5, -3) samples, with grain that did not.
+    pub fn moving(width: usize, height: usize) -> Self {
+        let wave: Vec<u8> = (0..1024)
+            .map(|i| (28.0 + 27.0 * (f64::from(i) * std::f64::consts::TAU / 1024.0).sin()) as u8)
+            .collect();
+        let mut grain = 1_u32;
+        let mut picture = |shift_x: usize, shift_y: usize| {
+            PictureBuf::from_fn(width, height, |x, y| {
+                let (x, y) = (x + shift_x, y + shift_y);
+                grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let phases = [34 * x + 8 * y, 27 * y + 1019 * x, x * y / 9];
+                let texture: u8 = phases.iter().map(|&phase| wave[phase % wave.len()]).sum();
+                40 + texture + (grain >> 29) as u8
+            })
+        };
+        Self { reference: picture(0, 3), current: picture(5, 0) }
+    }
+
+    /// A still picture seen by a camera that moved by `shift` samples to the right and down. Its
+    /// detail falls with its fineness, as in nature: layers of smooth noise, each half as large and
+    /// two thirds as strong as the one before.
+    pub fn shifted(width: usize, height: usize, shift: usize) -> Self {
+        let view = |shift: usize| {
+            PictureBuf::from_fn(width, height, |x, y| {
+                let (x, y) = ((x + shift) as u32, (y + shift) as u32);
+                let layer = |i| (noise(x, y, 8 - i, i) - 0.5) * (2.0_f64 / 3.0).powi(i as i32);
+                (128.0 + 180.0 * (0..7).map(layer).sum::<f64>()) as u8
+            })
+        };
+        Self { reference: view(0), current: view(shift) }
+    }
+}
+
+/// Noise from 0 to 1 that is fixed at the corners of squares of `2^log_side` and smooth between.
+fn noise(x: u32, y: u32, log_side: u32, layer: u32) -> f64 {
+    let corner = |x: u32, y: u32| {
+        let mut hash =
+            x.wrapping_mul(0x9E37_79B1) ^ y.wrapping_mul(0x85EB_CA77) ^ layer.wrapping_mul(0xC2B2_AE3D);
+        for shift in [15, 13, 16] {
+            hash = (hash ^ (hash >> shift)).wrapping_mul(0x2C1B_3C6D);
+        }
+        f64::from(hash >> 8) / f64::from(1 << 24)
+    };
+    let (column, row) = (x >> log_side, y >> log_side);
+    let side = f64::from(1 << log_side);
+    let ease = |t: f64| t * t * (3.0 - 2.0 * t);
+    let across = ease(f64::from(x & ((1 << log_side) - 1)) / side);
+    let down = ease(f64::from(y & ((1 << log_side) - 1)) / side);
+    let mix = |a: f64, b: f64, t: f64| a + (b - a) * t;
+    let above = mix(corner(column, row), corner(column + 1, row), across);
+    mix(above, mix(corner(column, row + 1), corner(column + 1, row + 1), across), down)
+}
+
+/// The first two pictures of a video.
+pub struct Clip {
+    pub path: PathBuf,
+    pub scene: Scene,
+}
+
+impl Clip {
+    /// Reads the luma of the first two pictures: a `.y4m` as it is, anything else by decodebin.
+    ///
+    /// # Errors
+    /// What cannot be read, decoded or found in the file, with its name.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
+        let is_y4m = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
+        let pictures = if is_y4m {
+            fs::read(path)
+                .map_err(|error| name(error.into()))
+                .and_then(|bytes| y4m(&bytes, 2).map_err(|error| name(error.into())))?
+        } else {
+            decode(path, 2).map_err(name)?
+        };
+        let [reference, current] = <[PictureBuf; 2]>::try_from(pictures)
+            .map_err(|pictures| name(format!("{} pictures, two are needed", pictures.len()).into()))?;
+        Ok(Self { path: path.to_owned(), scene: Scene { reference, current } })
+    }
+
+    /// Width and height.
+    pub fn size(&self) -> (usize, usize) {
+        (self.scene.current.view().width(), self.scene.current.view().height())
+    }
+
+    /// The name of its file.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// The luma planes of the first `count` pictures of a YUV4MPEG2 stream of 8 bits.
+///
+/// # Errors
+/// What keeps the stream from being read; a stream with fewer pictures is none.
+pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<PictureBuf>, String> {
+    let (header, mut rest) = line(bytes).ok_or("no header")?;
+    let mut words = header.split(' ');
+    if words.next() != Some("YUV4MPEG2") {
+        return Err("not a YUV4MPEG2 stream".into());
+    }
+    let (mut width, mut height, mut colours) = (0_usize, 0_usize, "420");
+    for word in words.filter(|word| !word.is_empty()) {
+        let number = || word[1..].parse().map_err(|_| format!("\"{word}\" is no size"));
+        match word.as_bytes()[0] {
+            b'W' => width = number()?,
+            b'H' => height = number()?,
+            b'C' => colours = &word[1..],
+            _ => {}
+        }
+    }
+    let half = |side: usize| side.div_ceil(2);
+    let chroma = match colours {
+        "420" | "420jpeg" | "420mpeg2" | "420paldv" => half(width).checked_mul(half(height)),
+        "422" => half(width).checked_mul(height),
+        "444" => width.checked_mul(height),
+        "mono" => Some(0),
+        _ => return Err(format!("colours \"{colours}\" are not read: use 420, 422, 444 or mono of 8 bits")),
+    };
+    let luma = width.checked_mul(height).ok_or("a picture too large")?;
+    let chroma = chroma.and_then(|samples| samples.checked_mul(2)).ok_or("a picture too large")?;
+
+    let mut pictures = Vec::new();
+    while pictures.len() < count && !rest.is_empty() {
+        let (frame, samples) = line(rest).ok_or("a picture without a header")?;
+        if !frame.starts_with("FRAME") {
+            return Err("a picture without a header".into());
+        }
+        let end = luma.checked_add(chroma).ok_or("a picture too large")?;
+        let (planes, next) = samples.split_at_checked(end).ok_or("the last picture is cut off")?;
+        let luma = planes[..luma].to_vec();
+        pictures.push(PictureBuf::new(luma, width, height).map_err(|error| error.to_string())?);
+        rest = next;
+    }
+    Ok(pictures)
+}
+
+/// The first line of `bytes` and what follows it.
+fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().take(1024).position(|&byte| byte == b'\n')?;
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
+}
+
+/// The luma planes of the first `count` pictures that decodebin finds.
+fn decode(path: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
+    gst::init()?;
+    let uri = glib::filename_to_uri(fs::canonicalize(path)?, None)?;
+    let pipeline = gst::parse::launch(&format!(
+        "uridecodebin uri={uri} \
+         ! videoconvert ! appsink name=sink sync=false max-buffers=4 caps=video/x-raw,format=I420"
+    ))?;
+    let sink = pipeline.downcast_ref::<gst::Bin>().and_then(|bin| bin.by_name("sink"));
+    let sink = sink.and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
+    let bus = pipeline.bus().ok_or("no bus")?;
+    pipeline.set_state(gst::State::Playing)?;
+    let pictures = pull(&sink, &bus, count);
+    pipeline.set_state(gst::State::Null)?;
+    pictures
+}
+
+fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
+    let mut pictures = Vec::new();
+    while pictures.len() < count && !sink.is_eos() {
+        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
+            && let gst::MessageView::Error(error) = message.view()
+        {
+            return Err(error.error().into());
+        }
+        let Some(sample) = sink.try_pull_sample(gst::ClockTime::from_mseconds(100)) else { continue };
+        let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
+        let buffer = sample.buffer().ok_or("no buffer")?;
+        let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
+        let stride = usize::try_from(frame.plane_stride()[0])?;
+        let (width, height) = (frame.width() as usize, frame.height() as usize);
+        let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
+        pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
+    }
+    Ok(pictures)
+}

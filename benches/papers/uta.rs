@@ -1,0 +1,236 @@
+//! Uta (2012): tables 1-5 with figures 11-15, and the quality tables 9 and 10 of section 8.6.
+//! Tables 6-8 measure several devices together.
+
+use std::error::Error;
+
+use gstmotionestimate::backend;
+use gstmotionestimate::compensation;
+use gstmotionestimate::estimator::{Kernel, MotionVector, Parameters, Slot, Tuning, Window};
+
+use crate::chart::{Chart, Series, Shape};
+use crate::measure::{Engine, Searches, Session, Upload, milliseconds};
+use crate::pictures::Scene;
+use crate::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
+use crate::report::Report;
+use crate::table::{Cell, Column, Table};
+
+const BLOCK: usize = 16;
+
+/// A column of ours: its headings, what does the search, and the window's side.
+struct Ours {
+    name: String,
+    engine: Engine,
+    window: usize,
+}
+
+pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    for printed in &UTA_TABLES {
+        let is_for_cpus = printed.number >= 4;
+        if is_for_cpus && !matches!(session.device.kind, "native" | "cpu") {
+            report.say(&format!(
+                "Uta, table {}: methods for CPUs, not run on a device of type {}.",
+                printed.number, session.device.kind
+            ));
+            continue;
+        }
+        scalability(session, report, printed)?;
+    }
+    shifted(session, report)?;
+    film(session, report)
+}
+
+/// Our columns for a table of the thesis: natively one a window, for there is one method.
+fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
+    let windows: &[usize] = match number {
+        1 => &[31],
+        3 => &[25, 31, 36, 40],
+        _ => &[47],
+    };
+    if session.is_native() {
+        let native = |&window: &usize| Ours {
+            name: if number == 3 { format!("W={window}") } else { "all cores".into() },
+            engine: Engine::NATIVE,
+            window,
+        };
+        return windows.iter().map(native).collect();
+    }
+    let ours = |name: String, engine| Ours { name, engine, window: windows[0] };
+    let kernel = |kernel: Kernel| ours(kernel.to_string(), Engine::kernel(kernel));
+    let grouped = |kernel: Kernel, items| ours(format!("{kernel} T={items}"), Engine::grouped(kernel, items));
+    match number {
+        1 | 2 => vec![kernel(Kernel::Reference), kernel(Kernel::Collaborative)],
+        3 => {
+            windows
+                .iter()
+                .flat_map(|&window| {
+                    [(Kernel::Reference, "Ref"), (Kernel::Collaborative, "Collab")].map(|(kernel, name)| {
+                        Ours { name: format!("W={window} {name}"), engine: Engine::kernel(kernel), window }
+                    })
+                })
+                .collect()
+        }
+        4 => {
+            let staged = [2, 4, 8].map(|items| grouped(Kernel::Collaborative, items));
+            let unaligned = [2, 4, 8, 256].map(|items| grouped(Kernel::CollaborativeUnaligned, items));
+            staged.into_iter().chain(unaligned).collect()
+        }
+        _ => vec![
+            kernel(Kernel::Reference),
+            grouped(Kernel::Collaborative, 4),
+            grouped(Kernel::CollaborativeUnaligned, 8),
+        ],
+    }
+}
+
+/// One of tables 1 to 5, and its figure: 11 to 15 in the same order.
+fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -> Result<(), Box<dyn Error>> {
+    let sizes = if session.quick { &UTA_SIZES[..3] } else { &UTA_SIZES[..] };
+    let ours = columns(session, printed.number);
+    let engines: Vec<Engine> = ours.iter().map(|column| column.engine).collect();
+    let windows =
+        ours.iter().map(|column| Window::of_area(column.window, BLOCK)).collect::<Result<Vec<_>, _>>()?;
+    let measured = session.measure(&Searches {
+        title: &format!("Uta, table {}", printed.number),
+        rows: sizes.len(),
+        engines: &engines,
+        scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
+        parameters: &|row, column| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, windows[column]),
+        upload: Upload::Both,
+    });
+
+    let name = |&(width, height, _): &(usize, usize, usize)| format!("{width}x{height}");
+    let mut headings = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
+    headings.extend(printed.columns.iter().map(|&(group, name)| Column::new(group, name)));
+    headings.extend(ours.iter().map(|column| Column::new(session.name(), &column.name)));
+    let rows = sizes.iter().zip(&printed.rows).zip(&measured.rows).map(|((size, figures), outcomes)| {
+        let mut row = vec![Cell::Label(name(size)), Cell::Label(size.2.to_string())];
+        row.extend(figures.iter().map(|&figure| Cell::Printed(figure, 0)));
+        row.extend(outcomes.iter().map(|outcome| outcome.pair(milliseconds)));
+        row
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    report.table(&Table {
+        stem: format!("uta-table-{}", printed.number),
+        title: format!("Uta, table {}: {} (ms)", printed.number, printed.caption),
+        columns: headings,
+        rows,
+        foot: measured.foot,
+    })?;
+
+    let mut series: Vec<Series> = printed
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(i, (group, name))| Series {
+            name: format!("{group} {name}").trim().to_owned(),
+            values: printed.rows[..sizes.len()].iter().map(|row| Some(row[i])).collect(),
+            printed: true,
+        })
+        .collect();
+    series.extend(ours.iter().enumerate().map(|(i, column)| Series {
+        name: format!("here: {}", column.name),
+        values: measured.rows.iter().map(|row| row[i].timing().map(|t| milliseconds(t.kernel))).collect(),
+        printed: false,
+    }));
+    let figure = 10 + printed.number;
+    report.chart(
+        &format!("uta-figure-{figure}"),
+        &Chart {
+            title: format!("Uta, figure {figure}, and here on {}", session.name()),
+            unit: "ms, kernel alone",
+            categories: sizes.iter().map(name).collect(),
+            series,
+            shape: Shape::Lines,
+        },
+    )
+}
+
+/// Table 9.
+fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    let scene = Scene::shifted(1280, 720, 40);
+    let foot = vec![
+        "Ours is a made picture of 1280x720, layers of smooth noise, moved by 40 samples both ways.".into(),
+        "W: the side of the searched area, so that displacements are -16..15 with W = 47. ±W: displacements \
+         of W samples each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
+            .into(),
+        "W = 96 is the smallest area that holds displacements of 40 both ways: -40..40.".into(),
+    ];
+    quality(session, report, 9, "Qualitative Measurements - First Dataset", &UTA_SHIFTED, &scene, foot)
+}
+
+/// Table 10.
+fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    let Some(clip) = session.clips.first() else {
+        report.say("Uta, table 10: not run, there is no clip; name one with --clip.");
+        return Ok(());
+    };
+    let (width, height) = clip.size();
+    let mut foot = vec![format!("Ours: the first two pictures of {}, {width}x{height}.", clip.name())];
+    if (width, height) != (1920, 1080) {
+        foot.push("Theirs are of 1920x1080, where the same motion is longer in samples.".into());
+    }
+    foot.push("For W = 55 the thesis' PSNR and MSE contradict each other: 66.53 is 29.90 dB.".into());
+    quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)
+}
+
+/// PSNR and MSE of the prediction, for each window and both readings of it.
+fn quality(
+    session: &Session<'_>,
+    report: &mut Report,
+    number: usize,
+    caption: &str,
+    printed: &[Quality],
+    scene: &Scene,
+    foot: Vec<String>,
+) -> Result<(), Box<dyn Error>> {
+    let mut sides: Vec<(usize, Option<&Quality>)> = printed.iter().map(|row| (row.0, Some(row))).collect();
+    sides.push((96, None));
+    let progress = session.progress(&format!("Uta, table {number}"), 2 * sides.len());
+    let mut rows = Vec::new();
+    for (side, figures) in sides {
+        let reach = i32::try_from(side)?;
+        let windows = [Window::of_area(side, BLOCK)?, Window::symmetric(reach, reach)?];
+        let mut row = vec![Cell::Label(side.to_string())];
+        row.extend(figures.map_or([Cell::Missing, Cell::Missing], |&(_, psnr, mse)| {
+            [Cell::Printed(psnr, 2), Cell::Printed(mse, 2)]
+        }));
+        for (is_reach, window) in [false, true].into_iter().zip(windows) {
+            progress.inc(1);
+            if is_reach && (session.quick || figures.is_none()) {
+                row.extend([Cell::Missing, Cell::Missing]);
+                continue;
+            }
+            let (psnr, mse) = predicted(session, scene, window)?;
+            row.extend([Cell::Hundredths(psnr), Cell::Hundredths(mse)]);
+        }
+        rows.push(row);
+    }
+    progress.finish_and_clear();
+    let heading = |group: &str| [Column::new(group, "PSNR"), Column::new(group, "MSE")];
+    let mut columns = vec![Column::new("", "Search Window Size")];
+    columns.extend(heading("Uta"));
+    columns.extend(heading("ours, W"));
+    columns.extend(heading("ours, ±W"));
+    report.table(&Table {
+        stem: format!("uta-table-{number}"),
+        title: format!("Uta, table {number}: {caption}"),
+        columns,
+        rows,
+        foot,
+    })
+}
+
+/// PSNR in dB and MSE of the prediction from the vectors found in `window`.
+fn predicted(session: &Session<'_>, scene: &Scene, window: Window) -> Result<(f64, f64), Box<dyn Error>> {
+    let view = scene.current.view();
+    let parameters = Parameters::new(view.width(), view.height(), BLOCK, window);
+    let opened = backend::open(&session.device.selector, Kernel::Auto, &Tuning::default(), &parameters)?;
+    let mut estimator = opened.estimator;
+    estimator.load(Slot::A, &scene.reference.view())?;
+    estimator.load(Slot::B, &view)?;
+    let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+    estimator.search(Slot::B, &mut vectors)?;
+    let prediction = compensation::predict_luma(&parameters, &scene.reference.view(), &vectors)?;
+    let error = compensation::squared_error(&view, &prediction.view())?;
+    Ok((error.psnr(), error.mse()))
+}

@@ -1,11 +1,16 @@
 //! The one place that decides which backend, device and kernel do the work.
 
+mod several;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
+use crate::estimator::{Estimator, Kernel, Parameters, Prediction, SetupError, Tuning};
+use crate::group::Device;
 use crate::native::Native;
+
+pub use several::{Grouping, OnDeviceFailure};
 
 /// What a user may call a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub enum DeviceSelector {
     Index(usize, usize),
     /// The first OpenCL device whose name holds this text, upper and lower case alike.
     Name(String),
-    /// Several devices together: a comma list or `all`.
+    /// Several devices together: a comma list or `all`. In a list each may have a weight, `gpu@0.9`.
     Several(String),
 }
 
@@ -46,7 +51,7 @@ impl FromStr for DeviceSelector {
             "cpu" => Self::Cpu,
             "accelerator" => Self::Accelerator,
             "all" => Self::Several(text.into()),
-            _ if text.contains(',') => Self::Several(text.into()),
+            _ if text.contains([',', '@']) => Self::Several(text.into()),
             _ => index().unwrap_or_else(|| Self::Name(text.into())),
         })
     }
@@ -152,16 +157,44 @@ pub fn open(
             reason: "it is an OpenCL kernel".into(),
             advice: "choose kernel auto, or an OpenCL device".into(),
         }),
-        DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
-            wanted: wanted.clone(),
-            reason: "several devices together are not supported; name one".into(),
-        }),
+        DeviceSelector::Several(list) => {
+            several::open(list, kernel, tuning, Grouping::default(), parameters).map(exactly)
+        }
         DeviceSelector::Gpu
         | DeviceSelector::Cpu
         | DeviceSelector::Accelerator
         | DeviceSelector::Index(..)
         | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters).map(exactly),
     }
+}
+
+/// As [`open`], for a stream that is to survive its devices: a group works as `grouping` says, and a
+/// single OpenCL device is a group of one, so that its failure too ends nothing.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_lasting(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<Opened, SetupError> {
+    if let DeviceSelector::Several(list) = device {
+        parameters.validate()?;
+        tuning.validate()?;
+        kernel.check_algorithm(parameters.algorithm, list)?;
+        let estimator = several::open(list, kernel, tuning, grouping, parameters)?;
+        return Ok(Opened { estimator, fallback: None });
+    }
+    let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
+    let opened = open(device, kernel, tuning, &divided)?;
+    if opened.estimator.device() == Native::device_info().name {
+        let estimator = native(tuning, parameters)?;
+        return Ok(Opened { estimator, ..opened });
+    }
+    let member = Device { estimator: opened.estimator, weight: 1.0 };
+    Ok(Opened { estimator: several::group(vec![member], tuning, grouping, parameters)?, ..opened })
 }
 
 fn native(tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
@@ -245,12 +278,12 @@ mod opencl {
         Ok(Box::new(OpenCl::new(device, kernel, tuning, parameters)?))
     }
 
-    pub(super) fn open(
-        selector: &DeviceSelector,
-        kernel: Kernel,
-        tuning: &Tuning,
-        parameters: &Parameters,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
+    /// What selects exactly the device that answers to `selector`.
+    pub(super) fn find(selector: &DeviceSelector) -> Option<DeviceSelector> {
+        find_device(selector).map(|device| DeviceSelector::Index(device.platform, device.index))
+    }
+
+    fn find_device(selector: &DeviceSelector) -> Option<Device> {
         let matches = |device: &Device| match selector {
             DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
             DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
@@ -259,7 +292,16 @@ mod opencl {
             DeviceSelector::Name(part) => device.name.to_lowercase().contains(&part.to_lowercase()),
             DeviceSelector::Auto | DeviceSelector::Native | DeviceSelector::Several(_) => false,
         };
-        let device = opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))?;
+        opencl::devices().into_iter().find(matches)
+    }
+
+    pub(super) fn open(
+        selector: &DeviceSelector,
+        kernel: Kernel,
+        tuning: &Tuning,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Estimator>, SetupError> {
+        let device = find_device(selector).ok_or_else(|| no_such_device(selector))?;
         estimator(&device, kernel, tuning, parameters)
     }
 
@@ -289,6 +331,10 @@ mod opencl {
 
     pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
         Vec::new()
+    }
+
+    pub(super) fn find(_: &DeviceSelector) -> Option<DeviceSelector> {
+        None
     }
 
     pub(super) fn open(

@@ -274,7 +274,7 @@ fn any_tuning_is_exact() {
         // A block in the middle has so many costs at most, a displacement one a block.
         let least = 4 * p.window.candidates().max(p.grid().blocks()) as u64;
         let cost_bytes = cost_bytes.map(|bytes| bytes.max(least));
-        let tuning = Tuning { group_size, cost_bytes, launch, launches };
+        let tuning = Tuning { group_size, cost_bytes, launch, launches, ..Tuning::default() };
         check_tuned(device, kernel, tuning, &case(p, Content::Moved));
         Ok(())
     };

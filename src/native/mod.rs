@@ -21,6 +21,7 @@ mod tile;
 pub use level::Level;
 pub use predict::median_predictors;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,8 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Flights, Kernel, MotionVector, Parameters, Picture, PictureBuf, Predictor,
-    SetupError, Slot, StageTimes,
+    EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture, PictureBuf,
+    Predictor, SetupError, Slot, StageTimes,
 };
 use level::RowSearch;
 use plane::{Layout, Plane, available_memory};
@@ -159,11 +160,20 @@ impl Estimator for Native {
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        self.load_rows(slot, picture, 0..picture.height())
+    }
+
+    fn load_rows(
+        &mut self,
+        slot: Slot,
+        picture: &Picture<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
         let plane = &mut self.planes[slot.index()];
-        run(self.threads.as_deref(), || plane.fill(picture));
+        run(self.threads.as_deref(), || plane.fill(picture, &rows));
         self.flights.fill(slot);
         self.uploads[slot.index()] = start.elapsed();
         if self.flights.len() == 0 {
@@ -179,17 +189,25 @@ impl Estimator for Native {
     }
 
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.begin_part(current, reference, Part::whole(&self.parameters))
+    }
+
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+        part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;
-        self.flights.begin(current, reference);
+        self.flights.begin(current, reference, part);
         Ok(())
     }
 
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        let grid = self.parameters.grid();
+        let InFlight { current, reference, part } = self.flights.oldest()?;
+        let grid = part.grid(&self.parameters);
         grid.check(vectors)?;
-        let (current, reference) = self.flights.finish()?;
+        self.flights.finish();
+        let window = part.window(&self.parameters.window);
+        let parameters = Parameters { window, ..self.parameters.clone() };
         let job = Job {
-            parameters: &self.parameters,
+            parameters: &parameters,
             current: &self.planes[current.index()],
             reference: &self.planes[reference.index()],
         };
@@ -198,10 +216,13 @@ impl Estimator for Native {
             vectors
                 .par_chunks_mut(grid.columns)
                 .enumerate()
-                .for_each(|(row, vectors)| (self.row_search)(&job, row, vectors));
+                .for_each(|(row, vectors)| (self.row_search)(&job, part.rows().start + row, vectors));
         });
         if let Some(field) = &mut self.last_field {
-            field.keep(vectors);
+            match part == Part::whole(&self.parameters) {
+                true => field.keep(vectors),
+                false => field.clear(),
+            }
         }
         self.times.upload = self.uploads[current.index()];
         self.times.search = start.elapsed();

@@ -29,6 +29,11 @@ pub(super) struct Run<'a> {
     pub(super) current: &'a Buffer,
     pub(super) reference: &'a Buffer,
     pub(super) vectors: &'a Buffer,
+    /// How many blocks are searched, at most as many as the search was made for.
+    pub(super) blocks: usize,
+    /// Which displacements are tried of the task's window.
+    pub(super) window: Window,
+    /// Says the same, and where all of it is.
     pub(super) geometry: Arg<'a>,
 }
 

@@ -13,6 +13,7 @@ mod part;
 mod picture;
 pub mod prediction;
 pub mod recurrence;
+mod report;
 mod slot;
 mod tuning;
 mod vector;
@@ -27,6 +28,7 @@ pub use part::Part;
 pub use picture::{Picture, PictureBuf};
 pub use prediction::{Prediction, Predictor};
 pub use recurrence::Difference;
+pub use report::{DeviceShare, Notice};
 pub use slot::Slot;
 pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
@@ -191,4 +193,20 @@ pub trait Estimator: Send {
     /// How long the stages took: of the search finished last, or, where a picture was loaded since
     /// with no search in flight, its upload.
     fn stage_times(&self) -> StageTimes;
+
+    /// Writes to `shares` what each of its devices does; nothing where there is only one.
+    fn shares(&self, shares: &mut Vec<DeviceShare>) {
+        shares.clear();
+    }
+
+    /// Which member of [`Self::shares`] each row of blocks of the field that was finished last came
+    /// from, written to `rows`; nothing where that cannot be said by rows.
+    fn row_devices(&self, rows: &mut Vec<u8>) {
+        rows.clear();
+    }
+
+    /// What has happened since this was called last.
+    fn take_notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
 }

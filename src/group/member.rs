@@ -1,12 +1,13 @@
 //! The group's end of the way to a device.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::worker::{Found, Job, Report, Worker};
-use crate::estimator::{Estimator, SetupError, Tuning};
+use super::worker::{Job, Report, Worker};
+use crate::estimator::{DeviceShare, Estimator, SetupError, Tuning};
 
 /// Jobs that may wait for a device: more than are ever in flight, those of others that failed among
 /// them.
@@ -14,8 +15,12 @@ const WAITING: usize = 8 * Tuning::MAX_DEPTH;
 
 /// A device and its thread.
 pub(super) struct Member {
-    name: String,
-    weight: f64,
+    name: Arc<str>,
+    /// Its share of the search that was finished last.
+    share: f64,
+    /// What it has done so far, in searches, and how long it took.
+    searches: f64,
+    busy: Duration,
     /// `None` for a device that was put out.
     jobs: Option<SyncSender<Job>>,
     /// When each job that it has was sent, oldest first.
@@ -32,10 +37,9 @@ impl Member {
     pub(super) fn start(
         index: usize,
         estimator: Box<dyn Estimator>,
-        weight: f64,
         reports: Sender<Report>,
     ) -> Result<Self, SetupError> {
-        let name = estimator.device().to_owned();
+        let name: Arc<str> = estimator.device().into();
         let (jobs, taken) = sync_channel(WAITING);
         let worker = Worker::new(index, estimator, taken, reports);
         // Its end is not waited for: a device that hangs would hang the group too. What it uses is
@@ -43,17 +47,38 @@ impl Member {
         thread::Builder::new()
             .name(format!("motion-device-{index}"))
             .spawn(move || worker.run())
-            .map_err(|error| SetupError::Device { device: name.clone(), message: error.to_string() })?;
-        Ok(Self { name, weight, jobs: Some(jobs), sent: VecDeque::new(), finished: Instant::now() })
+            .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
+        let (sent, finished) = (VecDeque::new(), Instant::now());
+        let (share, searches, busy) = (0.0, 0.0, Duration::ZERO);
+        Ok(Self { name, share, searches, busy, jobs: Some(jobs), sent, finished })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// How much it gets, 0 once it is out.
-    pub(super) fn weight(&self) -> f64 {
-        if self.is_out() { 0.0 } else { self.weight }
+    /// Begins to count its share of another search.
+    pub(super) fn forget_share(&mut self) {
+        self.share = 0.0;
+    }
+
+    /// Notes that it has found so much of a search, 0 to 1.
+    pub(super) fn count_share(&mut self, share: f64, busy: Duration) {
+        self.share += share;
+        self.searches += share;
+        self.busy += busy;
+    }
+
+    /// What it does, where a search is so many absolute differences.
+    pub(super) fn share(&self, differences: f64) -> DeviceShare {
+        let seconds = self.busy.as_secs_f64();
+        DeviceShare {
+            device: self.name.clone(),
+            share: self.share,
+            rate: if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 },
+            busy: self.busy,
+            is_out: self.is_out(),
+        }
     }
 
     pub(super) fn is_out(&self) -> bool {
@@ -85,7 +110,7 @@ impl Member {
     }
 
     /// Notes that it has finished a job.
-    pub(super) fn done(&mut self, _found: &Found) {
+    pub(super) fn done(&mut self) {
         self.sent.pop_front();
         self.finished = Instant::now();
     }

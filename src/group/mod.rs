@@ -10,6 +10,8 @@
 //! 7 ms (8.5.2). A device that fails, panics or says nothing for [`Options::patience`] is put out of the
 //! group, and its part is done again by the others.
 
+mod balance;
+mod fit;
 mod frame;
 mod member;
 mod share;
@@ -21,10 +23,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    EstimateError, Estimator, Flights, Grid, Kernel, MotionVector, OrderKey, Parameters, Part, Picture,
-    PictureBuf, Prediction, Predictor, SetupError, Slot, StageTimes, UNITS_PER_SAMPLE,
+    Algorithm, DeviceShare, EstimateError, Estimator, Flights, Grid, Kernel, MotionVector, Notice, OrderKey,
+    Parameters, Part, Picture, PictureBuf, Prediction, Predictor, SetupError, Slot, StageTimes,
+    UNITS_PER_SAMPLE,
 };
 use crate::native::median_predictors;
+pub use balance::{Balance, Balancer, Measured};
 use frame::{Frame, Frames};
 use member::Member;
 pub use share::divide;
@@ -51,6 +55,8 @@ pub enum Split {
 pub struct Options {
     /// How the work is divided.
     pub split: Split,
+    /// How much each device gets.
+    pub balance: Balance,
     /// How long a device may take for a job before it counts as lost.
     pub patience: Duration,
     /// Makes what takes the place of the last device that failed; without it the failure is an error.
@@ -68,7 +74,12 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { split: Split::default(), patience: Self::PATIENCE, fallback: None }
+        Self {
+            split: Split::default(),
+            balance: Balance::default(),
+            patience: Self::PATIENCE,
+            fallback: None,
+        }
     }
 }
 
@@ -86,6 +97,7 @@ struct Share {
     part: Part,
     /// Once it is done.
     vectors: Option<Vec<MotionVector>>,
+    busy: Duration,
 }
 
 /// A search in flight.
@@ -96,6 +108,8 @@ struct Search {
     shares: Vec<Share>,
     /// The longest of each stage so far.
     stages: StageTimes,
+    /// Whether everyone did what it was given: nobody failed.
+    is_as_planned: bool,
 }
 
 /// An estimator made of estimators.
@@ -104,6 +118,7 @@ pub struct Group {
     name: String,
     kernel: Kernel,
     split: Split,
+    balancer: Balancer,
     patience: Duration,
     fallback: Option<Fallback>,
     members: Vec<Member>,
@@ -119,7 +134,10 @@ pub struct Group {
     rooms: Vec<Vec<MotionVector>>,
     /// The field found last, kept where it is to be predicted.
     last_field: Option<Vec<MotionVector>>,
-    warnings: Vec<String>,
+    notices: Vec<Notice>,
+    /// Of the field found last, which member each row of blocks came from; empty where that cannot
+    /// be said.
+    row_devices: Vec<u8>,
     times: StageTimes,
 }
 
@@ -147,17 +165,19 @@ impl Group {
         let kernel = first.estimator.kernel();
         let name = devices.iter().map(|d| d.estimator.device()).collect::<Vec<_>>().join(" + ");
         let memory = devices.iter().find_map(|device| device.estimator.host_memory());
+        let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
+        let balancer = Balancer::new(options.balance, &weights);
         let (reporter, reports) = channel();
         let depth = depth.max(1);
-        let member = |(index, device): (usize, Device)| {
-            Member::start(index, device.estimator, device.weight, reporter.clone())
-        };
+        let member =
+            |(index, device): (usize, Device)| Member::start(index, device.estimator, reporter.clone());
         let members = devices.into_iter().enumerate().map(member).collect::<Result<_, _>>()?;
         Ok(Self {
             parameters: parameters.clone(),
             name,
             kernel,
             split: options.split,
+            balancer,
             patience: options.patience,
             fallback: options.fallback,
             members,
@@ -170,25 +190,33 @@ impl Group {
             next_search: 0,
             rooms: Vec::new(),
             last_field: None,
-            warnings: Vec::new(),
+            notices: Vec::new(),
+            row_devices: Vec::new(),
             times: StageTimes::default(),
         })
     }
 
     /// The parts of a search, each with the member that does it: those that are well, by weight.
-    fn plan(&self, whole: Part) -> Vec<(usize, Part)> {
-        let weights: Vec<f64> = self.members.iter().map(Member::weight).collect();
-        match self.split {
-            Split::Auto | Split::Rows => by_rows(whole, &weights),
-            Split::Candidates if whole.can_be_cut(&self.parameters) => by_displacements(whole, &weights),
-            Split::Candidates => by_rows(whole, &weights),
+    fn plan(&mut self, whole: Part) -> Vec<(usize, Part)> {
+        match self.split() {
+            Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
+            Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
             Split::Pictures => {
+                let weights = self.balancer.weights();
                 // Who will be done first: the work that waits, one picture more, at its rate.
                 let wait = |index: &usize| (self.members[*index].waiting() + 1) as f64 / weights[*index];
                 let usable = (0..weights.len()).filter(|&index| weights[index] > 0.0);
                 let next = usable.min_by(|a, b| wait(a).total_cmp(&wait(b)));
                 next.map(|index| (index, whole)).into_iter().collect()
             }
+        }
+    }
+
+    /// How this search is divided.
+    fn split(&self) -> Split {
+        match self.split {
+            Split::Candidates if self.parameters.algorithm != Algorithm::Full => Split::Rows,
+            split => split,
         }
     }
 
@@ -199,7 +227,7 @@ impl Group {
     fn hand_out(&mut self, index: usize, parts: Vec<(usize, Part)>) -> Result<(), EstimateError> {
         for (member, part) in parts {
             let search = &mut self.searches[index];
-            search.shares.push(Share { member, part, vectors: None });
+            search.shares.push(Share { member, part, vectors: None, busy: Duration::ZERO });
             let job = Job {
                 search: search.number,
                 part,
@@ -222,29 +250,33 @@ impl Group {
         if !self.members[member].put_out() {
             return Ok(());
         }
-        let device = self.members[member].name().to_owned();
+        let device = self.members[member].name().to_string();
+        self.balancer.remove(member);
         if self.members.iter().all(Member::is_out) {
             let lost = |message: String| EstimateError::Device { device: device.clone(), message };
             let Some(fallback) = &mut self.fallback else { return Err(lost(reason.into())) };
             let index = self.members.len();
             let started = fallback()
-                .and_then(|estimator| Member::start(index, estimator, 1.0, self.reporter.clone()))
+                .and_then(|estimator| Member::start(index, estimator, self.reporter.clone()))
                 .map_err(|error| lost(format!("{reason}; and nothing takes its place: {error}")))?;
-            self.warnings.push(format!("{device} failed: {reason}. {} goes on", started.name()));
-            self.name = started.name().to_owned();
+            let text = format!("{device} failed: {reason}. {} goes on", started.name());
+            self.notices.push(Notice::Failure(text));
+            self.name = started.name().to_string();
             self.members.push(started);
+            self.balancer.add(1.0);
         } else {
-            let others = self.members.iter().filter(|member| !member.is_out()).map(Member::name);
+            let others = self.members.iter().filter(|member| !member.is_out()).map(|member| &**member.name());
             let others = others.collect::<Vec<_>>().join(" + ");
-            self.warnings.push(format!("{device} failed: {reason}. {others} goes on"));
+            self.notices.push(Notice::Failure(format!("{device} failed: {reason}. {others} goes on")));
             self.name = others;
         }
         for index in 0..self.searches.len() {
             let lost = |share: &mut Share| share.member == member && share.vectors.is_none();
             let lost: Vec<Share> = self.searches[index].shares.extract_if(.., lost).collect();
+            self.searches[index].is_as_planned &= lost.is_empty();
             for share in lost {
-                let weights: Vec<f64> = self.members.iter().map(Member::weight).collect();
-                self.hand_out(index, by_rows(share.part, &weights))?;
+                let rows = divide(share.part.rows().len(), &self.balancer.weights());
+                self.hand_out(index, by_rows(share.part, &rows))?;
             }
         }
         Ok(())
@@ -281,8 +313,8 @@ impl Group {
             Ok(found) => found,
             Err(error) => return self.put_out(member, &error.to_string()),
         };
-        self.members[member].done(&found);
-        let Found { search, part, vectors, stages, .. } = found;
+        self.members[member].done();
+        let Found { search, part, vectors, busy, stages } = found;
         let search = self.searches.iter_mut().find(|s| s.number == search);
         let share = search.and_then(|search| {
             let StageTimes { upload, search: searched, download, .. } = &mut search.stages;
@@ -292,11 +324,38 @@ impl Group {
             search.shares.iter_mut().find(|share| share.member == member && share.part == part)
         });
         match share {
-            Some(share) => share.vectors = Some(vectors),
+            Some(share) => (share.vectors, share.busy) = (Some(vectors), busy),
             // Given up meanwhile.
             None => self.rooms.push(vectors),
         }
         Ok(())
+    }
+
+    /// Tells the balancer how long each took.
+    fn learn(&mut self, search: &Search) {
+        let by_displacements = self.split() == Split::Candidates;
+        let measured = search.shares.iter().map(|share| {
+            let rows = share.part.displacements();
+            let units = if by_displacements {
+                (rows.end() - rows.start() + 1) as usize
+            } else {
+                share.part.rows().len()
+            };
+            Measured { device: share.member, units, seconds: share.busy.as_secs_f64() }
+        });
+        let measured: Vec<Measured> = measured.collect();
+        if self.split == Split::Pictures {
+            measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
+        } else if search.is_as_planned {
+            self.balancer.observe(&measured);
+        }
+        for (device, is_active) in self.balancer.take_notes() {
+            self.notices.push(Notice::Balance(format!(
+                "{} {}",
+                self.members[device].name(),
+                if is_active { "helps again" } else { "is left idle: the others are faster without it" }
+            )));
+        }
     }
 
     /// Puts the parts of a search together.
@@ -307,9 +366,19 @@ impl Group {
         if search.shares.iter().any(|share| share.part.displacements() != all) {
             vectors.fill(MotionVector { cost: u32::MAX, ..MotionVector::default() });
         }
-        for Share { part, vectors: found, .. } in search.shares.drain(..) {
+        let by_rows = search.shares.iter().all(|share| share.part.displacements() == all);
+        self.row_devices.clear();
+        self.row_devices.resize(if by_rows { self.parameters.grid().rows } else { 0 }, 0);
+        self.members.iter_mut().for_each(Member::forget_share);
+        for Share { part, vectors: found, member, busy } in search.shares.drain(..) {
             let Some(found) = found else { continue };
             let rows = part.rows();
+            let displacements = part.displacements().count() as f64 / window.rows() as f64;
+            let share = rows.len() as f64 / self.parameters.grid().rows as f64 * displacements;
+            self.members[member].count_share(share, busy);
+            if by_rows {
+                self.row_devices[rows.clone()].fill(u8::try_from(member).unwrap_or(u8::MAX));
+            }
             let band = &mut vectors[rows.start * columns..rows.end * columns];
             if part.displacements() == all {
                 band.copy_from_slice(&found);
@@ -341,10 +410,10 @@ fn better(one: MotionVector, other: MotionVector) -> MotionVector {
     }
 }
 
-/// A band of rows for each with a weight.
-fn by_rows(part: Part, weights: &[f64]) -> Vec<(usize, Part)> {
+/// A band of rows for each that gets any.
+fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
     let mut next = part.rows().start;
-    let bands = divide(part.rows().len(), weights).into_iter().enumerate().filter(|&(_, rows)| rows > 0);
+    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
     bands
         .map(|(member, rows)| {
             let band = part.with_rows(next..next + rows);
@@ -354,11 +423,10 @@ fn by_rows(part: Part, weights: &[f64]) -> Vec<(usize, Part)> {
         .collect()
 }
 
-/// Rows of the window for each with a weight.
-fn by_displacements(part: Part, weights: &[f64]) -> Vec<(usize, Part)> {
-    let all = part.displacements();
-    let (mut next, count) = (*all.start(), (all.end() - all.start() + 1) as usize);
-    let bands = divide(count, weights).into_iter().enumerate().filter(|&(_, rows)| rows > 0);
+/// Rows of the window for each that gets any.
+fn by_displacements(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
+    let mut next = *part.displacements().start();
+    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
     bands
         .map(|(member, rows)| {
             let band = part.with_displacements(next..=next + rows as i32 - 1);
@@ -421,6 +489,7 @@ impl Estimator for Group {
             reference: reference_frame,
             shares: Vec::new(),
             stages: StageTimes::default(),
+            is_as_planned: true,
         });
         let parts = self.plan(whole);
         let handed_out = self.hand_out(self.searches.len() - 1, parts);
@@ -442,6 +511,7 @@ impl Estimator for Group {
         let kept = self.last_field.take();
         collected?;
         let Some(mut search) = search else { return Err(EstimateError::NothingInFlight) };
+        self.learn(&search);
         self.merge(&mut search, vectors);
         self.times = search.stages;
         if is_predicting {
@@ -473,5 +543,21 @@ impl Estimator for Group {
 
     fn stage_times(&self) -> StageTimes {
         self.times
+    }
+
+    fn shares(&self, shares: &mut Vec<DeviceShare>) {
+        shares.clear();
+        let Parameters { width, height, .. } = self.parameters;
+        let differences = (width * height) as f64 * self.parameters.candidates() as f64;
+        shares.extend(self.members.iter().map(|member| member.share(differences)));
+    }
+
+    fn row_devices(&self, rows: &mut Vec<u8>) {
+        rows.clear();
+        rows.extend_from_slice(&self.row_devices);
+    }
+
+    fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
     }
 }

@@ -1,96 +1,204 @@
-//! What the element costs in a pipeline: `filesrc ! rawvideoparse ! motionestimate ! fakesink`
-//! against the same with `identity`, in one run, for every device.
+//! What the element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one picture in
+//! flight and with four, beside the same with `identity` and beside the search alone, in one run,
+//! for every device. The pictures lie in memory: of any kind (`heap`), and in what the device
+//! offers upstream (`device`).
 //!
 //! `cargo bench --bench pipeline [-- PART]`: only lines whose text holds PART.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gst::prelude::*;
-use gstmotionestimate::backend;
+use gstmotionestimate::backend::{self, DeviceInfo};
+use gstmotionestimate::estimator::{Kernel, MotionVector, Parameters, Picture, Slot, Tuning, Window};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
 
 /// Runs of each pipeline, of which the median counts.
 const RUNS: usize = 5;
 
-/// Pictures in the file: enough to outweigh the start, few enough to stay in the page cache.
-const PICTURES: usize = 60;
+/// How long a run pushes pictures.
+const RUN: Duration = Duration::from_millis(500);
+
+/// Different pictures, pushed in turn: more than the caches hold.
+const PICTURES: usize = 24;
 
 fn main() {
     gst::init().expect("GStreamer");
     gstmotionestimate::plugin_register_static().expect("the plugin registers");
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
 
-    println!("I420, blocks of 16 x 16, search range 16, median of {RUNS} runs of {PICTURES} pictures");
-    println!("{:32} {:>6} {:>12} {:>12} {:>8}", "device", "size", "identity/s", "pictures/s", "ratio");
+    println!("I420, blocks of 16 x 16, search range 16: pictures/s, median of {RUNS} runs of {RUN:?}");
+    println!(
+        "{:32} {:>6} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>11} {:>11}",
+        "device",
+        "size",
+        "memory",
+        "identity",
+        "search",
+        "depth 1",
+        "depth 4",
+        "1/search",
+        "1/identity",
+        "4/identity"
+    );
     for (name, width, height) in SIZES {
-        let file =
-            std::env::temp_dir().join(format!("motionestimate-bench-{}-{name}.yuv", std::process::id()));
-        write_pictures(&file, width, height).expect("a raw file");
+        let scene = Scene::new(width, height);
         for device in backend::devices() {
-            let line = format!("{:32} {name:>6}", format!("{} ({})", device.selector, device.name));
-            if part.as_ref().is_some_and(|part| !line.contains(part)) {
-                continue;
+            for memory in ["heap", "device"] {
+                // The CPU without OpenCL reads pictures wherever they are.
+                if memory == "device" && device.kind == "native" {
+                    continue;
+                }
+                let line =
+                    format!("{:32} {name:>6} {memory:>7}", format!("{} ({})", device.selector, device.name));
+                if part.as_ref().is_none_or(|part| line.contains(part)) {
+                    measure(&line, &scene, &device, memory == "device");
+                }
             }
-            let motion = format!("motionestimate device=\"{}\"", device.selector);
-            let (mut with, mut without) = (Vec::new(), Vec::new());
-            // In turn, so that both see the same machine.
-            for _ in 0..RUNS {
-                without.push(play(&file, width, height, "identity"));
-                with.push(play(&file, width, height, &motion));
-            }
-            let rate = |times: &mut Vec<Duration>| {
-                times.sort();
-                PICTURES as f64 / times[RUNS / 2].as_secs_f64()
-            };
-            let (with, without) = (rate(&mut with), rate(&mut without));
-            println!("{line} {without:12.1} {with:12.1} {:8.3}", with / without);
         }
-        fs::remove_file(&file).expect("the raw file is ours");
     }
+}
+
+fn measure(line: &str, scene: &Scene, device: &DeviceInfo, in_device_memory: bool) {
+    let motion = |depth| format!("motionestimate device=\"{}\" pipeline-depth={depth}", device.selector);
+    let elements = ["identity".into(), motion(1), motion(4)];
+    let (mut rates, mut alone) = ([const { Vec::new() }; 3], Vec::new());
+    // In turn, so that all see the same machine.
+    for _ in 0..RUNS {
+        for (element, rates) in elements.iter().zip(&mut rates) {
+            rates.push(scene.play(element, in_device_memory));
+        }
+        alone.push(scene.search(device));
+    }
+    let median = |rates: &mut Vec<f64>| {
+        rates.sort_by(f64::total_cmp);
+        rates[RUNS / 2]
+    };
+    let [identity, one, four] = rates.each_mut().map(median);
+    let search = median(&mut alone);
+    println!(
+        "{line} {identity:10.1} {search:10.1} {one:10.1} {four:10.1} {:9.3} {:11.3} {:11.3}",
+        one / search,
+        one / identity,
+        four / identity
+    );
 }
 
 /// Texture that moves by (3, 2) samples a picture, with grain.
-fn write_pictures(path: &Path, width: usize, height: usize) -> std::io::Result<()> {
-    let mut file = std::io::BufWriter::new(fs::File::create(path)?);
-    let mut picture = vec![0x80; width * height + 2 * (width.div_ceil(2) * height.div_ceil(2))];
-    let mut grain = 1u32;
-    for time in 0..PICTURES {
-        for (y, row) in picture.chunks_exact_mut(width).take(height).enumerate() {
-            for (x, sample) in row.iter_mut().enumerate() {
-                grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                let (x, y) = ((x + 3 * time) / 7, (y + 2 * time) / 5);
-                *sample = ((x * 97 + y * 57 + x * y) % 200) as u8 + (grain >> 28) as u8;
-            }
-        }
-        file.write_all(&picture)?;
-    }
-    file.flush()
+struct Scene {
+    info: gst_video::VideoInfo,
+    pictures: Vec<Vec<u8>>,
 }
 
-/// How long the pictures take to pass `element`, from the first buffer to EOS.
-fn play(path: &Path, width: usize, height: usize, element: &str) -> Duration {
-    let launch = format!(
-        "filesrc location=\"{}\" ! rawvideoparse format=i420 width={width} height={height} ! {element} \
-         ! fakesink sync=false",
-        path.display()
-    );
-    let pipeline = gst::parse::launch(&launch).expect("a pipeline");
-    let bus = pipeline.bus().expect("a bus");
-    // Devices are opened and the first picture is through before the clock starts.
-    pipeline.set_state(gst::State::Paused).expect("PAUSED");
-    let (result, _, _) = pipeline.state(gst::ClockTime::from_seconds(120));
-    result.expect("preroll");
-    let start = Instant::now();
-    pipeline.set_state(gst::State::Playing).expect("PLAYING");
-    let message = bus
-        .timed_pop_filtered(gst::ClockTime::NONE, &[gst::MessageType::Eos, gst::MessageType::Error])
-        .expect("a message");
-    let elapsed = start.elapsed();
-    assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
-    pipeline.set_state(gst::State::Null).expect("NULL");
-    elapsed
+impl Scene {
+    fn new(width: usize, height: usize) -> Self {
+        let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::I420, width as u32, height as u32)
+            .fps(gst::Fraction::new(25, 1))
+            .build()
+            .expect("a size");
+        let mut grain = 1u32;
+        let mut picture = |time: usize| {
+            let mut bytes = vec![0x80; info.size()];
+            for (y, row) in bytes.chunks_exact_mut(width).take(height).enumerate() {
+                for (x, sample) in row.iter_mut().enumerate() {
+                    grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let (x, y) = ((x + 3 * time) / 7, (y + 2 * time) / 5);
+                    *sample = ((x * 97 + y * 57 + x * y) % 200) as u8 + (grain >> 28) as u8;
+                }
+            }
+            bytes
+        };
+        let pictures = (0..PICTURES).map(&mut picture).collect();
+        Self { info, pictures }
+    }
+
+    /// Pictures a second by the estimator alone, loading and searching one after the other.
+    fn search(&self, device: &DeviceInfo) -> f64 {
+        let (width, height) = (self.info.width() as usize, self.info.height() as usize);
+        let parameters = Parameters::new(width, height, 16, Window::symmetric(16, 16).expect("a window"));
+        let tuning = Tuning { threads: Some(0), ..Tuning::default() };
+        let opened = backend::open(&device.selector, Kernel::Auto, &tuning, &parameters);
+        let mut estimator = opened.expect("a device that is there").estimator;
+        let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+        let mut next = |slot: Slot, picture: &[u8], is_searched: bool| {
+            let picture = Picture::new(picture, width, height, width).expect("a picture");
+            estimator.load(slot, &picture).expect("loaded");
+            if is_searched {
+                estimator.search(slot, &mut vectors).expect("searched");
+            }
+        };
+        let mut slot = Slot::A;
+        next(slot, &self.pictures[0], false);
+        let (mut start, mut count) = (Instant::now(), 0);
+        for (index, picture) in self.pictures.iter().cycle().skip(1).enumerate() {
+            slot = slot.other();
+            next(slot, picture, true);
+            match index {
+                // The first is slower.
+                0 => start = Instant::now(),
+                _ => count += 1,
+            }
+            if count > 0 && start.elapsed() > RUN {
+                break;
+            }
+        }
+        f64::from(count) / start.elapsed().as_secs_f64()
+    }
+
+    /// Pictures a second through `element`, from the second buffer to EOS.
+    fn play(&self, element: &str, in_device_memory: bool) -> f64 {
+        let launch = format!("appsrc name=source ! {element} name=element ! fakesink name=sink sync=false");
+        let pipeline =
+            gst::parse::launch(&launch).expect("a pipeline").downcast::<gst::Pipeline>().expect("one");
+        let source = pipeline.by_name("source").and_downcast::<gst_app::AppSrc>().expect("appsrc");
+        source.set_caps(Some(&self.info.to_caps().expect("caps")));
+        source.set_format(gst::Format::Time);
+        source.set_block(true);
+        source.set_max_bytes(4 * self.info.size() as u64);
+        pipeline.set_state(gst::State::Playing).expect("PLAYING");
+        // Devices are opened and the first picture is through before the clock starts.
+        source.push_buffer(self.buffer(0, None)).expect("the first picture");
+        pipeline.state(gst::ClockTime::from_seconds(120)).0.expect("preroll");
+        let allocator = if in_device_memory { self.offered(&pipeline) } else { None };
+        let buffers: Vec<_> = (0..PICTURES).map(|index| self.buffer(index, allocator.as_ref())).collect();
+        let bus = pipeline.bus().expect("a bus");
+        let (start, mut count) = (Instant::now(), 0);
+        for index in (1..PICTURES).chain(std::iter::repeat_with(|| 0..PICTURES).flatten()) {
+            // As a source does: each time a buffer of its own around the same memory.
+            if source.push_buffer(buffers[index].copy()).is_err() || start.elapsed() > RUN {
+                break;
+            }
+            count += 1;
+        }
+        source.end_of_stream().expect("EOS");
+        let ends = [gst::MessageType::Eos, gst::MessageType::Error];
+        let message = bus.timed_pop_filtered(gst::ClockTime::NONE, &ends).expect("a message");
+        let elapsed = start.elapsed();
+        assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
+        pipeline.set_state(gst::State::Null).expect("NULL");
+        f64::from(count) / elapsed.as_secs_f64()
+    }
+
+    /// The allocator that the element offers.
+    fn offered(&self, pipeline: &gst::Pipeline) -> Option<gst::Allocator> {
+        let pad = pipeline.by_name("element")?.static_pad("sink")?;
+        let mut query = gst::query::Allocation::new(Some(&self.info.to_caps().ok()?), true);
+        pad.query(query.query_mut());
+        query.allocation_params().next()?.0
+    }
+
+    fn buffer(&self, index: usize, allocator: Option<&gst::Allocator>) -> gst::Buffer {
+        let memory = match allocator {
+            None => gst::Memory::from_slice(self.pictures[index].clone()),
+            Some(allocator) => {
+                let mut memory = allocator.alloc(self.info.size(), None).expect("memory");
+                let writable = memory.get_mut().expect("new memory");
+                writable.map_writable().expect("writable").copy_from_slice(&self.pictures[index]);
+                memory
+            }
+        };
+        let mut buffer = gst::Buffer::new();
+        buffer.make_mut().append_memory(memory);
+        buffer
+    }
 }

@@ -21,7 +21,7 @@
 #endif
 
 // How four samples are compared. 0: portable OpenCL C; 1: NVIDIA's vabsdiff4 by inline PTX, which
-// only NVIDIA's compiler takes.
+// only NVIDIA's compiler takes; 2: its dp4a too, which devices of compute capability 6.1 and up have.
 #ifndef FOUR_SAMPLES
 #define FOUR_SAMPLES 0
 #endif
@@ -73,9 +73,14 @@ static inline uint compare_sample(uchar c, uchar r)
 // `cost` and what the four samples in `c` and `r` add to it.
 static inline uint compare_four(uint c, uint r, uint cost)
 {
-#if FOUR_SAMPLES == 1 && !METRIC_SSD
+#if FOUR_SAMPLES >= 1 && !METRIC_SSD
     uint sum;
     asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sum) : "r"(c), "r"(r), "r"(cost));
+    return sum;
+#elif FOUR_SAMPLES >= 2
+    uint differences, sum;
+    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(c), "r"(r), "r"(0));
+    asm("dp4a.u32.u32 %0, %1, %1, %2;" : "=r"(sum) : "r"(differences), "r"(cost));
     return sum;
 #else
     const uint4 difference = convert_uint4(abs_diff(as_uchar4(c), as_uchar4(r)));

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::estimator::{Estimator, Kernel, Parameters, Prediction, SetupError, Tuning};
 use crate::group::Device;
-use crate::native::Native;
+use crate::native::{Level, Native};
 
 pub use several::{Grouping, OnDeviceFailure};
 
@@ -131,7 +131,7 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// it, the CPU without OpenCL has a use for depth and threads alone.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
-/// or it does not start, the CPU without OpenCL. With a kernel other than [`Kernel::Auto`] it
+/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] it
 /// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
@@ -149,14 +149,11 @@ pub fn open(
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     let exactly = |estimator| Opened { estimator, fallback: None };
     match device {
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
+            native(kernel, tuning, parameters).map(exactly)
+        }
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native if kernel == Kernel::Auto => native(tuning, parameters).map(exactly),
-        DeviceSelector::Native => Err(SetupError::KernelUnsupported {
-            kernel,
-            device: "native".into(),
-            reason: "it is an OpenCL kernel".into(),
-            advice: "choose kernel auto, or an OpenCL device".into(),
-        }),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(exactly),
         DeviceSelector::Several(list) => {
             several::open(list, kernel, tuning, Grouping::default(), parameters).map(exactly)
         }
@@ -169,7 +166,8 @@ pub fn open(
 }
 
 /// As [`open`], for a stream that is to survive its devices: a group works as `grouping` says, and a
-/// single OpenCL device is a group of one, so that its failure too ends nothing.
+/// single OpenCL device is a group of one, so that its failure too ends nothing, unless that is to be
+/// an error: then it is the device itself, which takes pictures from its own memory without a copy.
 ///
 /// # Errors
 /// As [`open`].
@@ -187,18 +185,24 @@ pub fn open_lasting(
         let estimator = several::open(list, kernel, tuning, grouping, parameters)?;
         return Ok(Opened { estimator, fallback: None });
     }
+    if grouping.on_failure == OnDeviceFailure::Error {
+        return open(device, kernel, tuning, parameters);
+    }
     let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
     let opened = open(device, kernel, tuning, &divided)?;
     if opened.estimator.device() == Native::device_info().name {
-        let estimator = native(tuning, parameters)?;
-        return Ok(Opened { estimator, ..opened });
+        return open(device, kernel, tuning, parameters);
     }
     let member = Device { estimator: opened.estimator, weight: 1.0 };
     Ok(Opened { estimator: several::group(vec![member], tuning, grouping, parameters)?, ..opened })
 }
 
-fn native(tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
-    let mut native = Native::new(parameters.clone())?;
+fn native(
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<Box<dyn Estimator>, SetupError> {
+    let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
     if let Some(threads) = tuning.threads {
         native = native.with_threads(threads)?;
     }
@@ -223,7 +227,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { estimator: native(tuning, parameters)?, fallback })
+    Ok(Opened { estimator: native(Kernel::Auto, tuning, parameters)?, fallback })
 }
 
 /// The error for a name that no device answers to.

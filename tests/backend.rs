@@ -17,8 +17,15 @@ fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {
 fn native_is_listed_first_and_opens() {
     let devices = devices();
     assert_eq!((devices[0].selector.clone(), devices[0].kind), (DeviceSelector::Native, "native"));
+    for kernel in Kernel::NATIVE {
+        for device in ["native", "auto"] {
+            let opened = opened(device, kernel).unwrap();
+            assert_eq!((opened.estimator.kernel(), opened.fallback.is_none()), (kernel, true));
+            assert_eq!(opened.estimator.device(), "native");
+        }
+    }
     let opened = opened("native", Kernel::Auto).unwrap();
-    assert_eq!((opened.estimator.kernel(), opened.fallback.is_none()), (Kernel::Auto, true));
+    assert!(Kernel::NATIVE.contains(&opened.estimator.kernel()) && opened.fallback.is_none());
 }
 
 #[test]
@@ -26,7 +33,7 @@ fn auto_opens_a_gpu_or_the_cpu() {
     let opened = opened("auto", Kernel::Auto).unwrap();
     assert!(opened.fallback.is_none(), "{opened:?}");
     let gpu = devices().iter().any(|device| device.kind == "gpu");
-    assert_eq!(opened.estimator.kernel() != Kernel::Auto, gpu, "{opened:?}");
+    assert_eq!(opened.estimator.device() != "native", gpu, "{opened:?}");
 }
 
 #[test]
@@ -97,7 +104,7 @@ fn wrong_parameters_are_errors_for_every_device() {
 #[cfg(not(feature = "opencl"))]
 fn without_opencl_a_kernel_asked_for_falls_back_and_says_so() {
     let opened = opened("auto", Kernel::Reference).unwrap();
-    assert_eq!(opened.estimator.kernel(), Kernel::Auto);
+    assert!(Kernel::NATIVE.contains(&opened.estimator.kernel()));
     let fallback = opened.fallback.unwrap().to_string();
     assert!(fallback.contains("this build is without OpenCL"), "{fallback}");
 }
@@ -114,6 +121,10 @@ mod with_opencl {
             let by_index = open(&device.selector, Kernel::Auto, &Tuning::default(), &parameters()).unwrap();
             assert_eq!(by_index.estimator.device(), device.name);
             assert_ne!(by_index.estimator.kernel(), Kernel::Auto);
+            for kernel in Kernel::NATIVE {
+                let error = open(&device.selector, kernel, &Tuning::default(), &parameters()).unwrap_err();
+                assert!(error.to_string().contains("choose kernel auto, or device native"), "{error}");
+            }
             let by_name = opened(&device.name.to_uppercase(), Kernel::Reference).unwrap();
             assert_eq!(by_name.estimator.kernel(), Kernel::Reference);
             let by_kind = opened(device.kind, Kernel::Auto).unwrap();
@@ -146,9 +157,9 @@ mod with_opencl {
     fn without_a_driver_auto_is_native_and_says_so_where_it_matters() {
         if std::env::var_os("NO_DRIVER_EXPECTED").is_some() {
             let plain = opened("auto", Kernel::Auto).unwrap();
-            assert_eq!((plain.estimator.kernel(), plain.fallback.is_none()), (Kernel::Auto, true));
+            assert_eq!((plain.estimator.device(), plain.fallback.is_none()), ("native", true));
             let asked = opened("auto", Kernel::Collaborative).unwrap();
-            assert_eq!(asked.estimator.kernel(), Kernel::Auto);
+            assert_eq!(asked.estimator.device(), "native");
             assert!(matches!(asked.fallback, Some(SetupError::KernelUnsupported { .. })), "{asked:?}");
             let error = opened("gpu", Kernel::Auto).unwrap_err().to_string();
             assert!(error.contains("there is no OpenCL device"), "{error}");

@@ -8,8 +8,8 @@ use std::thread;
 use common::{check_in_flight, stream};
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, EstimateError, Estimator, Kernel, Launch, MotionVector, Parameters, Prediction, SetupError,
-    Slot, Tuning, Window,
+    Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Prediction, SetupError, Slot,
+    Tuning, Window,
 };
 
 fn parameters() -> Parameters {
@@ -59,7 +59,8 @@ fn every_opencl_kernel_and_launch() {
     for kernel in Kernel::OPENCL {
         check_in_flight(open(&DeviceSelector::Index(0, 0), kernel, &several).as_mut(), &pictures);
     }
-    let tuning = Tuning { launch: Launch::Queues(3), launches: Some(7), cost_bytes: Some(10_000), ..several };
+    let launch = gstmotionestimate::estimator::Launch::Queues(3);
+    let tuning = Tuning { launch, launches: Some(7), cost_bytes: Some(10_000), ..several };
     check_in_flight(open(&DeviceSelector::Index(0, 0), Kernel::Collaborative, &tuning).as_mut(), &pictures);
 }
 

@@ -4,23 +4,87 @@ mod common;
 
 use common::{Case, Noise, cases, check, pictures, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf,
-    SetupError, Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, Picture,
+    PictureBuf, SetupError, Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;
 
-fn native(parameters: &Parameters, level: Level) -> Native {
-    Native::with_level(parameters.clone(), level).unwrap()
+fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {
+    Native::with_kernel(parameters.clone(), kernel, level).unwrap()
+}
+
+/// Every instruction set of this CPU, with every kernel.
+fn all() -> impl Iterator<Item = (Level, Kernel)> {
+    Level::available().flat_map(|level| Kernel::NATIVE.map(|kernel| (level, kernel)))
 }
 
 #[test]
 fn every_level_finds_the_oracles_field() {
     assert!(Level::available().any(|level| level == Level::Portable));
     for case in cases() {
-        for level in Level::available() {
+        for level in all() {
             check(&case, &mut native(&case.parameters, level));
         }
+    }
+}
+
+/// What every kernel finds in picture after picture.
+fn check_kernels(parameters: &Parameters, pictures: &[PictureBuf]) {
+    for level in Level::available() {
+        let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel)));
+        let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
+        let mut slot = Slot::A;
+        for (index, picture) in pictures.iter().enumerate() {
+            for (estimator, field) in estimators.iter_mut().zip(&mut fields) {
+                estimator.load(slot, &picture.view()).unwrap();
+                if index > 0 {
+                    estimator.search(slot, field).unwrap();
+                }
+            }
+            assert!(fields[0] == fields[1], "{level}, picture {index}, {parameters:?}");
+            slot = slot.other();
+        }
+    }
+}
+
+#[test]
+fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
+    let (width, height) = (200, 300);
+    let window = Window::new(-300, 190, -310, 300).unwrap();
+    for metric in [Metric::Sad, Metric::Ssd] {
+        for content in common::CONTENTS {
+            let (reference, current) = pictures(content, width, height);
+            let parameters = Parameters { metric, ..Parameters::new(width, height, 16, window) };
+            check_kernels(&parameters, &[reference, current]);
+        }
+    }
+}
+
+#[test]
+fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
+    let (width, height) = (144, 100);
+    let moved = |shift: usize| {
+        PictureBuf::from_fn(width, height, |x, y| {
+            let (x, y) = ((x + 3 * shift) as f64, (y + 2 * shift) as f64);
+            (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
+        })
+    };
+    let mut noise = Noise::new(3);
+    // Long enough that pictures without a use for elimination make it pause, and that it goes on.
+    let pictures: Vec<_> = (0..60)
+        .map(|index| match index {
+            10..40 => PictureBuf::from_fn(width, height, |_, _| noise.next()),
+            40..44 => PictureBuf::from_fn(width, height, |x, y| ((x / 8 + y / 8) % 2 * 90) as u8),
+            _ => moved(index),
+        })
+        .collect();
+    for (metric, block_size) in [(Metric::Sad, 8), (Metric::Sad, 16), (Metric::Ssd, 16), (Metric::Sad, 32)] {
+        let parameters = Parameters {
+            metric,
+            ..Parameters::new(width, height, block_size, Window::symmetric(24, 19).unwrap())
+        };
+        check_kernels(&parameters, &pictures);
     }
 }
 
@@ -28,7 +92,7 @@ fn every_level_finds_the_oracles_field() {
 fn every_level_finds_the_oracles_field_by_three_steps() {
     for case in three_step_cases() {
         for level in Level::available() {
-            check(&case, &mut native(&case.parameters, level));
+            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
         }
     }
 }
@@ -42,7 +106,7 @@ fn the_number_of_threads_changes_nothing() {
     let case = Case { name, parameters, reference, current };
     for threads in [1, 2, 3, 8, 31] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for level in Level::available() {
+        for level in all() {
             pool.install(|| check(&case, &mut native(&case.parameters, level)));
         }
     }
@@ -54,7 +118,7 @@ fn slots_are_used_again_and_again() {
     let window = Window::new(-12, 7, -3, 11).unwrap();
     for border in [Border::Extend, Border::Restrict] {
         let parameters = Parameters { border, ..Parameters::new(width, height, 12, window) };
-        for level in Level::available() {
+        for level in all() {
             let mut estimator = native(&parameters, level);
             let mut noise = Noise::new(7);
             let mut previous: Option<PictureBuf> = None;
@@ -70,7 +134,7 @@ fn slots_are_used_again_and_again() {
                     // Twice, as a search must leave the pictures as they were.
                     for _ in 0..2 {
                         estimator.search(slot, &mut found).unwrap();
-                        assert_eq!(found, expected.vectors, "{level} {border:?}, picture {turn}");
+                        assert_eq!(found, expected.vectors, "{level:?} {border:?}, picture {turn}");
                     }
                     assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
                 }
@@ -135,8 +199,10 @@ proptest! {
     ) {
         let (reference, current) = pictures(content, parameters.width, parameters.height);
         let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
-        for level in Level::available() {
-            check(&case, &mut native(&case.parameters, level));
+        let is_full = case.parameters.algorithm == Algorithm::Full;
+        for (level, kernel) in all().filter(|(_, kernel)| is_full || *kernel == Kernel::Exhaustive) {
+            let kernel = if is_full { kernel } else { Kernel::Auto };
+            check(&case, &mut native(&case.parameters, (level, kernel)));
         }
     }
 }

@@ -84,6 +84,11 @@ fn two_pass_is_exact() {
 }
 
 #[test]
+fn tiled_is_exact() {
+    check_all(Kernel::Tiled);
+}
+
+#[test]
 fn three_step_naive_is_exact() {
     check_all(Kernel::ThreeStepNaive);
 }

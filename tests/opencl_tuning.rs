@@ -7,7 +7,7 @@ mod common;
 
 use common::{Case, Content, all_devices, check, pictures};
 use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, SetupError, Tuning, Window};
-use gstmotionestimate::opencl::{Device, OpenCl};
+use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -173,7 +173,13 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
     for mut device in all_devices() {
         device.local_memory = 1500;
         for kernel in Kernel::OPENCL {
-            check_tuned(&device, kernel, group(3), case);
+            // Four copies of the smallest area are too much for so little.
+            if kernel == Kernel::Tiled {
+                let text = refusal(&device, kernel, group(3), p);
+                assert!(text.contains("1500") && text.contains("collaborative-unaligned"), "{text}");
+            } else {
+                check_tuned(&device, kernel, group(3), case);
+            }
         }
         for kernel in [Kernel::ReferenceNaive, Kernel::Reference, Kernel::Collaborative, Kernel::TwoPass] {
             let text = refusal(&device, kernel, group(250), p);
@@ -189,6 +195,37 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
             let text = refusal(&device, kernel, Tuning::default(), p);
             assert!(text.contains("100") && text.contains("collaborative-unaligned"), "{text}");
         }
+    }
+}
+
+/// On GPUs `tiled` is compiled for its window, with several blocks a group and long runs. What it
+/// compiles there for other vendors' GPUs runs on every device.
+#[test]
+fn tiled_as_for_gpus_is_exact() {
+    let window = |x0, x1, y0, y1| Window::new(x0, x1, y0, y1).unwrap();
+    let case_of = |width, height, block_size, window, metric, border, content| {
+        let p = Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
+        case(p, content)
+    };
+    let cases = [
+        case_of(90, 60, 16, window(-16, 16, -16, 16), Metric::Sad, Border::Extend, Content::Moved),
+        case_of(90, 60, 16, window(-16, 15, -9, 0), Metric::Sad, Border::Restrict, Content::Stripes),
+        case_of(70, 45, 8, window(-3, 5, 0, 9), Metric::Ssd, Border::Restrict, Content::Noise),
+        case_of(64, 70, 64, window(-5, 5, -2, 3), Metric::Ssd, Border::Extend, Content::Opposite),
+        case_of(33, 21, 4, window(-13, 2, -20, 20), Metric::Sad, Border::Extend, Content::Flat),
+        case_of(50, 38, 20, window(-2, 0, -1, 7), Metric::Sad, Border::Extend, Content::Checkerboard),
+        // Tiles across and down.
+        case_of(900, 26, 12, window(-401, 399, -1, 1), Metric::Sad, Border::Extend, Content::Moved),
+        case_of(40, 300, 16, window(-6, 7, -180, 180), Metric::Sad, Border::Restrict, Content::Moved),
+    ];
+    for mut device in all_devices() {
+        device.kind = DeviceKind::Gpu;
+        device.local_memory = device.local_memory.min(48 << 10);
+        for case in &cases {
+            check_tuned(&device, Kernel::Tiled, Tuning::default(), case);
+        }
+        let tuning = Tuning { run: Some(5), blocks_across: Some(3), blocks_down: Some(2), ..group(48) };
+        check_tuned(&device, Kernel::Tiled, tuning, &cases[0]);
     }
 }
 
@@ -274,7 +311,19 @@ fn any_tuning_is_exact() {
         // A block in the middle has so many costs at most, a displacement one a block.
         let least = 4 * p.window.candidates().max(p.grid().blocks()) as u64;
         let cost_bytes = cost_bytes.map(|bytes| bytes.max(least));
-        let tuning = Tuning { group_size, cost_bytes, launch, launches, ..Tuning::default() };
+        // The cuts of tiled, from the same numbers.
+        let (blocks_across, blocks_down) = (launches.map(|n| n % 5 + 1), Some(queues));
+        let run = launches;
+        let tuning = Tuning {
+            group_size,
+            cost_bytes,
+            launch,
+            launches,
+            run,
+            blocks_across,
+            blocks_down,
+            ..Tuning::default()
+        };
         check_tuned(device, kernel, tuning, &case(p, Content::Moved));
         Ok(())
     };

@@ -2,13 +2,15 @@
 
 use super::{DeviceSelector, devices, native, no_such_device, opencl};
 use crate::estimator::{Estimator, Kernel, Parameters, Prediction, SetupError, Tuning};
-use crate::group::{Device, Fallback, Group, Options, Split};
+use crate::group::{Balance, Device, Fallback, Group, Options, Split};
 
 /// How a group works, as a user chooses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grouping {
     /// How the work is divided.
     pub split: Split,
+    /// How much each device gets. Weights in the list make it [`Balance::Static`].
+    pub balance: Balance,
     /// What becomes of a search when no device is left.
     pub on_failure: OnDeviceFailure,
 }
@@ -83,7 +85,13 @@ pub(super) fn open(
     let mut known: Vec<DeviceSelector> = Vec::new();
     let mut members = Vec::new();
     let named = parse(list)?;
-    let only_native = named.iter().all(|named| named.selector == DeviceSelector::Native);
+    let is_weighed = named.iter().any(|named| named.weight.is_some());
+    // A kernel is for those that it is a kernel of; the others have their own.
+    let are_native = |named: &Named| named.selector == DeviceSelector::Native;
+    let is_native = Kernel::NATIVE.contains(&kernel);
+    let of = |is_theirs: bool, is_for_all: bool| if is_theirs || is_for_all { kernel } else { Kernel::Auto };
+    let of_native = of(is_native, named.iter().all(are_native));
+    let of_opencl = of(!is_native, !named.iter().any(are_native));
     for Named { selector, weight } in named {
         let exactly = match &selector {
             DeviceSelector::Native => DeviceSelector::Native,
@@ -93,14 +101,14 @@ pub(super) fn open(
             return Err(refused(format!("{exactly} is in it twice, once as {selector}")));
         }
         let estimator = match &exactly {
-            DeviceSelector::Native if kernel == Kernel::Auto || !only_native => native(tuning, &divided)?,
-            DeviceSelector::Native => super::open(&exactly, kernel, tuning, &divided)?.estimator,
-            _ => opencl::open(&exactly, kernel, tuning, &divided)?,
+            DeviceSelector::Native => native(of_native, tuning, &divided)?,
+            _ => opencl::open(&exactly, of_opencl, tuning, &divided)?,
         };
         known.push(exactly);
         members.push(Device { estimator, weight: weight.unwrap_or(1.0) });
     }
-    group(members, tuning, grouping, parameters)
+    let balance = if is_weighed { Balance::Static } else { grouping.balance };
+    group(members, tuning, Grouping { balance, ..grouping }, parameters)
 }
 
 /// The group of `members`.
@@ -115,10 +123,11 @@ pub(super) fn group(
         OnDeviceFailure::Error => None,
         OnDeviceFailure::Native => {
             let tuning = *tuning;
-            Some(Box::new(move || native(&tuning, &divided)) as Fallback)
+            Some(Box::new(move || native(Kernel::Auto, &tuning, &divided)) as Fallback)
         }
     };
-    let options = Options { split: grouping.split, fallback, ..Options::default() };
+    let options =
+        Options { split: grouping.split, balance: grouping.balance, fallback, ..Options::default() };
     Ok(Box::new(Group::new(parameters, tuning.depth.unwrap_or(1), members, options)?))
 }
 

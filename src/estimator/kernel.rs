@@ -21,6 +21,14 @@ pub enum Kernel {
     CollaborativeUnaligned,
     /// All costs into memory, then the best of each block (Zhang III).
     TwoPass,
+    /// Several blocks a work-group, a run of candidates a work-item, so that a reference sample is
+    /// loaded once for all of them (ours). The fastest on GPUs.
+    Tiled,
+    /// The CPU without OpenCL: every cost is computed.
+    Exhaustive,
+    /// The CPU without OpenCL: candidates that cannot win are left out by lower bounds of their
+    /// costs, from the sums of their samples.
+    Elimination,
     /// Three-step search: a work-group a block and candidate, a work-item a sample, one launch a
     /// step (Bonanno II).
     ThreeStepNaive,
@@ -32,14 +40,18 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel that does full search on an OpenCL device.
-    pub const OPENCL: [Kernel; 6] = [
+    pub const OPENCL: [Kernel; 7] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeUnaligned,
         Kernel::TwoPass,
+        Kernel::Tiled,
     ];
+
+    /// Every kernel that does full search on the CPU without OpenCL.
+    pub const NATIVE: [Kernel; 2] = [Kernel::Exhaustive, Kernel::Elimination];
 
     /// Every kernel that does three-step search on an OpenCL device.
     pub const OPENCL_THREE_STEP: [Kernel; 3] =
@@ -59,7 +71,8 @@ impl Kernel {
     /// [`SetupError::KernelUnsupported`], which names `device` and the kernels there are.
     pub fn check_algorithm(self, algorithm: Algorithm, device: &str) -> Result<(), SetupError> {
         let kernels = Self::of(algorithm);
-        if self == Kernel::Auto || kernels.contains(&self) {
+        let is_native = algorithm == Algorithm::Full && Self::NATIVE.contains(&self);
+        if self == Kernel::Auto || is_native || kernels.contains(&self) {
             return Ok(());
         }
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
@@ -81,6 +94,9 @@ impl Kernel {
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
             Kernel::TwoPass => "two-pass",
+            Kernel::Tiled => "tiled",
+            Kernel::Exhaustive => "exhaustive",
+            Kernel::Elimination => "elimination",
             Kernel::ThreeStepNaive => "three-step-naive",
             Kernel::ThreeStep => "three-step",
             Kernel::ThreeStepUnaligned => "three-step-unaligned",

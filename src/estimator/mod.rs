@@ -66,7 +66,7 @@ pub trait Estimator: Send {
     /// The device that does the work, in words a user knows it by.
     fn device(&self) -> &str;
 
-    /// The kernel in use, never [`Kernel::Auto`] on an OpenCL device.
+    /// The kernel in use; [`Kernel::Auto`] where the device has but one for the algorithm.
     fn kernel(&self) -> Kernel;
 
     /// The most searches that can be in flight, at least 1. There is one slot more than that.

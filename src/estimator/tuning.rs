@@ -38,6 +38,13 @@ pub struct Tuning {
     /// Into how many launches the jobs are cut, at least 1; `None` is one a job, as in the thesis.
     /// Of no meaning with [`Launch::Once`].
     pub launches: Option<usize>,
+    /// Candidates, one under the other, that a work-item of the kernel `tiled` takes at once, at
+    /// least 1: as many at most, for runs are of one length.
+    pub run: Option<usize>,
+    /// Blocks across that a work-group of the kernel `tiled` takes, at least 1.
+    pub blocks_across: Option<usize>,
+    /// Blocks down that a work-group of the kernel `tiled` takes, at least 1.
+    pub blocks_down: Option<usize>,
     /// The most searches in flight at once, 1 to [`Self::MAX_DEPTH`]; `None` is 1. The user's
     /// choice and no device's, so files do not hold it.
     #[serde(skip)]
@@ -63,7 +70,8 @@ impl Tuning {
     pub const MAX_THREADS: usize = 1024;
 
     /// The names by which properties and files know the fields.
-    pub const FIELDS: [&str; 5] = ["group-size", "cost-bytes", "launch", "queues", "launches"];
+    pub const FIELDS: [&str; 8] =
+        ["group-size", "cost-bytes", "launch", "queues", "launches", "run", "blocks-across", "blocks-down"];
 
     /// Checks what the types do not.
     ///
@@ -73,7 +81,13 @@ impl Tuning {
         let wrong = |field: &'static str, reason: String| {
             Err(SetupError::Tuning { field: field.into(), reason, known: Self::FIELDS.join(", ") })
         };
-        for (field, value) in [("group-size", self.group_size), ("launches", self.launches)] {
+        for (field, value) in [
+            ("group-size", self.group_size),
+            ("launches", self.launches),
+            ("run", self.run),
+            ("blocks-across", self.blocks_across),
+            ("blocks-down", self.blocks_down),
+        ] {
             if value == Some(0) {
                 return wrong(field, "0 is too few: use 1 or more".into());
             }
@@ -117,6 +131,8 @@ mod tests {
         for (bad, name) in [
             (Tuning { group_size: Some(0), ..good }, "group-size"),
             (Tuning { launches: Some(0), ..good }, "launches"),
+            (Tuning { run: Some(0), ..good }, "run"),
+            (Tuning { blocks_down: Some(0), ..good }, "blocks-down"),
             (Tuning { depth: Some(0), ..good }, "depth"),
             (Tuning { depth: Some(17), ..good }, "depth"),
             (Tuning { threads: Some(1025), ..good }, "threads"),

@@ -11,6 +11,8 @@
 //! group, and its part is done again by the others.
 
 mod balance;
+#[cfg(test)]
+mod faults;
 mod fit;
 mod frame;
 mod member;
@@ -236,6 +238,8 @@ impl Group {
                 vectors: self.rooms.pop().unwrap_or_default(),
             };
             if !self.members[member].send(job) {
+                // It may have said why.
+                self.listen()?;
                 self.put_out(member, "it takes no work any more")?;
             }
         }
@@ -247,10 +251,12 @@ impl Group {
     /// # Errors
     /// [`EstimateError::Device`] where there are no others, and nothing takes their place.
     fn put_out(&mut self, member: usize, reason: &str) -> Result<(), EstimateError> {
-        if !self.members[member].put_out() {
-            return Ok(());
-        }
         let device = self.members[member].name().to_string();
+        if !self.members[member].put_out() {
+            let is_over = self.members.iter().all(Member::is_out);
+            let message = "it failed before".into();
+            return if is_over { Err(EstimateError::Device { device, message }) } else { Ok(()) };
+        }
         self.balancer.remove(member);
         if self.members.iter().all(Member::is_out) {
             let lost = |message: String| EstimateError::Device { device: device.clone(), message };
@@ -300,6 +306,14 @@ impl Group {
                 Err(RecvTimeoutError::Disconnected) => return Err(EstimateError::NothingInFlight),
             }
         }
+    }
+
+    /// Takes what devices have said so far.
+    fn listen(&mut self) -> Result<(), EstimateError> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report)?;
+        }
+        Ok(())
     }
 
     /// Takes what a device says.
@@ -479,6 +493,7 @@ impl Estimator for Group {
 
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
         self.flights.check_begin(current, reference)?;
+        self.listen()?;
         let frame = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
         let (current_frame, reference_frame) = (frame(current)?, frame(reference)?);
         self.next_search += 1;

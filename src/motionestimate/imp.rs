@@ -12,10 +12,11 @@ use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoFormat;
 
+use super::messages::{setup_debug, setup_message, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use super::stream::{Stream, StreamError};
-use crate::estimator::{Estimator, SetupError};
+use super::stream::Stream;
+use crate::estimator::{Estimator, Notice, SetupError};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -69,30 +70,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a developer wants to know of the error: the compiler's words, if it was one.
-fn setup_debug(error: &SetupError) -> String {
-    match error {
-        SetupError::KernelBuild { log, .. } => log.clone(),
-        _ => format!("{error:?}"),
-    }
-}
-
-/// The error as it is posted on the bus.
-fn setup_message(error: &SetupError) -> gst::ErrorMessage {
-    let debug = setup_debug(error);
-    match error {
-        SetupError::NoSuchDevice { .. } => {
-            gst::error_msg!(gst::ResourceError::NotFound, ("{error}"), ["{debug}"])
-        }
-        SetupError::Memory { .. } => {
-            gst::error_msg!(gst::ResourceError::NoSpaceLeft, ("{error}"), ["{debug}"])
-        }
-        SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{error}"), ["{debug}"]),
-        SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{error}"), ["{debug}"]),
-        _ => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{debug}"]),
-    }
-}
-
 impl MotionEstimate {
     /// Opens the estimator for `settings`, and tells who it is.
     fn open(
@@ -129,10 +106,10 @@ impl MotionEstimate {
     /// Lets the settings hold from the next picture on, where they have been changed. The buffers
     /// that wait leave before.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
-        let settings = lock(&self.settings).clone();
-        if lock(&self.state).stream.as_ref().is_none_or(|stream| *stream.settings() == settings) {
-            return Ok(());
-        }
+        let settings = match (&lock(&self.state).stream, lock(&self.settings)) {
+            (Some(stream), settings) if *stream.settings() != *settings => settings.clone(),
+            _ => return Ok(()),
+        };
         self.drain()?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *lock(&self.state);
@@ -158,25 +135,6 @@ impl MotionEstimate {
         gst::FlowError::Error
     }
 
-    /// What is told of `error`.
-    fn message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
-        match error {
-            StreamError::Frame(_) | StreamError::Luma(_) => gst::error_msg!(
-                gst::StreamError::Format,
-                ("A buffer does not hold the picture its caps promise"),
-                ["{error}; {:?}", stream.info()]
-            ),
-            StreamError::Search(error) => {
-                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
-            }
-            StreamError::Attach(error) => gst::error_msg!(
-                gst::LibraryError::Failed,
-                ("Vectors cannot be attached: {error}"),
-                ["{error:?}"]
-            ),
-        }
-    }
-
     /// Makes the next picture the first of a sequence.
     fn forget_reference(&self, reason: &str) {
         if let Some(stream) = &mut lock(&self.state).stream {
@@ -198,6 +156,7 @@ impl MotionEstimate {
         }
         let pts = buffer.pts();
         let submitted = stream.submit(buffer, &mut lock(&self.statistics));
+        self.tell(stream.take_notices());
         match submitted {
             Ok(Some(buffer)) => {
                 gst::debug!(CAT, imp = self, "No reference for the picture at {pts:?}");
@@ -205,7 +164,7 @@ impl MotionEstimate {
             }
             Ok(None) => Ok(None),
             Err(error) => {
-                let message = Self::message(&error, stream);
+                let message = stream_message(&error, stream);
                 Err(self.fail(state, message))
             }
         }
@@ -217,8 +176,9 @@ impl MotionEstimate {
         let Some(stream) = state.stream.as_mut().filter(|stream| stream.waiting() > keep) else {
             return Ok(None);
         };
-        let finished =
-            stream.finish(&mut lock(&self.statistics)).map_err(|error| Self::message(&error, stream));
+        let finished = stream.finish(&mut lock(&self.statistics));
+        self.tell(stream.take_notices());
+        let finished = finished.map_err(|error| stream_message(&error, stream));
         let buffer = finished.map_err(|message| self.fail(state, message))?;
         let (started, estimator) = (state.started.take(), state.stream.as_ref().map(Stream::estimator));
         if let (Some(started), Some(estimator)) = (started, estimator) {
@@ -229,6 +189,19 @@ impl MotionEstimate {
             gst::trace!(CAT, imp = self, "{:?} took {:?}", buffer.pts(), estimator.stage_times());
         }
         Ok(buffer)
+    }
+
+    /// Tells what has become of devices.
+    fn tell(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Failure(text) => {
+                    gst::warning!(CAT, imp = self, "{text}");
+                    gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"));
+                }
+                Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
+            }
+        }
     }
 
     /// Sends on all buffers that wait, in order, each with its vectors.
@@ -491,21 +464,5 @@ impl BaseTransformImpl for MotionEstimate {
             }
         };
         Ok(buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::estimator::Kernel;
-
-    #[test]
-    fn a_failed_build_shows_the_compilers_log_as_debug_text() {
-        let log = "line 3: undeclared name".to_owned();
-        let error =
-            SetupError::KernelBuild { kernel: Kernel::Reference, device: "a GPU".into(), log: log.clone() };
-        assert_eq!(setup_debug(&error), log);
-        let message = format!("{:?}", setup_message(&error));
-        assert!(message.contains(&log) && message.contains("reference does not build on a GPU"), "{message}");
     }
 }

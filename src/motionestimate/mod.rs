@@ -5,8 +5,8 @@
  *
  * `motionestimate` keeps the luma plane of the picture before, searches it for the best match of
  * every block of the current picture, and attaches the vectors and their matching costs to the
- * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, with no delay. Vectors are
- * bit for bit the same on every device and with every kernel; what they are, `algorithm` decides.
+ * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, and with no delay unless
+ * `pipeline-depth` asks for it. Vectors are bit for bit the same on every device and with every kernel; what they are, `algorithm` decides.
  *
  * The first picture of a stream has nothing to be compared with, nor has the first after a
  * discontinuity, a gap, a flush, a new segment or new caps: such a picture passes with no meta.
@@ -50,6 +50,9 @@
  * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
  * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
  * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
+ * | `run` | integer | for `tiled`: candidates, one under the other, that a work-item takes at once |
+ * | `blocks-across`, `blocks-down` | integer | for `tiled`: blocks of a work-group |
+ *
  * ## Prediction
  *
  * With `prediction=median` the meta has one field more, `predictors`: a GBytes of `columns · rows`
@@ -59,12 +62,34 @@
  * row the vector to the left, in a picture of one column the one above. Vectors and costs are the
  * same with and without it.
  *
+ * ## Pictures in flight
+ *
+ * With `pipeline-depth=1` each buffer leaves before the next is taken. With more, buffers wait
+ * while their pictures are being searched, so that on an OpenCL device the upload of one picture,
+ * the search of the one before and the download of the vectors before that go on at once. The
+ * LATENCY query tells `pipeline-depth - 1` frame durations, or nothing more than upstream where
+ * the caps have no frame rate, and a latency message is posted where that changes.
+ *
+ * Order and number of buffers and events are the same at every depth. A picture that has no
+ * reference waits for nobody. Every serialized event or query lets all buffers that wait leave
+ * before it; a flush drops them, and so does going to READY. After an error that comes up while
+ * searching, those that wait are dropped.
+ *
+ * `threads` is the number of threads that search with `device=native`. All elements of a process
+ * with the same number share them.
+ *
  * ## Buffers
  *
  * The reference is a copy in the memory of the device, made by the one upload that each picture
- * needs anyway. No buffer is held back, so pools upstream need no buffer more for this element,
- * and the ALLOCATION query passes through: pools, and strides that need `GstVideoMeta`, are for
- * the element downstream to accept, whom the very same memory reaches.
+ * needs anyway. With `pipeline-depth=1` no buffer is held back; with more, up to
+ * `pipeline-depth - 1` are, and the answer to the ALLOCATION query asks for as many more. From a
+ * pool that cannot give so many, fewer are held.
+ *
+ * The ALLOCATION query passes through: pools, and strides that need `GstVideoMeta`, are for the
+ * element downstream to accept, whom the very same memory reaches. Where an OpenCL device searches
+ * and downstream has nothing against plain system memory, an allocator is added whose memory the
+ * device reads without a copy between, page-locked as a rule. To all other elements it is memory
+ * like any other, and it may be held for as long as they like.
  *
  * ## Interlaced video
  *
@@ -82,12 +107,12 @@
  * | `pictures` | guint64 | pictures seen since start |
  * | `pictures-with-vectors` | guint64 | those that got vectors |
  * | `upload-time` | guint64 | mean time to bring a picture to the device, ns |
- * | `search-time` | guint64 | mean time of a search, ns |
+ * | `search-time` | guint64 | mean time of a search, by the device's clock where it has one, ns |
  * | `download-time` | guint64 | mean time to bring the vectors back, ns |
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is `native` in both |
+ * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and the kernel too where it has but one |
  *
  * ## Example launch lines
  * ```text
@@ -113,12 +138,16 @@ use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 mod imp;
 mod luma;
 mod memory;
+mod messages;
 mod pool;
 mod settings;
+mod several;
 mod statistics;
 mod stream;
 mod tracker;
 mod tuning;
+
+pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -184,21 +213,33 @@ pub enum MotionEstimateKernel {
     /// See [`Kernel::TwoPass`].
     #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
     TwoPass = 6,
+    /// See [`Kernel::Tiled`].
+    #[enum_value(name = "Runs of candidates share each sample (the fastest on GPUs)", nick = "tiled")]
+    Tiled = 7,
+    /// See [`Kernel::Exhaustive`].
+    #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
+    Exhaustive = 8,
+    /// See [`Kernel::Elimination`].
+    #[enum_value(
+        name = "What cannot win left out by lower bounds of its cost (device native only)",
+        nick = "elimination"
+    )]
+    Elimination = 9,
     /// See [`Kernel::ThreeStepNaive`].
     #[enum_value(
         name = "algorithm=three-step, a work-group a block and candidate, one launch a step",
         nick = "three-step-naive"
     )]
-    ThreeStepNaive = 7,
+    ThreeStepNaive = 10,
     /// See [`Kernel::ThreeStep`].
     #[enum_value(name = "algorithm=three-step, all steps in one launch", nick = "three-step")]
-    ThreeStep = 8,
+    ThreeStep = 11,
     /// See [`Kernel::ThreeStepUnaligned`].
     #[enum_value(
         name = "algorithm=three-step, a work-item a block, unaligned reads (for CPU devices)",
         nick = "three-step-unaligned"
     )]
-    ThreeStepUnaligned = 9,
+    ThreeStepUnaligned = 12,
 }
 
 impl From<MotionEstimateKernel> for Kernel {
@@ -211,9 +252,12 @@ impl From<MotionEstimateKernel> for Kernel {
             MotionEstimateKernel::Collaborative => Self::Collaborative,
             MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
             MotionEstimateKernel::TwoPass => Self::TwoPass,
+            MotionEstimateKernel::Exhaustive => Self::Exhaustive,
+            MotionEstimateKernel::Elimination => Self::Elimination,
             MotionEstimateKernel::ThreeStepNaive => Self::ThreeStepNaive,
             MotionEstimateKernel::ThreeStep => Self::ThreeStep,
             MotionEstimateKernel::ThreeStepUnaligned => Self::ThreeStepUnaligned,
+            MotionEstimateKernel::Tiled => Self::Tiled,
         }
     }
 }

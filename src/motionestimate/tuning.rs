@@ -21,6 +21,9 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
             "group-size" => tuning.group_size = Some(number(field, value)?),
             "cost-bytes" => tuning.cost_bytes = Some(number(field, value)?),
             "launches" => tuning.launches = Some(number(field, value)?),
+            "run" => tuning.run = Some(number(field, value)?),
+            "blocks-across" => tuning.blocks_across = Some(number(field, value)?),
+            "blocks-down" => tuning.blocks_down = Some(number(field, value)?),
             "queues" => queues = Some(number(field, value)?),
             "launch" => launch = Some(text(field, value)?),
             _ => return wrong(field, "there is no such field".into()),
@@ -78,13 +81,16 @@ mod tests {
     fn fields_are_read_whatever_integer_they_are() {
         let all = parsed(
             "motion-tuning,group-size=435,cost-bytes=(guint64)5000000000,launch=queues,queues=(uint)4,\
-             launches=(gint64)64",
+             launches=(gint64)64,run=33,blocks-across=4,blocks-down=(guint64)2",
         );
         let expected = Tuning {
             group_size: Some(435),
             cost_bytes: Some(5_000_000_000),
             launch: Launch::Queues(4),
             launches: Some(64),
+            run: Some(33),
+            blocks_across: Some(4),
+            blocks_down: Some(2),
             ..Tuning::default()
         };
         assert_eq!(all.unwrap(), expected);

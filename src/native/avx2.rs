@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::portable::Portable;
-use super::tile::{COLUMNS, Costs, Engine, PART, Task};
+use super::products::{self, WIDE};
+use super::sse2;
+use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
@@ -17,8 +18,8 @@ impl Avx2 {
 }
 
 impl Engine for Avx2 {
-    /// As many sums as leave registers for samples.
-    const ROWS: usize = 8;
+    const ROWS: usize = ROWS;
+    const LANES: usize = LANES;
 
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
@@ -28,50 +29,92 @@ impl Engine for Avx2 {
 
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        Portable::new().ssd(task, costs);
+        // SAFETY: as above.
+        unsafe { dots(task, costs) };
+        products::squares_from_dots(task, costs);
+    }
+
+    #[inline(always)]
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::sad_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
+        sse2::ssd_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
+        unsafe { at_most(values, limit) }
     }
 }
 
 #[target_feature(enable = "avx2")]
-fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    if task.width() == PART && task.columns() <= FEW_COLUMNS {
-        return sad_of_columns(task, costs);
-    }
-    match task.rows() {
-        1 => sad_of_rows::<1>(task, costs),
-        2 => sad_of_rows::<2>(task, costs),
-        3 => sad_of_rows::<3>(task, costs),
-        4 => sad_of_rows::<4>(task, costs),
-        5 => sad_of_rows::<5>(task, costs),
-        6 => sad_of_rows::<6>(task, costs),
-        7 => sad_of_rows::<7>(task, costs),
-        _ => sad_of_rows::<8>(task, costs),
-    }
+#[inline]
+fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+    let limit = _mm256_set1_epi16(limit as i16);
+    let (values, _) = values.as_chunks::<LANES>();
+    let lanes = |values: &[u16; LANES]| {
+        // SAFETY: as many values as the register has.
+        let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
+        _mm256_cmpeq_epi16(_mm256_subs_epu16(values, limit), _mm256_setzero_si256())
+    };
+    // Packed lane by lane, then the lanes put in order.
+    let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
+    _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
 }
 
-/// So few columns of candidates that comparing them one by one beats sixteen at once, most of them
-/// for nothing. An odd window, as ±16 is, ends with one such column.
-const FEW_COLUMNS: usize = 4;
+/// 16-bit costs in a register.
+const LANES: usize = 16;
+
+/// Rows of candidates that are summed at once: as many sums as leave registers for samples.
+const BAND: usize = 8;
+
+#[target_feature(enable = "avx2")]
+fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
+    let bands = task.rows().div_ceil(BAND);
+    for left in (0..task.columns()).step_by(LANES) {
+        for band in 0..bands {
+            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
+            let costs = &mut costs[start..end];
+            match end - start {
+                1 => sad_of_band::<1>(task, (left, start), costs),
+                2 => sad_of_band::<2>(task, (left, start), costs),
+                3 => sad_of_band::<3>(task, (left, start), costs),
+                4 => sad_of_band::<4>(task, (left, start), costs),
+                5 => sad_of_band::<5>(task, (left, start), costs),
+                6 => sad_of_band::<6>(task, (left, start), costs),
+                7 => sad_of_band::<7>(task, (left, start), costs),
+                _ => sad_of_band::<BAND>(task, (left, start), costs),
+            }
+        }
+    }
+}
 
 /// `vmpsadbw`: the SAD of four samples with eight neighbouring candidates in each half of the
 /// register; the upper half takes the candidates from the eighth on. A row of candidates is one
 /// register of sums, and each sample group of the part, once loaded, serves all `V` rows.
+///
+/// `left` and `top` say which of the task's candidates is the first.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn sad_of_rows<const V: usize>(task: &Task<'_>, costs: &mut Costs<u16>) {
+fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
     let pitch = task.pitch();
     let mut sums = [_mm256_setzero_si256(); V];
     for k in 0..task.height() {
         let current = &task.current()[k * pitch..][..task.width()];
-        let reference = task.reference()[k * pitch..].as_ptr();
+        let reference = task.reference()[(top + k) * pitch..].as_ptr();
         let mut groups = current.chunks_exact(8);
-        let mut x = 0;
+        let mut x = left;
         for group in groups.by_ref() {
             let group = _mm256_set1_epi64x(i64::from_le_bytes(group.try_into().expect("8 samples")));
             for (v, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: v < rows and k < height, so that the row begins within the
-                // (height + rows - 2) * pitch + READ bytes of `reference`, and has READ = 32 bytes
-                // left, of which x + 24 are read: x is 0 or 8, as a part is at most 16 wide.
+                // SAFETY: top + v < rows and k < height, so that the row begins within the
+                // (height + rows - 2) * pitch + READ bytes of `reference`, and has READ = 64 bytes
+                // left, of which x + 24 are read: x is at most 16 + 8, as left is 0 or 16 and a part
+                // at most 16 wide.
                 let samples = unsafe { halves(reference.add(v * pitch + x)) };
                 let left = _mm256_mpsadbw_epu8::<0b000_000>(samples, group);
                 let right = _mm256_mpsadbw_epu8::<0b101_101>(samples, group);
@@ -89,7 +132,8 @@ fn sad_of_rows<const V: usize>(task: &Task<'_>, costs: &mut Costs<u16>) {
         }
     }
     for (costs, sum) in costs.iter_mut().zip(sums) {
-        // SAFETY: a row of costs is as large as a register, and every bit pattern is a cost.
+        let costs: &mut [u16; LANES] = costs[left..].first_chunk_mut().expect("left is 0 or 16 of 32");
+        // SAFETY: as many costs as the register has, and every bit pattern is a cost.
         unsafe { _mm256_storeu_si256(costs.as_mut_ptr().cast(), sum) };
     }
 }
@@ -105,39 +149,64 @@ unsafe fn halves(samples: *const u8) -> __m256i {
     unsafe { _mm256_loadu2_m128i(samples.add(8).cast(), samples.cast()) }
 }
 
-/// `vpsadbw`: one candidate at a time, two rows of sixteen samples an instruction.
+/// Pairs of neighbouring samples in 16 bits each: element `u` has those of columns `u` and `u + 1`.
+type Pairs = [[u16; 2]; WIDE];
+
+/// Rows of candidates whose products are summed at once, in two registers each.
+const PRODUCT_BAND: usize = 5;
+
+/// `vpmaddwd`: the products of two samples with eight neighbouring candidates, summed.
 #[target_feature(enable = "avx2")]
-#[inline]
-fn sad_of_columns(task: &Task<'_>, costs: &mut Costs<u16>) {
-    debug_assert!(task.width() == PART && COLUMNS >= FEW_COLUMNS);
-    let pitch = task.pitch();
-    let (current, reference) = (task.current().as_ptr(), task.reference().as_ptr());
-    for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
-        for (u, cost) in costs[..task.columns()].iter_mut().enumerate() {
-            let mut sum = _mm256_setzero_si256();
-            for k in (0..task.height()).step_by(2) {
-                // SAFETY: the height is even, so that rows k and k + 1 are rows of the part, 16
-                // samples wide; the candidate's rows are v further down and u <= 3 to the right,
-                // within `reference`, which has 32 samples even in its last row.
-                let (c, r) = unsafe {
-                    let r = reference.add((k + v) * pitch + u);
-                    (two_rows(current.add(k * pitch), pitch), two_rows(r, pitch))
-                };
-                sum = _mm256_add_epi16(sum, _mm256_sad_epu8(c, r));
+pub(super) fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+    let mut rows = [[[0; 2]; WIDE]; PART + ROWS - 1];
+    let rows = &mut rows[..task.height() + task.rows() - 1];
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples = &task.reference()[k * task.pitch()..];
+        let samples: &[u8; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
+        for (u, pair) in row.iter_mut().enumerate() {
+            *pair = [u16::from(samples[u]), u16::from(samples[u + 1])];
+        }
+    }
+    let bands = task.rows().div_ceil(PRODUCT_BAND);
+    for left in (0..task.columns()).step_by(LANES) {
+        for band in 0..bands {
+            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
+            let (rows, costs) = (&rows[start..], &mut costs[start..end]);
+            match end - start {
+                1 => dots_of_band::<1>(task, rows, left, costs),
+                2 => dots_of_band::<2>(task, rows, left, costs),
+                3 => dots_of_band::<3>(task, rows, left, costs),
+                4 => dots_of_band::<4>(task, rows, left, costs),
+                _ => dots_of_band::<PRODUCT_BAND>(task, rows, left, costs),
             }
-            let sum = _mm_add_epi16(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
-            *cost = (_mm_extract_epi16::<0>(sum) + _mm_extract_epi16::<4>(sum)) as u16;
         }
     }
 }
 
-/// Sixteen samples of a row in the lower half, and of the row below in the upper.
-///
-/// # Safety
-/// 16 bytes must be readable at `samples` and at `samples + pitch`.
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn two_rows(samples: *const u8, pitch: usize) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe { _mm256_loadu2_m128i(samples.add(pitch).cast(), samples.cast()) }
+fn dots_of_band<const V: usize>(task: &Task<'_>, rows: &[Pairs], left: usize, costs: &mut [[u32; COLUMNS]]) {
+    let rows = &rows[..task.height() + V - 1];
+    let mut sums = [[_mm256_setzero_si256(); 2]; V];
+    for k in 0..task.height() {
+        let current = &task.current()[k * task.pitch()..][..task.width()];
+        let rows: &[Pairs; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
+        for (j, pair) in current.as_chunks::<2>().0.iter().enumerate().take(PART / 2) {
+            let pair = _mm256_set1_epi32(i32::from(pair[0]) | i32::from(pair[1]) << 16);
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                for (half, sum) in sums.iter_mut().enumerate() {
+                    // SAFETY: elements left + 8 * half + 2 * j and the 7 after it are among the row's
+                    // WIDE = 48: left is at most 16, half at most 1 and j at most 7.
+                    let samples =
+                        unsafe { _mm256_loadu_si256(row.as_ptr().add(left + 8 * half + 2 * j).cast()) };
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(samples, pair));
+                }
+            }
+        }
+    }
+    for (costs, sums) in costs.iter_mut().zip(sums) {
+        let costs: &mut [u32; LANES] = costs[left..].first_chunk_mut().expect("left is 0 or 16 of 32");
+        // SAFETY: as many costs as the registers have, and every bit pattern is a cost.
+        unsafe { costs.as_mut_ptr().cast::<[__m256i; 2]>().write_unaligned(sums) };
+    }
 }

@@ -2,10 +2,17 @@
 
 use std::fmt;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512;
+use super::elimination::{self, Exhaustive, Experience};
+use super::plane::Plane;
 use super::portable::Portable;
-use super::search::{Job, search_row};
+use super::search::{self, Block, Job, Room};
+use super::sums::{self, Sums};
 use super::three_step;
-use crate::estimator::{Algorithm, MotionVector};
+use crate::estimator::{MotionVector, OrderKey};
 
 /// An instruction set that the searches are written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,11 +23,13 @@ pub enum Level {
     Portable,
     /// x86-64 with AVX2.
     Avx2,
+    /// x86-64 with the byte and word instructions of AVX-512, and VNNI where the CPU has it.
+    Avx512,
 }
 
 impl Level {
     /// Every level, slowest first.
-    const ALL: [Level; 2] = [Level::Portable, Level::Avx2];
+    const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
 
     /// The levels that this CPU has, slowest first.
     pub fn available() -> impl Iterator<Item = Level> {
@@ -34,7 +43,7 @@ impl Level {
 
     /// Whether this CPU has it.
     pub fn is_available(self) -> bool {
-        self.row_search(Algorithm::Full).is_some()
+        self.functions().is_some()
     }
 
     /// The name by which tables know it.
@@ -42,24 +51,21 @@ impl Level {
         match self {
             Level::Portable => "portable",
             Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
         }
     }
 
-    /// The search of one row of blocks by `algorithm`, or `None` where this CPU lacks the instructions. The one
-    /// place where an instruction set is added.
-    pub(super) fn row_search(self, algorithm: Algorithm) -> Option<RowSearch> {
+    /// What is compiled for it, or `None` where this CPU lacks the instructions. The one place where
+    /// an instruction set is added.
+    pub(super) fn functions(self) -> Option<Functions> {
         match self {
-            Level::Portable => Some(match algorithm {
-                Algorithm::Full => portable_row,
-                Algorithm::ThreeStep => portable_three_step,
-            }),
+            Level::Portable => Some(portable::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => super::avx2::Avx2::new().map(|_| match algorithm {
-                Algorithm::Full => avx2_row as RowSearch,
-                Algorithm::ThreeStep => avx2_three_step,
-            }),
+            Level::Avx2 => Avx2::new().map(|_| avx2::FUNCTIONS),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Avx512::new().map(|_| avx512::FUNCTIONS),
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 => None,
+            Level::Avx2 | Level::Avx512 => None,
         }
     }
 }
@@ -73,41 +79,95 @@ impl fmt::Display for Level {
 /// Writes the vectors of one row of blocks.
 pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
-fn portable_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    search_row(Portable::new(), job, row, vectors);
+/// What is compiled once for each instruction set. To be called only where the CPU has it.
+#[derive(Clone, Copy)]
+pub(super) struct Functions {
+    /// [`search::search_row`].
+    pub(super) search_row: RowSearch,
+    /// [`three_step::search_row`].
+    pub(super) three_step: RowSearch,
+    /// [`elimination::eliminate_row`].
+    pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
+    /// [`sums::sum_samples`].
+    pub(super) sum_samples: fn(&Plane, usize, &mut [u16]),
+    /// [`sums::sum_parts`].
+    pub(super) sum_parts: fn(&[u16], &[u16], usize, &mut [u16]),
+    /// [`sums::find_extremes`].
+    pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }
 
+/// A module with the [`Functions`] of an engine: each in a function for which the instruction set is
+/// enabled, so that what is written for all of them, and the engine's own functions, become part of
+/// it.
+macro_rules! compile {
+    ($module:ident, $engine:expr, $compare:expr $(, $features:literal)?) => {
+        mod $module {
+            use super::*;
+
+            /// Exhaustive search of a block.
+            // SAFETY: `Level::functions` gives what calls it only where the CPU has the instructions.
+            const BEST: Exhaustive = |block, room| unsafe { best(block, room) };
+
+            pub(super) const FUNCTIONS: Functions = Functions {
+                search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
+                // SAFETY: as above.
+                three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },
+                // SAFETY: as above.
+                eliminate_row: |job, sums, row, experience| unsafe {
+                    eliminate_row(job, sums, row, experience)
+                },
+                // SAFETY: as above.
+                sum_samples: |plane, top, sums| unsafe { sum_samples(plane, top, sums) },
+                // SAFETY: as above.
+                sum_parts: |upper, lower, right, sums| unsafe { sum_parts(upper, lower, right, sums) },
+                // SAFETY: as above.
+                find_extremes: |sums, least, most| unsafe { find_extremes(sums, least, most) },
+            };
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn best(block: Block<'_>, room: &mut Room) -> OrderKey {
+                block.best($engine, room)
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+                three_step::search_row($compare, job, row, vectors);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn eliminate_row(
+                job: &Job<'_>,
+                sums: &Sums,
+                row: (usize, &mut [MotionVector]),
+                experience: &mut Experience,
+            ) {
+                elimination::eliminate_row($engine, BEST, job, sums, row, experience);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn sum_samples(plane: &Plane, top: usize, sums: &mut [u16]) {
+                sums::sum_samples(plane, top, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn sum_parts(upper: &[u16], lower: &[u16], right: usize, sums: &mut [u16]) {
+                sums::sum_parts(upper, lower, right, sums);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn find_extremes(sums: &[u16], least: &mut [u16], most: &mut [u16]) {
+                sums::find_extremes(sums, least, most);
+            }
+        }
+    };
+}
+
+compile!(portable, Portable::new(), three_step::Portable);
 #[cfg(target_arch = "x86_64")]
-fn avx2_row(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    use super::avx2::Avx2;
-
-    /// The search in a function for which AVX2 is enabled, so that the engine's functions, for which
-    /// it is too, may be inlined.
-    #[target_feature(enable = "avx2")]
-    fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-        search_row(engine, job, row, vectors);
-    }
-
-    let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");
-    // SAFETY: `engine` is the proof that this CPU has AVX2.
-    unsafe { compiled(engine, job, row, vectors) }
-}
-
-fn portable_three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    three_step::search_row(three_step::Portable, job, row, vectors);
-}
-
+compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2");
 #[cfg(target_arch = "x86_64")]
-fn avx2_three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-    use super::avx2::Avx2;
+compile!(avx512, Avx512::new().expect(ASKED), Avx2::new().expect(ASKED), "avx512f,avx512bw,avx512vl,avx2");
 
-    /// As in [`avx2_row`].
-    #[target_feature(enable = "avx2")]
-    fn compiled(engine: Avx2, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-        three_step::search_row(engine, job, row, vectors);
-    }
-
-    let engine = Avx2::new().expect("row_search gives this function only where there is AVX2");
-    // SAFETY: `engine` is the proof that this CPU has AVX2.
-    unsafe { compiled(engine, job, row, vectors) }
-}
+/// Why there is an engine.
+#[cfg(target_arch = "x86_64")]
+const ASKED: &str = "Level::functions gives what needs it only where the CPU has it";

@@ -7,16 +7,25 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod elimination;
 mod level;
 mod plane;
 mod portable;
 mod predict;
+#[cfg(target_arch = "x86_64")]
+mod products;
 mod search;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+mod sums;
 mod threads;
 mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
 mod tile;
+mod transposed;
 
 pub use level::Level;
 pub use predict::median_predictors;
@@ -29,13 +38,15 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture, PictureBuf,
-    Predictor, SetupError, Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture,
+    PictureBuf, Predictor, SetupError, Slot, StageTimes,
 };
-use level::RowSearch;
+use elimination::Experience;
+use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
+use sums::Sums;
 
 /// The name of this device.
 const NAME: &str = "native";
@@ -44,11 +55,13 @@ const NAME: &str = "native";
 ///
 /// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
 /// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
-/// finished, so that its vectors are written once, to where they belong.
+/// finished, so that its vectors are written once, to where they belong. It keeps a padded picture a
+/// slot, and with prediction a field.
 pub struct Native {
     parameters: Parameters,
     level: Level,
-    row_search: RowSearch,
+    functions: Functions,
+    elimination: Option<Elimination>,
     /// One a slot.
     planes: Vec<Plane>,
     /// How long each took to fill.
@@ -60,13 +73,74 @@ pub struct Native {
     times: StageTimes,
 }
 
+/// Shares the rows of blocks from `first` on among the threads.
+fn search_rows(search_row: RowSearch, job: &Job<'_>, first: usize, vectors: &mut [MotionVector]) {
+    let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
+    rows.for_each(|(row, vectors)| search_row(job, first + row, vectors));
+}
+
+/// So few candidates that elimination does not pay.
+const FEW_CANDIDATES: usize = 100;
+
+/// What elimination keeps beside the pictures.
+struct Elimination {
+    sums: Sums,
+    /// What was learnt in each row of blocks.
+    rows: Vec<Experience>,
+    /// The field found last; zero vectors before the first.
+    last: Vec<MotionVector>,
+    /// Pictures yet to be searched exhaustively, as hardly any block of the last one was better off.
+    pause: u32,
+}
+
+/// So many pictures are searched exhaustively where elimination did not pay.
+const PAUSE: u32 = 15;
+
+impl Elimination {
+    fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
+        let sums = Sums::new(layout, elimination::coarse_side(parameters.block_size), available_memory())?;
+        let grid = parameters.grid();
+        let (rows, last) =
+            (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
+        Ok(Self { sums, rows, last, pause: 0 })
+    }
+
+    fn search(
+        &mut self,
+        functions: &Functions,
+        job: Job<'_>,
+        searched: Range<usize>,
+        vectors: &mut [MotionVector],
+    ) {
+        let Self { sums, rows, last, pause } = self;
+        let grid = job.parameters.grid();
+        let (first, rows) = (searched.start, &mut rows[searched.clone()]);
+        if *pause > 0 {
+            *pause -= 1;
+            search_rows(functions.search_row, &job, first, vectors);
+        } else {
+            sums.fill(functions, job.reference);
+            let job = Job { last: &*last, ..job };
+            let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
+            rows_of_vectors.zip(rows.par_iter_mut()).for_each(|((row, vectors), experience)| {
+                (functions.eliminate_row)(&job, sums, (first + row, vectors), experience);
+            });
+            let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
+            if exhaustive > vectors.len() * 3 / 4 {
+                *pause = PAUSE;
+            }
+        }
+        last[searched.start * grid.columns..searched.end * grid.columns].copy_from_slice(vectors);
+    }
+}
+
 impl Native {
     /// An estimator for `parameters` with the fastest instructions there are.
     ///
     /// # Errors
     /// [`SetupError`] where `parameters` are not valid or the pictures do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
-        Self::with_level(parameters, Level::best())
+        Self::with_kernel(parameters, Kernel::Auto, Level::best())
     }
 
     /// An estimator for `parameters` with the instructions of `level`.
@@ -74,19 +148,53 @@ impl Native {
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
     pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
+        Self::with_kernel(parameters, Kernel::Auto, level)
+    }
+
+    /// An estimator for `parameters` with `kernel` in the instructions of `level`.
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], and [`Kernel::Exhaustive`] where the window is
+    /// too small for it to pay, or memory for what it keeps.
+    ///
+    /// # Errors
+    /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] where `kernel` is one of
+    /// OpenCL's.
+    pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
-        let row_search =
-            level.row_search(parameters.algorithm).ok_or_else(|| SetupError::DeviceUnsupported {
-                wanted: NAME.into(),
-                reason: format!("this CPU does not have {level}"),
-            })?;
+        kernel.check_algorithm(parameters.algorithm, NAME)?;
+        if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
+            return Err(SetupError::KernelUnsupported {
+                kernel,
+                device: NAME.into(),
+                reason: "it is an OpenCL kernel".into(),
+                advice: "choose kernel auto, or an OpenCL device".into(),
+            });
+        }
+        let functions = level.functions().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: NAME.into(),
+            reason: format!("this CPU does not have {level}"),
+        })?;
         let layout = Layout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = vec![plane()?, plane()?];
-        let (uploads, flights) = (vec![Duration::ZERO; 2], Flights::new(1));
-        let last_field = LastField::new(&parameters);
-        let times = StageTimes::default();
-        Ok(Self { parameters, level, row_search, planes, uploads, flights, threads: None, last_field, times })
+        let elimination = match kernel {
+            _ if parameters.algorithm != Algorithm::Full => None,
+            Kernel::Exhaustive => None,
+            Kernel::Elimination => Some(Elimination::new(&parameters, &layout)?),
+            _ if parameters.window.candidates() < FEW_CANDIDATES => None,
+            _ => Elimination::new(&parameters, &layout).ok(),
+        };
+        Ok(Self {
+            level,
+            functions,
+            elimination,
+            planes,
+            uploads: vec![Duration::ZERO; 2],
+            flights: Flights::new(1),
+            threads: None,
+            last_field: LastField::new(&parameters),
+            times: StageTimes::default(),
+            parameters,
+        })
     }
 
     /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
@@ -128,6 +236,14 @@ impl Native {
             driver: Level::best().name().into(),
         }
     }
+
+    /// What searches a row of blocks where nothing is eliminated.
+    fn row_search(&self) -> RowSearch {
+        match self.parameters.algorithm {
+            Algorithm::Full => self.functions.search_row,
+            Algorithm::ThreeStep => self.functions.three_step,
+        }
+    }
 }
 
 /// Runs `work` in `pool`, or where it is called from.
@@ -148,7 +264,11 @@ impl Estimator for Native {
     }
 
     fn kernel(&self) -> Kernel {
-        Kernel::Auto
+        match (self.parameters.algorithm, &self.elimination) {
+            (Algorithm::ThreeStep, _) => Kernel::Auto,
+            (Algorithm::Full, None) => Kernel::Exhaustive,
+            (Algorithm::Full, Some(_)) => Kernel::Elimination,
+        }
     }
 
     fn depth(&self) -> usize {
@@ -206,17 +326,20 @@ impl Estimator for Native {
         self.flights.finish();
         let window = part.window(&self.parameters.window);
         let parameters = Parameters { window, ..self.parameters.clone() };
+        let (functions, row_search, is_cut) =
+            (&self.functions, self.row_search(), window != self.parameters.window);
         let job = Job {
             parameters: &parameters,
             current: &self.planes[current.index()],
             reference: &self.planes[reference.index()],
+            last: &[],
         };
+        let elimination = &mut self.elimination;
         let start = Instant::now();
-        run(self.threads.as_deref(), || {
-            vectors
-                .par_chunks_mut(grid.columns)
-                .enumerate()
-                .for_each(|(row, vectors)| (self.row_search)(&job, part.rows().start + row, vectors));
+        run(self.threads.as_deref(), || match elimination {
+            // It begins at no motion, which a part of the window may leave out.
+            Some(elimination) if !is_cut => elimination.search(functions, job, part.rows(), vectors),
+            _ => search_rows(row_search, &job, part.rows().start, vectors),
         });
         if let Some(field) = &mut self.last_field {
             match part == Part::whole(&self.parameters) {

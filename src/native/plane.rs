@@ -61,6 +61,19 @@ impl Layout {
         Self { left, top, pitch, rows: top + furthest_y + side }
     }
 
+    /// Rows in all.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Where the sample at `(x, y)` lies: column and row.
+    #[inline(always)]
+    pub(super) fn position(&self, x: i32, y: i32) -> (usize, usize) {
+        let (column, row) = (x + self.left as i32, y + self.top as i32);
+        debug_assert!(column >= 0 && row >= 0);
+        (column as usize, row as usize)
+    }
+
     /// Bytes of one picture; it cannot overflow, as pictures and blocks have a largest size.
     pub(super) fn bytes(&self) -> u64 {
         self.pitch as u64 * self.rows as u64
@@ -69,9 +82,8 @@ impl Layout {
     /// Where the sample at `(x, y)` lies, which may be as far outside as candidates go.
     #[inline(always)]
     pub(super) fn offset(&self, x: i32, y: i32) -> usize {
-        let (column, row) = (x + self.left as i32, y + self.top as i32);
-        debug_assert!(column >= 0 && row >= 0);
-        row as usize * self.pitch + column as usize
+        let (column, row) = self.position(x, y);
+        row * self.pitch + column
     }
 }
 
@@ -87,13 +99,7 @@ impl Plane {
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
     pub(super) fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
-        let needed = layout.bytes();
-        let refused = || SetupError::Memory { device: "native".into(), what: "a picture", needed, limit };
-        let length = usize::try_from(needed).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
-        let mut samples = Vec::new();
-        samples.try_reserve_exact(length).map_err(|_| refused())?;
-        samples.resize(length, 0);
-        Ok(Self { layout, samples })
+        Ok(Self { layout, samples: room("a picture", layout.bytes(), limit)? })
     }
 
     pub(super) fn layout(&self) -> &Layout {
@@ -133,6 +139,24 @@ impl Plane {
     pub(super) fn picture(&self, width: usize, height: usize) -> PictureBuf {
         PictureBuf::from_fn(width, height, |x, y| self.samples[self.layout.offset(x as i32, y as i32)])
     }
+}
+
+/// Room for `length` numbers, all zero, of `what`.
+///
+/// # Errors
+/// [`SetupError::Memory`] where they need more than `limit` bytes, or more than there are.
+pub(super) fn room<T: Copy + Default>(
+    what: &'static str,
+    length: u64,
+    limit: u64,
+) -> Result<Vec<T>, SetupError> {
+    let needed = length.saturating_mul(size_of::<T>() as u64);
+    let refused = || SetupError::Memory { device: "native".into(), what, needed, limit };
+    let length = usize::try_from(length).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
+    let mut room = Vec::new();
+    room.try_reserve_exact(length).map_err(|_| refused())?;
+    room.resize(length, T::default());
+    Ok(room)
 }
 
 /// The bytes a new allocation may take without driving the machine out of memory, as far as that

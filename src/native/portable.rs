@@ -1,6 +1,6 @@
 //! Tile costs in plain Rust, written so that the compiler finds the wide instructions itself.
 
-use super::tile::{Costs, Engine, PART, ROWS, Task};
+use super::tile::{Costs, Engine, PART, Pair, ROWS, Task};
 
 /// Any CPU.
 ///
@@ -58,6 +58,7 @@ impl Portable {
 impl Engine for Portable {
     /// The more, the more candidates a copied row serves.
     const ROWS: usize = ROWS;
+    const LANES: usize = 1;
 
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
@@ -67,6 +68,21 @@ impl Engine for Portable {
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
         compare(task, costs, self.ssd, |cost| cost);
+    }
+
+    #[inline(always)]
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
+        of_one(pair, |difference| difference)
+    }
+
+    #[inline(always)]
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
+        of_one(pair, |difference| difference * difference)
+    }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        values.iter().enumerate().fold(0, |bits, (lane, value)| bits | u32::from(*value <= limit) << lane)
     }
 }
 
@@ -159,6 +175,22 @@ fn gather<const W: usize>(rows: &mut [Row], samples: &[u8], pitch: usize) {
     for (index, row) in rows.iter_mut().enumerate() {
         row[..W].copy_from_slice(&samples[index * pitch..][..W]);
     }
+}
+
+/// The cost of one candidate, four samples at a time.
+#[inline(always)]
+fn of_one(pair: &Pair<'_>, cost: impl Fn(u32) -> u32) -> u32 {
+    let mut lanes = [0; 4];
+    for y in 0..pair.side() {
+        for x in (0..pair.side()).step_by(4) {
+            // SAFETY: y and x are less than the side, which is a multiple of four.
+            let [c, r] = unsafe { pair.samples::<4>(x, y) };
+            for i in 0..4 {
+                lanes[i] += cost(u32::from(c[i].abs_diff(r[i])));
+            }
+        }
+    }
+    lanes.into_iter().sum()
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ fn search_block(
     column: usize,
     row: usize,
 ) -> OrderKey {
-    let Job { parameters, current, reference } = job;
+    let Job { parameters, current, reference, .. } = job;
     let layout = current.layout();
     let side = parameters.block_size;
     let origin = ((column * side) as i32, (row * side) as i32);

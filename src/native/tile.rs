@@ -2,8 +2,8 @@
 
 use crate::estimator::OrderKey;
 
-/// Candidates across a tile.
-pub(super) const COLUMNS: usize = 16;
+/// Candidates across a tile: as many as the widest register has 16-bit costs.
+pub(super) const COLUMNS: usize = 32;
 
 /// Candidates down a tile, at most; [`Engine::ROWS`] has what an instruction set takes.
 pub(super) const ROWS: usize = 36;
@@ -13,7 +13,7 @@ pub(super) const ROWS: usize = 36;
 pub(super) const PART: usize = 16;
 
 /// Samples of a reference row that may be read from the first candidate's first sample on.
-pub(super) const READ: usize = 2 * PART;
+pub(super) const READ: usize = 64;
 
 /// The costs of a tile's candidates, `rows × COLUMNS`. Rows and columns past those of its [`Task`]
 /// hold anything.
@@ -101,36 +101,104 @@ impl<'a> Task<'a> {
     }
 }
 
+/// A block and one candidate: squares of samples, rows `pitch` apart.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    current: &'a [u8],
+    reference: &'a [u8],
+    pitch: usize,
+    side: usize,
+}
+
+impl<'a> Pair<'a> {
+    /// The squares of `side` samples at the start of `current` and of `reference`.
+    ///
+    /// # Panics
+    /// Where a slice ends before its square, or `side` is no multiple of four.
+    #[inline(always)]
+    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+        assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
+        let length = (side - 1) * pitch + side;
+        Self { current: &current[..length], reference: &reference[..length], pitch, side }
+    }
+
+    /// Samples an axis: a multiple of four.
+    #[inline(always)]
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// `W` samples from column `x` of row `y` on, of the block and of the candidate.
+    ///
+    /// # Safety
+    /// They must be within the square: `y < side` and `x + W <= side`.
+    #[inline(always)]
+    pub(super) unsafe fn samples<const W: usize>(&self, x: usize, y: usize) -> [&'a [u8; W]; 2] {
+        debug_assert!(y < self.side && x + W <= self.side);
+        let start = y * self.pitch + x;
+        [self.current, self.reference].map(|samples| {
+            // SAFETY: `new` has checked that the slices hold (side - 1) * pitch + side samples, which is
+            // no less than y * pitch + x + W, by the caller's promise.
+            unsafe { &*samples.as_ptr().add(start).cast() }
+        })
+    }
+}
+
 /// An instruction set. A value of the type is the proof that this CPU has it.
 pub(super) trait Engine: Copy {
     /// Candidates down a tile, at most [`ROWS`].
     const ROWS: usize;
+
+    /// Neighbouring candidates that are compared at once: one of them costs as much as all.
+    const LANES: usize;
 
     /// The SAD of every candidate of `task`.
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>);
 
     /// The SSD of every candidate of `task`.
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>);
+
+    /// The SAD of one candidate.
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32;
+
+    /// The SSD of one candidate.
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32;
+
+    /// A bit for each of `values` that is at most `limit`, the lowest for the first.
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32;
 }
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.
 pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
     const ZERO: Self;
     const NONE: Self;
+
+    /// The sum, which does not overflow for a candidate's costs; what lies past a tile's may.
+    fn plus(self, other: Self) -> Self;
 }
 
 impl Cost for u16 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
 
 impl Cost for u32 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
 }
 
-/// The better of `best` and the best of `rows × columns` candidates in `costs`, of which the first
-/// is displaced by `(x, y)`.
+/// The better of `best` and the best of `rows × columns` candidates in `costs`; `tie(u, v)` decides
+/// between equal costs ([`OrderKey::tie`]) for the one in column `u` and row `v`.
 ///
 /// Most tiles hold nothing as good as what is known: that takes a minimum a lane and one
 /// comparison. Only a tile that does has its ties resolved, among the candidates of least cost.
@@ -138,26 +206,33 @@ impl Cost for u32 {
 pub(super) fn best_of<C: Cost>(
     costs: &Costs<C>,
     (rows, columns): (usize, usize),
-    (x, y): (i32, i32),
+    tie: impl Fn(i32, i32) -> u32,
     best: OrderKey,
 ) -> OrderKey {
     let costs = &costs[..rows];
-    let absent: [C; COLUMNS] = std::array::from_fn(|u| if u < columns { C::ZERO } else { C::NONE });
+    let mut absent = [C::ZERO; COLUMNS];
+    absent[columns..].fill(C::NONE);
     let mut least = [C::NONE; COLUMNS];
     for row in costs {
-        least = std::array::from_fn(|u| least[u].min(row[u]));
+        for u in 0..COLUMNS {
+            least[u] = least[u].min(row[u]);
+        }
     }
-    least = std::array::from_fn(|u| least[u] | absent[u]);
+    for u in 0..COLUMNS {
+        least[u] = least[u] | absent[u];
+    }
     let least = least.into_iter().fold(C::NONE, Ord::min);
     if least.into() > best.cost() {
         return best;
     }
     let mut ties = [u32::MAX; COLUMNS];
     for (v, row) in costs.iter().enumerate() {
-        for u in 0..COLUMNS {
-            let tie = OrderKey::tie(x + u as i32, y + v as i32);
-            let is_least = row[u] | absent[u] == least;
-            ties[u] = ties[u].min(if is_least { tie } else { u32::MAX });
+        let is_least = |u: usize| row[u] | absent[u] == least;
+        if !(0..COLUMNS).fold(false, |any, u| any | is_least(u)) {
+            continue;
+        }
+        for (u, least_tie) in ties.iter_mut().enumerate() {
+            *least_tie = (*least_tie).min(if is_least(u) { tie(u as i32, v as i32) } else { u32::MAX });
         }
     }
     let tie = ties.into_iter().fold(u32::MAX, u32::min);

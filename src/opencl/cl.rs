@@ -305,21 +305,24 @@ pub(super) enum Arg<'a> {
 }
 
 impl Kernel {
-    /// The largest group this kernel can be launched in.
+    /// The largest group this kernel can be launched in: the one it was built for, if it was.
     pub(super) fn largest_group(&self, device: RawDevice) -> Result<usize> {
-        let mut size = 0_usize;
-        // SAFETY: the property is a size_t, and there is room for one.
-        let code = unsafe {
-            ffi::clGetKernelWorkGroupInfo(
-                self.0,
-                device,
-                ffi::CL_KERNEL_WORK_GROUP_SIZE,
-                size_of::<usize>(),
-                (&raw mut size).cast(),
-                ptr::null_mut(),
-            )
-        };
-        check("clGetKernelWorkGroupInfo", code).map(|()| size)
+        let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
+        // NVIDIA's answer to the first question knows nothing of the second.
+        for (property, size, value) in [
+            (ffi::CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&largest), (&raw mut largest).cast()),
+            (ffi::CL_KERNEL_COMPILE_WORK_GROUP_SIZE, size_of_val(&built_for), (&raw mut built_for).cast()),
+        ] {
+            // SAFETY: the first is a size_t and the second three, and there is room for them.
+            let code = unsafe {
+                ffi::clGetKernelWorkGroupInfo(self.0, device, property, size, value, ptr::null_mut())
+            };
+            check("clGetKernelWorkGroupInfo", code)?;
+        }
+        match built_for.iter().product() {
+            0 => Ok(largest),
+            items => Ok(items),
+        }
     }
 
     /// Sets the arguments from the first on.

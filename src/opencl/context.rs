@@ -67,3 +67,49 @@ impl Context {
         before.find_map(|(_, block)| block.upgrade().filter(|block| holds(block)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::HostMemory;
+    use crate::opencl::devices;
+    use crate::opencl::host::Host;
+
+    #[test]
+    fn memory_of_the_context_is_known_as_long_as_it_is_there() {
+        let devices = devices();
+        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+        for device in devices {
+            let context = Arc::new(Context::new(device.raw()).unwrap());
+            let queue = Arc::new(context.queue(device.raw()).unwrap());
+            let host = Host { context: context.clone(), device, queue };
+            let blocks = [100, 5000].map(|bytes| host.allocate(bytes).unwrap());
+            for block in &blocks {
+                let bytes = (**block).as_ref();
+                assert!(bytes.iter().all(|&byte| byte == 0));
+                for part in [bytes, &bytes[..1], &bytes[7..], &bytes[bytes.len() - 1..]] {
+                    let found = context.block_of(part).expect("a block");
+                    assert_eq!((found.start(), found.bytes()), (bytes.as_ptr() as usize, bytes.len()));
+                }
+            }
+            assert!(context.block_of(&[0; 10]).is_none());
+            assert!(context.block_of(&vec![0; 6000]).is_none());
+            drop(blocks);
+            assert!(lock(&context.blocks).iter().all(|(_, block)| block.strong_count() == 0));
+            let _again = host.allocate(1).unwrap();
+            assert_eq!(lock(&context.blocks).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_program_is_built_once() {
+        for device in devices() {
+            let context = Context::new(device.raw()).unwrap();
+            let build = || context.program(device.raw(), "__kernel void one(void) {}", "").map_err(drop);
+            let first = context.shared_program("one".into(), build).unwrap();
+            let again = context.shared_program("one".into(), || Err(())).unwrap();
+            assert!(Arc::ptr_eq(&first, &again));
+            assert!(context.shared_program("two".into(), || Err(())).is_err());
+        }
+    }
+}

@@ -131,9 +131,17 @@ impl Device {
         [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
     }
 
-    /// Whether NVIDIA's compiler builds its kernels, which takes inline PTX.
-    pub(super) fn takes_ptx(&self) -> bool {
-        self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia")
+    /// How kernels compare four samples at once: `FOUR_SAMPLES` in `kernels/common.cl`.
+    ///
+    /// NVIDIA's compiler takes inline PTX, and NVIDIA's devices say what they can do of it.
+    pub(super) fn four_samples(&self) -> u8 {
+        /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
+        const CAPABILITY: [u32; 2] = [0x4000, 0x4001];
+        if self.kind != DeviceKind::Gpu || !self.vendor.to_ascii_lowercase().contains("nvidia") {
+            return 0;
+        }
+        let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
+        if capability >= [6, 1] { 2 } else { 1 }
     }
 
     /// The device refused what `error` says.

@@ -59,6 +59,7 @@ impl Records {
 /// What tells how far a search is.
 struct Events {
     is_whole: bool,
+    skipped: usize,
     begun: Instant,
     /// Both pictures are there, and no search before is running.
     started: Event,
@@ -125,7 +126,7 @@ impl Ring {
     ) -> cl::Result<()> {
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
-        let Pictures { current, reference, blocks, window, is_whole, geometry } = pictures;
+        let Pictures { current, reference, blocks, skipped, window, is_whole, geometry } = pictures;
         let started = queues.search.barrier([current.1, reference.1])?;
         let queue = &*queues.search;
         search.queue(&Run {
@@ -150,7 +151,7 @@ impl Ring {
             read = predictors.begin_read(&queues.download, size_of::<Predictor>() * blocks, predicted)?;
         }
         queues.download.flush()?;
-        *events = Some(Events { is_whole, begun, started, found, predicted, read });
+        *events = Some(Events { is_whole, skipped, begun, started, found, predicted, read });
         self.next = (self.next + 1) % self.flights.len();
         Ok(())
     }
@@ -168,7 +169,7 @@ impl Ring {
         // SAFETY: what the device has written is read, and it writes no more.
         let bytes = unsafe { oldest.vectors.host.as_slice() };
         let vectors = bytemuck::cast_slice_mut(vectors);
-        vectors.copy_from_slice(&bytes[..vectors.len()]);
+        vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         self.last = events.is_whole.then_some(index);
         Ok(events.times(copied))
     }
@@ -183,6 +184,11 @@ impl Ring {
         let bytes = unsafe { found.host.as_slice() };
         bytemuck::cast_slice_mut(predictors).copy_from_slice(bytes);
         true
+    }
+
+    /// Where the next search puts its vectors.
+    pub(super) fn room(&self) -> &Buffer {
+        &self.flights[self.next].vectors.device
     }
 
     /// Whether there is a field whose predictors can be had.
@@ -205,6 +211,8 @@ pub(super) struct Pictures<'a> {
     pub(super) reference: (&'a Buffer, &'a Event),
     /// What is searched of them.
     pub(super) blocks: usize,
+    /// How many of these blocks nobody asked for, from the first on.
+    pub(super) skipped: usize,
     pub(super) window: Window,
     /// Whether that is all there is: only a whole field is predicted.
     pub(super) is_whole: bool,

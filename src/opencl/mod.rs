@@ -19,10 +19,11 @@ mod reference;
 mod search;
 mod three_step;
 mod tile;
+mod tiled;
 mod two_pass;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
@@ -38,7 +39,7 @@ use flight::{Pictures, Queues, Ring};
 use host::Host;
 use picture::{Layout, Slots};
 use prediction::Prediction;
-use search::{Search, Task};
+use search::{Run, Search, Task};
 
 /// Full or three-step search on one OpenCL device.
 ///
@@ -122,6 +123,16 @@ impl OpenCl {
         })
     }
 
+    /// What is searched where `part` is asked for: the same, or as little more as the kernel can.
+    fn searched_for(&self, part: Part) -> Part {
+        let (rows, all) = (part.rows(), self.parameters.grid().rows);
+        let end = (rows.start + self.search.least_rows()).clamp(rows.end, all.max(rows.end));
+        let start = rows.start.min(end.saturating_sub(self.search.least_rows()));
+        let whole = Part::whole(&self.parameters);
+        let window = if self.search.divides_window() { part } else { whole };
+        window.with_rows(start..end)
+    }
+
     fn failed(&self, error: cl::Error) -> EstimateError {
         EstimateError::Device { device: self.device.name.clone(), message: error.to_string() }
     }
@@ -144,6 +155,35 @@ impl OpenCl {
             self.times.upload = start.elapsed();
         }
         Ok(())
+    }
+
+    /// Searches `count` times, at least 1, without waiting between, and returns the time of one: the
+    /// device's own, without the start of a search and the wait for it. For benchmarks.
+    ///
+    /// # Errors
+    /// As [`Estimator::search`].
+    #[doc(hidden)]
+    pub fn time_searches(&mut self, current: Slot, count: u32) -> Result<Duration, EstimateError> {
+        if self.flights.len() > 0 {
+            return Err(EstimateError::InFlight(self.flights.len()));
+        }
+        self.queues.finish();
+        let start = Instant::now();
+        for _ in 0..count {
+            let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let run = Run {
+                queue: &self.queues.search,
+                current: picture(current)?.0,
+                reference: picture(current.other())?.0,
+                vectors: self.ring.room(),
+                blocks: self.parameters.grid().blocks(),
+                window: self.window,
+                geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+            };
+            self.search.queue(&run).map_err(|error| self.failed(error))?;
+        }
+        self.queues.search.finish().map_err(|error| self.failed(error))?;
+        Ok(start.elapsed() / count.max(1))
     }
 }
 
@@ -197,12 +237,14 @@ impl Estimator for OpenCl {
         part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;
         let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-        let window = part.window(&self.window);
-        let geometry = self.layout.geometry_of(part, self.parameters.block_size, &window);
+        let done = self.searched_for(part);
+        let window = done.window(&self.window);
+        let geometry = self.layout.geometry_of(done, self.parameters.block_size, &window);
         let pictures = Pictures {
             current: picture(current)?,
             reference: picture(reference)?,
-            blocks: part.grid(&self.parameters).blocks(),
+            blocks: done.grid(&self.parameters).blocks(),
+            skipped: (part.rows().start - done.rows().start) * self.parameters.grid().columns,
             window,
             is_whole: part == Part::whole(&self.parameters),
             geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),

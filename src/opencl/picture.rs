@@ -188,7 +188,7 @@ impl Slots {
 
     /// The picture in `slot`, and what tells when it is there, where one was loaded.
     pub(super) fn get(&self, slot: estimator::Slot) -> Option<(&Buffer, &Event)> {
-        let place = &self.places[slot.index()];
+        let place = self.places.get(slot.index())?;
         Some((&place.padded, place.ready.as_ref()?))
     }
 

@@ -24,6 +24,7 @@ pub(super) enum Source {
     TwoPass,
     Prediction,
     Recurrence,
+    Tiled,
     ThreeStep,
 }
 
@@ -37,6 +38,7 @@ impl Source {
             Self::TwoPass => include_str!("../../kernels/two_pass.cl"),
             Self::Prediction => include_str!("../../kernels/prediction.cl"),
             Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
+            Self::Tiled => include_str!("../../kernels/tiled.cl"),
             Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
         }
     }
@@ -60,7 +62,7 @@ pub(super) fn options(
         return String::new();
     }
     let ssd = u8::from(parameters.metric == Metric::Ssd);
-    let four_samples = u8::from(device.takes_ptx());
+    let four_samples = device.four_samples();
     let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
     format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}{group}", parameters.block_size)
 }

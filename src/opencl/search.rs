@@ -7,7 +7,7 @@ use super::context::Context;
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, three_step, two_pass};
+use super::{collaborative, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -21,6 +21,16 @@ pub(super) trait Search: Send {
     /// Queues all that finds the vectors of one picture. Once the queue of `run` is finished, so is
     /// the search.
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()>;
+
+    /// The fewest rows of blocks that it searches at once.
+    fn least_rows(&self) -> usize {
+        1
+    }
+
+    /// Whether it can try a part of the window that it was made for.
+    fn divides_window(&self) -> bool {
+        true
+    }
 }
 
 /// The pictures of one search, and where its vectors go.
@@ -40,7 +50,7 @@ pub(super) struct Run<'a> {
 /// The kernel of full search that is fastest for `device` as measured so far: `benches/RESULTS.md` has the figures.
 pub(super) fn fastest(device: &Device) -> Kernel {
     match device.kind {
-        DeviceKind::Gpu => Kernel::Reference,
+        DeviceKind::Gpu => Kernel::Tiled,
         DeviceKind::Cpu => Kernel::CollaborativeUnaligned,
         DeviceKind::Accelerator => Kernel::Reference,
     }
@@ -59,6 +69,15 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
             Box::new(collaborative::Collaborative::new(task)?)
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
+        Kernel::Tiled => Box::new(tiled::Tiled::new(task)?),
+        Kernel::Exhaustive | Kernel::Elimination => {
+            return Err(SetupError::KernelUnsupported {
+                kernel: task.kernel,
+                device: task.device.name.clone(),
+                reason: "it is a kernel of the CPU without OpenCL".into(),
+                advice: "choose kernel auto, or device native".into(),
+            });
+        }
         Kernel::ThreeStepNaive => Box::new(three_step::Samples::new(task)?),
         Kernel::ThreeStep => Box::new(three_step::Group::new(task)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::Item::new(task)?),
@@ -85,34 +104,38 @@ impl Task<'_> {
         self.parameters.grid().blocks()
     }
 
-    /// The kernel `name` of `source`, built for the parameters, and for the group size that is
-    /// chosen where one is that the device has.
+    /// The kernel `name` of `source`, built for the parameters and the group size that is chosen.
     pub(super) fn build(&self, source: Source, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        let chosen = self.tuning.group_size.filter(|&items| items <= self.device.largest_group);
-        self.build_in(source, name, chosen)
+        self.build_wanting(source, name, self.tuning.group_size.unwrap_or(1))
     }
 
     /// The kernel `name` of `source`, and how many items its groups have: as many as are chosen, else
     /// `items` or the most that may be.
     ///
     /// # Errors
-    /// As [`Self::build`] and [`Self::chosen_group`].
+    /// As [`Self::chosen_group`], and where it does not build.
     pub(super) fn build_for(
         &self,
         source: Source,
         name: &CStr,
         items: usize,
     ) -> Result<(cl::Kernel, usize), SetupError> {
-        let mut kernel = self.build(source, name)?;
-        if let Some(chosen) = self.chosen_group(&kernel)? {
-            return Ok((kernel, chosen));
+        let kernel = self.build_wanting(source, name, self.tuning.group_size.unwrap_or(items))?;
+        let items = match self.chosen_group(&kernel)? {
+            Some(chosen) => chosen,
+            None => items.min(self.largest_group(&kernel)?),
+        };
+        Ok((kernel, items))
+    }
+
+    /// Builds for groups of `items` where they are more than a build that leaves it open allows, and
+    /// not more than the device has.
+    fn build_wanting(&self, source: Source, name: &CStr, items: usize) -> Result<cl::Kernel, SetupError> {
+        let kernel = self.build_in(source, name, None)?;
+        if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
+            return Ok(kernel);
         }
-        let mut largest = self.largest_group(&kernel)?;
-        if (largest + 1..=self.device.largest_group).contains(&items) {
-            kernel = self.build_in(source, name, Some(items))?;
-            largest = self.largest_group(&kernel)?;
-        }
-        Ok((kernel, items.min(largest)))
+        self.build_in(source, name, Some(items))
     }
 
     fn build_in(
@@ -121,7 +144,19 @@ impl Task<'_> {
         name: &CStr,
         group_size: Option<usize>,
     ) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(source, self.device, self.parameters, group_size);
+        self.build_shaped(source, name, group_size, "")
+    }
+
+    /// The kernel `name` of `source`, built for the parameters, for groups of `group_size` where it
+    /// is given, and with the options in `shape`.
+    pub(super) fn build_shaped(
+        &self,
+        source: Source,
+        name: &CStr,
+        group_size: Option<usize>,
+        shape: &str,
+    ) -> Result<cl::Kernel, SetupError> {
+        let options = program::options(source, self.device, self.parameters, group_size) + shape;
         program::build(self.context, self.device, self.kernel, &source.whole(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))

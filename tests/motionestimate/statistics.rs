@@ -21,7 +21,7 @@ fn figures_are_those_of_the_pictures() {
     assert_eq!(stats.get::<u64>("pictures"), Ok(4));
     assert_eq!(stats.get::<u64>("pictures-with-vectors"), Ok(3));
     assert_eq!(stats.get::<&str>("device"), Ok("native"));
-    assert_eq!(stats.get::<&str>("kernel"), Ok("native"));
+    assert_eq!(stats.get::<&str>("kernel"), Ok("elimination"));
     assert!(stats.get::<u64>("upload-time").unwrap() > 0);
     assert!(stats.get::<u64>("download-time").is_ok());
 

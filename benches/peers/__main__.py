@@ -1,0 +1,192 @@
+"""Measures motionestimate beside FFmpeg's mestimate and OpenCV's optical flow: `scripts/peers --help`."""
+
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+try:
+    import av
+    import gi  # noqa: F401
+    import numpy
+except ImportError as error:
+    sys.exit(f"peers: {error}: run scripts/deps peers, and Debian's own Python (/usr/bin/python3)")
+try:
+    import cv2
+except ImportError:
+    cv2 = None
+
+import contest
+import drawing
+import report
+import selftest
+from common import PeersError
+from pictures import decode
+from prediction import share_unchanged
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEFAULT_CLIP = ROOT / "media" / "big_buck_bunny.mp4"
+
+
+@dataclass
+class Clip:
+    """Pictures of a clip; `pictures` are those that are searched."""
+
+    name: str
+    samples: numpy.ndarray
+    # How many pictures of the clip come before these.
+    skipped: int
+
+    @classmethod
+    def read(cls, path, options):
+        return cls(path.name, *decode(path, options.skip, options.pictures + 2))
+
+    @property
+    def pictures(self):
+        # The first is only searched in, the last only there for FFmpeg's other direction.
+        return len(self.samples) - 2
+
+    @property
+    def height(self):
+        return self.samples.shape[1]
+
+    @property
+    def width(self):
+        return self.samples.shape[2]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/peers",
+        description="Speed and prediction PSNR of motionestimate, FFmpeg's mestimate and OpenCV's optical "
+        "flow, on the same pictures. Prints a table; writes peers.csv and peers.svg.",
+    )
+    parser.add_argument("--clip", nargs="+", type=pathlib.Path, default=[DEFAULT_CLIP], metavar="FILE")
+    parser.add_argument("--range", type=int, default=16, metavar="R", help="search range (default: 16)")
+    parser.add_argument("--block", type=int, default=16, metavar="B", help="block size (default: 16)")
+    parser.add_argument("--pictures", type=int, metavar="N", help="pictures searched a clip (default: 10)")
+    parser.add_argument("--skip", type=int, metavar="N", help="pictures passed over (default: to the middle)")
+    parser.add_argument("--seconds", type=float, help="each is repeated for that long (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="two pictures and little repetition")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
+    options = parser.parse_args()
+    options.pictures = options.pictures or (2 if options.quick else 10)
+    if options.seconds is None:
+        options.seconds = 0.1 if options.quick else 2
+    # What all can do: mestimate wants a power of two and a range of four at least.
+    if options.block not in (8, 16, 32, 64):
+        parser.error("--block: mestimate knows 8, 16, 32 and 64")
+    if not 4 <= options.range <= 1024:
+        parser.error("--range: from 4 to 1024")
+    if options.pictures < 1 or (options.skip or 0) < 0 or options.seconds < 0:
+        parser.error("--pictures, --skip and --seconds count upwards")
+    return options
+
+
+def progress(words):
+    """A line that the next one takes the place of, where somebody is watching."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+    elif words:
+        print(words, file=sys.stderr, flush=True)
+
+
+def cpu_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = (line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+        return next(names, platform.machine())
+
+
+def describe_machine():
+    """The machine and the programs, in a line."""
+    filters = ".".join(map(str, av.library_versions["libavfilter"]))
+    opencv = f", OpenCV {cv2.__version__}" if cv2 else ""
+    return f"{cpu_name()}, {len(contest.cpus())} cores; libavfilter {filters}{opencv}"
+
+
+def describe(clip, options):
+    """What was searched, in a line."""
+    first = clip.skipped + 1
+    unchanged = share_unchanged(clip.samples[:-1], options.block)
+    return (
+        f"{clip.name}, {clip.width} x {clip.height}, pictures {first} to {first + clip.pictures - 1}, "
+        f"{options.block} x {options.block} blocks ({unchanged:.0%} of them as in the picture before), "
+        f"range {options.range}:"
+    )
+
+
+def load():
+    return f"{os.getloadavg()[0]:.2f}"
+
+
+def measure_clip(options, clip, everybody):
+    """The rows of one clip."""
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "pictures.npy"
+        numpy.save(path, clip.samples)
+        for index, contestant in enumerate(everybody):
+            progress(f"[{index + 1}/{len(everybody)}] {clip.name}: {contestant}")
+            measured = contest.measure(contestant, path, options.block, options.seconds)
+            if measured is not None:
+                results.append((contestant, measured))
+    progress("")
+    return list(report.rows(clip, options.block, options.range, results))
+
+
+def main():
+    options = parse_arguments()
+    began, load_before = time.monotonic(), load()
+    kernels = contest.in_process(contest.our_kernels)
+    clips = [Clip.read(path, options) for path in options.clip]
+    for clip in clips:
+        if min(clip.width, clip.height) < 4 * options.block:
+            raise PeersError(f"{clip.name} is too small: four blocks at least in each direction")
+        if clip.pictures < options.pictures:
+            print(f"peers: {clip.name} has no more than {clip.pictures} pictures to search", file=sys.stderr)
+    if cv2 is None:
+        print("peers: **** OpenCV is left out: there is no python3-opencv ****", file=sys.stderr)
+
+    progress("self-test")
+    selftest.check_prediction()
+    contest.in_process(selftest.check_vectors, kernels, cv2 is not None)
+    contest.in_process(selftest.check_against_esa, clips[0].samples[:4], min(options.range, 16))
+
+    everybody = contest.contestants(options.block, options.range, kernels, cv2 is not None)
+    print(f"{datetime.date.today()}, {describe_machine()}")
+    clips_rows = []
+    for clip in clips:
+        rows = measure_clip(options, clip, everybody)
+        clips_rows.append(rows)
+        print(f"\n{describe(clip, options)}\n\n{report.table(rows)}\n\n{report.targets(rows)}", flush=True)
+        if words := report.disturbed(rows):
+            print(words, flush=True)
+    if len(clips_rows) > 1:
+        print(f"\nAll of them (in brackets: a vector a sample):\n\n{report.summary(clips_rows)}")
+    if not any(row["where"] == contest.GPU for rows in clips_rows for row in rows):
+        print("\nThere is no OpenCL GPU here, and no row of one.")
+    print(f"\nLoad average {load_before} before, {load()} after; {time.monotonic() - began:.0f} s.")
+
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        report.write_csv(options.out / "peers.csv", [row for rows in clips_rows for row in rows])
+        caption = f"{datetime.date.today()}, {describe_machine()}"
+        drawing.write_svg(options.out / "peers.svg", clips_rows, caption)
+    except OSError as error:
+        raise PeersError(f"results cannot be written: {error}") from error
+    print(f"Wrote {options.out}/peers.csv and peers.svg")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except PeersError as error:
+        progress("")
+        sys.exit(f"peers: {error}")
+    except KeyboardInterrupt:
+        sys.exit("\npeers: interrupted")

@@ -1,0 +1,109 @@
+"""Who takes part, and the process of its own in which each is measured."""
+
+import concurrent.futures
+import importlib
+import multiprocessing
+import os
+from dataclasses import dataclass, field
+
+import numpy
+
+from common import NotHere, PeersError
+
+ONE, ALL, GPU = "one core", "all cores", "GPU"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A way to find vectors, and where it runs."""
+
+    # The module that measures it.
+    module: str
+    maker: str
+    method: str
+    where: str
+    # What its module's `measure` takes besides pictures, block size and least time.
+    arguments: dict = field(hash=False)
+    # How many pictures past the last that is searched it needs.
+    ahead: int = 0
+
+    def __str__(self):
+        return f"{self.maker} {self.method}, {self.where}"
+
+
+def cpus():
+    """The cores that this process may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def settle(where):
+    """Binds this process to the cores that it is to have. Before anything starts a thread."""
+    if where == ONE:
+        os.sched_setaffinity(0, cpus()[-1:])
+        os.environ["RAYON_NUM_THREADS"] = "1"
+
+
+def in_process(function, *arguments):
+    """What `function` returns, called in a fresh process: its threads and its bonds end with it."""
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+        try:
+            return pool.submit(function, *arguments).result()
+        except concurrent.futures.process.BrokenProcessPool as error:
+            raise PeersError("the process that measured it died") from error
+
+
+def our_kernels():
+    """The kernels of ours that search on the CPU without OpenCL: those of `auto` and `exhaustive`
+    that this build has."""
+    import ours
+
+    return [name for name in ("exhaustive", "auto") if name in ours.kernels()]
+
+
+def contestants(block_size, search_range, kernels, with_opencv):
+    """All of them, in the order of the table."""
+    common = {"block-size": block_size, "search-range": search_range}
+    wheres = [ONE, ALL] if len(cpus()) > 1 else [ONE]
+    everybody = []
+    for where in wheres:
+        for kernel in kernels:
+            settings = {"device": "native", "kernel": kernel, **common}
+            everybody.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
+    everybody.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
+
+    import ffmpeg
+
+    for method in ffmpeg.METHODS:
+        arguments = {"method": method, "search_range": search_range}
+        everybody.append(Contestant("ffmpeg", "FFmpeg", method, ONE, arguments, ahead=1))
+    if with_opencv:
+        import opencv
+
+        for where in wheres:
+            for method in opencv.METHODS:
+                arguments = {"method": method, "threads": 1 if where == ONE else len(cpus())}
+                everybody.append(Contestant("opencv", "OpenCV", method, where, arguments))
+    return everybody
+
+
+def run(contestant, path, block_size, least_seconds):
+    """Measures `contestant` on the pictures in the file `path`, in this very process."""
+    settle(contestant.where)
+    module = importlib.import_module(contestant.module)
+    # The last picture of the file is only there for those that look ahead.
+    pictures = numpy.load(path)
+    pictures = pictures if contestant.ahead else pictures[:-1]
+    return module.measure(
+        pictures, block_size=block_size, least_seconds=least_seconds, **contestant.arguments
+    )
+
+
+def measure(contestant, path, block_size, least_seconds):
+    """The same in a process of its own; None where what it needs is not on this machine."""
+    try:
+        return in_process(run, contestant, path, block_size, least_seconds)
+    except NotHere:
+        return None
+    except PeersError as error:
+        raise PeersError(f"{contestant}: {error}") from error

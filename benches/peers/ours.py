@@ -1,0 +1,150 @@
+"""`motionestimate`, driven as an application would: pictures in by appsrc, vectors out by appsink."""
+
+import gi
+import numpy
+
+from common import Measured, NotHere, PeersError, Stopwatch, repeat
+from prediction import grid, score_blocks
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstApp", "1.0")
+from gi.repository import Gst, GstApp  # noqa: E402, F401 (GstApp gives appsrc and appsink their methods)
+
+Gst.init(None)
+
+RECORD = [("x", "i2"), ("y", "i2"), ("cost", "u4")]
+STAGES = ("upload", "search", "download")
+
+
+def make_element():
+    """A `motionestimate`."""
+    element = Gst.ElementFactory.make("motionestimate")
+    if element is None:
+        raise PeersError("GStreamer finds no motionestimate: set GST_PLUGIN_PATH to where the plugin is")
+    return element
+
+
+def kernels():
+    """The values that the property `kernel` of this build takes."""
+    values = make_element().find_property("kernel").enum_class.__enum_values__.values()
+    return [value.value_nick for value in values]
+
+
+class Session:
+    """A playing pipeline that gives each picture of an array back with its vectors."""
+
+    def __init__(self, pictures, settings):
+        self.pipeline = Gst.Pipeline()
+        self.source = Gst.ElementFactory.make("appsrc")
+        self.element = make_element()
+        self.sink = Gst.ElementFactory.make("appsink")
+        for name, value in settings.items():
+            Gst.util_set_object_arg(self.element, name, str(value))
+        height, width = pictures.shape[1:]
+        caps = f"video/x-raw,format=GRAY8,width={width},height={height},framerate=25/1"
+        self.source.set_property("caps", Gst.Caps.from_string(caps))
+        self.source.set_property("format", Gst.Format.TIME)
+        self.sink.set_property("sync", False)
+        for element in (self.source, self.element, self.sink):
+            self.pipeline.add(element)
+        self.source.link(self.element)
+        self.element.link(self.sink)
+        self.buffers = [self.buffer(index, picture) for index, picture in enumerate(pictures)]
+
+    @staticmethod
+    def buffer(index, picture):
+        # GStreamer's rows of GRAY8 begin at multiples of four bytes.
+        padding = -picture.shape[1] % 4
+        data = numpy.pad(picture, ((0, 0), (0, padding)))
+        buffer = Gst.Buffer.new_wrapped(data.tobytes())
+        buffer.pts = index * Gst.SECOND // 25
+        if index == 0:
+            # Each pass over the pictures is a sequence of its own: its first has no reference.
+            buffer.set_flags(Gst.BufferFlags.DISCONT)
+        return buffer
+
+    def __enter__(self):
+        self.pipeline.set_state(Gst.State.PLAYING)
+        return self
+
+    def __exit__(self, *_):
+        self.pipeline.set_state(Gst.State.NULL)
+
+    def fail(self, message):
+        error = message.parse_error()[0]
+        if error.matches(Gst.ResourceError.quark(), Gst.ResourceError.NOT_FOUND):
+            raise NotHere(error.message)
+        raise PeersError(f"motionestimate: {error.message}")
+
+    def one_pass(self):
+        """Searches all pictures, one after the other; the buffers with vectors."""
+        found = []
+        bus = self.pipeline.get_bus()
+        for buffer in self.buffers:
+            self.source.push_buffer(buffer)
+            while (sample := self.sink.try_pull_sample(Gst.SECOND // 10)) is None:
+                if message := bus.pop_filtered(Gst.MessageType.ERROR):
+                    self.fail(message)
+                if self.sink.get_property("eos"):
+                    raise PeersError("motionestimate ended the stream early")
+            found.append(sample.get_buffer())
+        return found
+
+    def totals(self):
+        """Seconds that the stages have taken altogether, from the element's own figures."""
+        stats = self.element.get_property("stats")
+        counts = {
+            "upload": stats.get_value("pictures"),
+            "search": stats.get_value("pictures-with-vectors"),
+            "download": stats.get_value("pictures-with-vectors"),
+        }
+        return {stage: stats.get_value(f"{stage}-time") * counts[stage] * 1e-9 for stage in STAGES}
+
+    def device(self):
+        """Who searched, in words."""
+        stats = self.element.get_property("stats")
+        device, kernel = stats.get_value("device"), stats.get_value("kernel")
+        return device if device == kernel else f"{device}, {kernel}"
+
+
+def read_field(buffer, rows, columns):
+    """The vectors of the first `rows x columns` blocks in samples, and their costs."""
+    meta = buffer.get_custom_meta("MotionVectorMeta")
+    if meta is None:
+        raise PeersError("motionestimate gave a picture no vectors")
+    structure = meta.get_structure()
+    shape = structure.get_value("rows"), structure.get_value("columns")
+    scale = structure.get_value("scale")
+    records = numpy.frombuffer(structure.get_value("vectors").get_data(), RECORD).reshape(shape)
+    records = records[:rows, :columns]
+    vectors = numpy.stack([records["x"], records["y"]], axis=-1).astype(int)
+    if (vectors % scale).any():
+        raise PeersError("motionestimate found vectors between samples, which are not compared here")
+    return vectors // scale, records["cost"].astype(int)
+
+
+def search(pictures, settings, block_size):
+    """The fields of all pictures but the first, and their costs. For tests."""
+    with Session(pictures, settings) as session:
+        buffers = session.one_pass()[1:]
+    rows, columns = grid(pictures[0], block_size)
+    return zip(*(read_field(buffer, rows, columns) for buffer in buffers))
+
+
+def measure(pictures, settings, block_size, least_seconds):
+    """The time of the element's stages and the score of its vectors."""
+    rows, columns = grid(pictures[0], block_size)
+    with Session(pictures, settings) as session:
+        # The first pass warms up and shows the vectors.
+        fields = [read_field(buffer, rows, columns)[0] for buffer in session.one_pass()[1:]]
+        before = session.totals()
+        stopwatch = Stopwatch()
+        with stopwatch:
+            _, passes = repeat(session.one_pass, least_seconds)
+        after = session.totals()
+        device = session.device()
+    # Every picture is uploaded, the first of a pass is not searched.
+    counts = {"upload": len(pictures), "search": len(fields), "download": len(fields)}
+    stages = {stage: (after[stage] - before[stage]) / passes / counts[stage] for stage in STAGES}
+    blocks = score_blocks(pictures, fields, block_size)
+    return Measured(sum(stages.values()), blocks, stopwatch.share, stages=stages, device=device)

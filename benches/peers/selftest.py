@@ -1,0 +1,107 @@
+"""Do all understand vectors alike? On pictures whose motion is known, before anything is measured."""
+
+import math
+
+import numpy
+
+from common import PeersError
+from prediction import Score, block_means, grid, predict_blocks, predict_dense, score_blocks
+
+MOTION = numpy.array([-5, 3])
+BLOCK, RANGE = 16, 16
+
+
+def check(holds, what):
+    if not holds:
+        raise PeersError(f"self-test: {what}")
+
+
+def moving(count, smooth):
+    """Pictures of 144 x 112 in which everything comes from `MOTION` samples away in the picture before:
+    noise, or noise made so smooth that a search can go downhill."""
+    noise = numpy.random.default_rng(7).integers(0, 256, (400, 400)).astype(float)
+    if smooth:
+        for axis in (0, 1):
+            for _ in range(3):
+                noise = sum(numpy.roll(noise, shift, axis) for shift in range(-4, 5)) / 9
+        noise = (noise - noise.min()) / (noise.max() - noise.min()) * 255
+    noise = noise.astype(numpy.uint8)
+    x, y = MOTION
+    return numpy.stack([noise[100 + y * i :, 200 + x * i :][:112, :144] for i in range(count)])
+
+
+def inner(pictures, fields):
+    """The score of the blocks that are not at the edge, whose content was in the picture before."""
+    score = Score()
+    for reference, current, field in zip(pictures, pictures[1:], fields):
+        rows, columns = grid(current, BLOCK)
+        area = slice(BLOCK, (rows - 1) * BLOCK), slice(BLOCK, (columns - 1) * BLOCK)
+        score.add(current[area], predict_blocks(reference, field, BLOCK)[area])
+    return score
+
+
+def check_prediction():
+    """The measure itself, on cases whose result is known."""
+    pictures = moving(2, smooth=False)
+    reference, current = pictures
+    rows, columns = grid(current, BLOCK)
+    still = numpy.zeros((rows, columns, 2), int)
+    check(math.isinf(score_blocks([current, current], [still], BLOCK).psnr), "a still picture is predicted")
+    off_by_one = Score()
+    off_by_one.add(current, current.astype(float) + 1)
+    check(abs(off_by_one.psnr - 48.1308) < 1e-4, "the PSNR of a difference of one is 48.13 dB")
+    check(off_by_one.mean_difference == 1, "the mean difference of one is one")
+    true = numpy.broadcast_to(MOTION, still.shape)
+    check(math.isinf(inner(pictures, [true]).psnr), "the true motion predicts")
+    check(inner(pictures, [-true]).psnr < 20, "the reverse motion does not")
+    flow = numpy.broadcast_to(MOTION, (*current.shape, 2))
+    check((block_means(flow, BLOCK) == true).all(), "the mean of equal vectors is that vector")
+    dense = predict_dense(reference, flow)[: rows * BLOCK, : columns * BLOCK]
+    check((dense == predict_blocks(reference, true, BLOCK)).all(), "a vector a sample predicts as one a block")
+    ramp = numpy.tile(numpy.arange(0, 200, 2, dtype=numpy.uint8), (32, 1))
+    half = predict_dense(ramp, numpy.full((32, 100, 2), 0.5))
+    check((half[:, :-1] == ramp[:, :-1] + 1).all(), "half a sample is between two")
+
+
+def check_vectors(kernels, with_opencv):
+    """Each contestant's vectors, on known motion."""
+    import ffmpeg
+    import ours
+
+    noise, smooth = moving(4, smooth=False), moving(4, smooth=True)
+    settings = {"device": "native", "block-size": BLOCK, "search-range": RANGE}
+    for kernel in kernels:
+        fields, _ = ours.search(noise[:-1], {**settings, "kernel": kernel}, BLOCK)
+        check(math.isinf(inner(noise, fields).psnr), f"ours, {kernel}, finds the motion of noise")
+    fields = ffmpeg.search(noise, "esa", RANGE, BLOCK)
+    check(math.isinf(inner(noise, fields).psnr), "FFmpeg's esa finds the motion of noise")
+    for method in ffmpeg.METHODS:
+        fields = numpy.stack(ffmpeg.search(smooth, method, RANGE, BLOCK))
+        right = (fields == MOTION).all(axis=-1).mean()
+        check(right > 0.4, f"FFmpeg's {method} finds smooth motion (in {right:.0%} of the blocks)")
+    if with_opencv:
+        import opencv
+
+        for method in opencv.METHODS:
+            flow = opencv.make_flow(method)(smooth[1], smooth[0])
+            middle = numpy.median(flow[32:-32, 32:-32], axis=(0, 1))
+            check(abs(middle - MOTION).max() < 0.3, f"OpenCV's {method} finds smooth motion ({middle})")
+
+
+def check_against_esa(pictures, search_range):
+    """Two exhaustive searches that know nothing of each other find the same costs. Only where all
+    blocks are whole do both search the same window: `pictures` are cut to that, and to a size that takes
+    no time."""
+    import ffmpeg
+    import ours
+
+    rows, columns = (min(count, 30) for count in grid(pictures[0], BLOCK))
+    pictures = numpy.ascontiguousarray(pictures[:, : rows * BLOCK, : columns * BLOCK])
+    settings = {"device": "native", "block-size": BLOCK, "search-range": search_range, "border": "restrict"}
+    _, costs = ours.search(pictures[:-1], settings, BLOCK)
+    theirs = ffmpeg.search(pictures, "esa", search_range, BLOCK)
+    for index, (cost, field) in enumerate(zip(costs, theirs)):
+        predicted = predict_blocks(pictures[index], field, BLOCK).astype(int)
+        difference = numpy.abs(pictures[index + 1].astype(int) - predicted)
+        blocks = difference.reshape(rows, BLOCK, columns, BLOCK).sum(axis=(1, 3))
+        check((blocks == cost).all(), f"ours and esa find the same costs in picture {index + 1}")

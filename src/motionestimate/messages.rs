@@ -1,0 +1,61 @@
+//! Errors as they are told on the bus.
+
+use super::stream::{Stream, StreamError};
+use crate::estimator::SetupError;
+
+/// What a developer wants to know of the error: the compiler's words, if it was one.
+pub fn setup_debug(error: &SetupError) -> String {
+    match error {
+        SetupError::KernelBuild { log, .. } => log.clone(),
+        _ => format!("{error:?}"),
+    }
+}
+
+/// The error as it is posted on the bus.
+pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
+    let debug = setup_debug(error);
+    match error {
+        SetupError::NoSuchDevice { .. } => {
+            gst::error_msg!(gst::ResourceError::NotFound, ("{error}"), ["{debug}"])
+        }
+        SetupError::Memory { .. } => {
+            gst::error_msg!(gst::ResourceError::NoSpaceLeft, ("{error}"), ["{debug}"])
+        }
+        SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{error}"), ["{debug}"]),
+        SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{error}"), ["{debug}"]),
+        _ => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{debug}"]),
+    }
+}
+
+/// What is told of `error`.
+pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
+    match error {
+        StreamError::Frame(_) | StreamError::Luma(_) => gst::error_msg!(
+            gst::StreamError::Format,
+            ("A buffer does not hold the picture its caps promise"),
+            ["{error}; {:?}", stream.info()]
+        ),
+        StreamError::Search(error) => {
+            gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+        }
+        StreamError::Attach(error) => {
+            gst::error_msg!(gst::LibraryError::Failed, ("Vectors cannot be attached: {error}"), ["{error:?}"])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::Kernel;
+
+    #[test]
+    fn a_failed_build_shows_the_compilers_log_as_debug_text() {
+        let log = "line 3: undeclared name".to_owned();
+        let error =
+            SetupError::KernelBuild { kernel: Kernel::Reference, device: "a GPU".into(), log: log.clone() };
+        assert_eq!(setup_debug(&error), log);
+        let message = format!("{:?}", setup_message(&error));
+        assert!(message.contains(&log) && message.contains("reference does not build on a GPU"), "{message}");
+    }
+}

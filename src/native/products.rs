@@ -1,0 +1,64 @@
+//! SSD by products: `Σ(c - r)² = Σc² + Σr² - 2Σcr`, so that only the products are to be summed for
+//! every candidate. `Σr²` of a candidate shares its rows with its neighbours'.
+
+use super::tile::{COLUMNS, Costs, PART, ROWS, Task};
+
+/// Columns of samples that a tile's candidates have, rounded up to whole registers.
+pub(super) const WIDE: usize = COLUMNS + PART;
+
+/// Turns the products `Σcr` in `costs` into costs.
+#[inline(always)]
+pub(super) fn squares_from_dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+    match task.width() {
+        4 => of_width::<4>(task, costs),
+        8 => of_width::<8>(task, costs),
+        12 => of_width::<12>(task, costs),
+        _ => of_width::<16>(task, costs),
+    }
+}
+
+#[inline(always)]
+fn of_width<const W: usize>(task: &Task<'_>, costs: &mut Costs<u32>) {
+    let current = task.current().chunks(task.pitch()).flat_map(|row| &row[..W]);
+    let current: u32 = current.map(|sample| u32::from(*sample) * u32::from(*sample)).sum();
+    // A row's squares are added when its first candidate comes and taken away after its last.
+    let mut rows = [[0; COLUMNS]; PART + ROWS - 1];
+    let rows = &mut rows[..task.height() + task.rows() - 1];
+    for (k, row) in rows.iter_mut().enumerate() {
+        let samples = &task.reference()[k * task.pitch()..];
+        let samples: &[u8; WIDE] = samples.first_chunk().expect("READ samples a row");
+        *row = sums_of::<W>(samples);
+    }
+    let mut squares = [current; COLUMNS];
+    for row in &rows[..task.height() - 1] {
+        for u in 0..COLUMNS {
+            squares[u] = squares[u].wrapping_add(row[u]);
+        }
+    }
+    for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
+        let (first, last) = (&rows[v], &rows[v + task.height() - 1]);
+        for u in 0..COLUMNS {
+            let sum = squares[u].wrapping_add(last[u]);
+            costs[u] = sum.wrapping_sub(costs[u].wrapping_mul(2));
+            squares[u] = sum.wrapping_sub(first[u]);
+        }
+    }
+}
+
+/// The sum of `W` neighbours from each of [`COLUMNS`] on, by sums of two, four and eight.
+#[inline(always)]
+fn sums_of<const W: usize>(samples: &[u8; WIDE]) -> [u32; COLUMNS] {
+    let mut squares = [0; WIDE];
+    for (square, sample) in squares.iter_mut().zip(samples) {
+        *square = u32::from(*sample) * u32::from(*sample);
+    }
+    let mut fours = [0; WIDE - 3];
+    for u in 0..WIDE - 3 {
+        fours[u] = (squares[u] + squares[u + 1]) + (squares[u + 2] + squares[u + 3]);
+    }
+    let mut sums = [0; COLUMNS];
+    for u in 0..COLUMNS {
+        sums[u] = (0..W).step_by(4).map(|x| fours[u + x]).sum();
+    }
+    sums
+}

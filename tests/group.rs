@@ -4,10 +4,12 @@
 mod common;
 
 use common::{Case, cases, check, check_in_flight, stream, three_step_cases};
+#[cfg(feature = "opencl")]
 use gstmotionestimate::backend::{self, DeviceSelector};
+#[cfg(feature = "opencl")]
+use gstmotionestimate::estimator::{Border, Kernel, Metric, Tuning};
 use gstmotionestimate::estimator::{
-    Border, Estimator, Kernel, Metric, MotionVector, OrderKey, Parameters, Part, Prediction, Slot, Tuning,
-    Window, oracle,
+    Estimator, MotionVector, OrderKey, Parameters, Part, Prediction, Slot, Window, oracle,
 };
 use gstmotionestimate::group::{Device, Group, Options, Split};
 use gstmotionestimate::native::Native;
@@ -137,6 +139,10 @@ fn every_kernel_finds_every_part() {
     for (index, case) in cases().iter().chain(&three_step_cases()).enumerate() {
         let kernels = Kernel::of(case.parameters.algorithm);
         let kernel = kernels[index % kernels.len()];
+        // Each kernel takes every third of its cases.
+        if !(index / kernels.len()).is_multiple_of(3) {
+            continue;
+        }
         if kernel == Kernel::ReferenceNaive && case.parameters.window.candidates() > 1024 {
             continue;
         }

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::estimator::{HostBlock, HostMemory, Parameters, Picture, PictureBuf};
+
+/// Bytes that one task copies: fewer and starting it costs more than the copy.
+const BYTES_A_TASK: usize = 256 << 10;
 
 /// Memory of one picture.
 enum Samples {
@@ -56,10 +61,13 @@ impl Frame {
             Samples::Host(block) => (**block).as_mut(),
         };
         if picture.stride() == self.width {
-            samples[..picture.as_bytes().len()].copy_from_slice(picture.as_bytes());
+            let from = picture.as_bytes();
+            let parts = samples[..from.len()].par_chunks_mut(BYTES_A_TASK).zip(from.par_chunks(BYTES_A_TASK));
+            parts.for_each(|(to, from)| to.copy_from_slice(from));
         } else {
-            let rows = samples.chunks_exact_mut(self.width).take(self.height).enumerate();
-            rows.for_each(|(y, row)| row.copy_from_slice(picture.row(y)));
+            let rows = samples.par_chunks_exact_mut(self.width).take(self.height).enumerate();
+            rows.with_min_len(BYTES_A_TASK.div_ceil(self.width))
+                .for_each(|(y, row)| row.copy_from_slice(picture.row(y)));
         }
     }
 }

@@ -5,7 +5,8 @@
 // The sample at (x, y), counted from the picture's first, is byte
 //     (y + top) * pitch + (x + left)
 // of its buffer, for x from x0 to extended_width + x1 and some bytes past that, and for y from y0
-// to extended_height + y1. pitch and left are multiples of 64 bytes: every row starts aligned.
+// to extended_height + y1. Where a part of the picture is searched, its first row of blocks is row
+// 0, and there are `above` rows of samples more on top. pitch and left are multiples of 64 bytes: every row starts aligned.
 //
 // Written for OpenCL C 1.2, without extensions.
 
@@ -40,7 +41,8 @@
 typedef struct {
     int pitch, left, top;                 // layout of a picture, bytes and rows
     int columns, rows;                    // grid of blocks
-    int extended_width, extended_height;  // grid in samples
+    int above;                            // rows of the extended picture above the grid's first
+    int extended_width, extended_height;  // the extended picture from the grid's first row on
     int x0, y0;                           // first displacement of the window
     int window_columns, window_rows;      // positions of the window
     int inside_only;                      // 1: only candidates inside the extended picture count
@@ -101,7 +103,7 @@ static inline uint join_words(uint low, uint high, uint shift)
 static inline bool counts(Geometry g, int column, int row, int x, int y)
 {
     const int left = column * BLOCK + x, top = row * BLOCK + y;
-    return !g.inside_only || (left >= 0 && top >= 0 && left + BLOCK <= g.extended_width &&
+    return !g.inside_only || (left >= 0 && top >= -g.above && left + BLOCK <= g.extended_width &&
                               top + BLOCK <= g.extended_height);
 }
 

@@ -28,7 +28,7 @@ __kernel void reduce(__global const uint *costs, __global ulong *winners,
     for (uint j = share; j < (uint)jobs; j += shares) {
         const int job = first_job + (int)j;
         const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
-        const bool inside = left + x >= 0 && top + y >= 0 && left + x + block_size <= g.extended_width &&
+        const bool inside = left + x >= 0 && top + y >= -g.above && left + x + block_size <= g.extended_width &&
                             top + y + block_size <= g.extended_height;
         const ulong key = order_key(costs[(size_t)j * blocks + block], x, y);
         best = inside || !g.inside_only ? min(best, key) : best;

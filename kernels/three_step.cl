@@ -32,7 +32,7 @@ static inline bool is_tried(Geometry g, int4 window, int column, int row, int x,
 static inline int2 place(Geometry g, int column, int row, int x, int y)
 {
     return (int2)(clamp(column * BLOCK + x, -BLOCK, g.extended_width),
-                  clamp(row * BLOCK + y, -BLOCK, g.extended_height));
+                  clamp(row * BLOCK + y, -BLOCK - g.above, g.extended_height));
 }
 
 // The displacement in a key.

@@ -250,7 +250,7 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
                 const int x = (column + (int)bx) * BLOCK + x0 + (int)tx;
                 const int y = (row + (int)by) * BLOCK + y0 + FIRST_ROW(run);
                 const bool column_inside = x >= 0 && x + BLOCK <= g.extended_width;
-                const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -y : ROWS;
+                const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -g.above - y : ROWS;
                 const int last_inside = !INSIDE_ONLY ? ROWS - 1 : g.extended_height - BLOCK - y;
 #pragma unroll
                 for (int v = 0; v < ROWS; ++v) {

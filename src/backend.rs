@@ -1,6 +1,7 @@
 //! The one place that decides which backend, device and kernel do the work.
 
 mod chosen;
+mod several;
 #[cfg(feature = "opencl")]
 mod table;
 #[cfg(feature = "opencl")]
@@ -16,6 +17,7 @@ use crate::native::{Level, Native};
 pub use chosen::{Source, TuningWarning};
 #[cfg(feature = "opencl")]
 pub use opencl::find as find_opencl;
+pub use several::{Grouping, OnDeviceFailure};
 #[cfg(feature = "opencl")]
 pub use table::{Entry, Table, TableError};
 #[cfg(feature = "opencl")]
@@ -40,7 +42,7 @@ pub enum DeviceSelector {
     Index(usize, usize),
     /// The first OpenCL device whose name holds this text, upper and lower case alike.
     Name(String),
-    /// Several devices together: a comma list or `all`.
+    /// Several devices together: a comma list or `all`. In a list each may have a weight, `gpu@0.9`.
     Several(String),
 }
 
@@ -60,7 +62,7 @@ impl FromStr for DeviceSelector {
             "cpu" => Self::Cpu,
             "accelerator" => Self::Accelerator,
             "all" => Self::Several(text.into()),
-            _ if text.contains(',') => Self::Several(text.into()),
+            _ if text.contains([',', '@']) => Self::Several(text.into()),
             _ => index().unwrap_or_else(|| Self::Name(text.into())),
         })
     }
@@ -178,16 +180,33 @@ pub fn open(
         }
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
         DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
-        DeviceSelector::Several(wanted) => Err(SetupError::DeviceUnsupported {
-            wanted: wanted.clone(),
-            reason: "several devices together are not supported; name one".into(),
-        }),
+        DeviceSelector::Several(list) => {
+            several::open(list, kernel, tuning, Grouping::default(), parameters).map(Opened::from)
+        }
         DeviceSelector::Gpu
         | DeviceSelector::Cpu
         | DeviceSelector::Accelerator
         | DeviceSelector::Index(..)
         | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
     }
+}
+
+/// As [`open`], with several devices working as `grouping` says.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_grouped(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<Opened, SetupError> {
+    let DeviceSelector::Several(list) = device else { return open(device, kernel, tuning, parameters) };
+    parameters.validate()?;
+    tuning.validate()?;
+    kernel.check_algorithm(parameters.algorithm, list)?;
+    several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
 }
 
 fn native(
@@ -308,6 +327,11 @@ mod opencl {
         opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))
     }
 
+    /// What selects exactly the device that `selector` names.
+    pub(super) fn exactly(selector: &DeviceSelector) -> Result<DeviceSelector, SetupError> {
+        find(selector).map(|device| DeviceSelector::Index(device.platform, device.index))
+    }
+
     pub(super) fn open(
         selector: &DeviceSelector,
         kernel: Kernel,
@@ -343,6 +367,10 @@ mod opencl {
 
     pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
         Vec::new()
+    }
+
+    pub(super) fn exactly(selector: &DeviceSelector) -> Result<DeviceSelector, SetupError> {
+        Err(no_such_device(selector))
     }
 
     pub(super) fn open(

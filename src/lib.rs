@@ -4,6 +4,7 @@
 pub mod backend;
 pub mod compensation;
 pub mod estimator;
+pub mod group;
 pub mod meta;
 pub mod motioncompensate;
 pub mod motionestimate;

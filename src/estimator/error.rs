@@ -1,4 +1,4 @@
-use super::{Kernel, MAX_DISPLACEMENT, Slot};
+use super::{Kernel, MAX_DISPLACEMENT, Part, Slot};
 
 /// Why an estimator could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,9 @@ pub enum EstimateError {
     /// So many searches are in flight, too many for what was asked for.
     #[error("{0} searches are in flight")]
     InFlight(usize),
+    /// The search has no such part, or the estimator finds none by itself.
+    #[error("the search cannot be done in part: {0:?}")]
+    NoSuchPart(Part),
     /// No search is in flight.
     #[error("no search is in flight")]
     NothingInFlight,

@@ -9,9 +9,11 @@ mod kernel;
 pub mod oracle;
 mod order;
 mod parameters;
+mod part;
 mod picture;
 pub mod prediction;
 pub mod recurrence;
+mod report;
 mod slot;
 mod tuning;
 mod vector;
@@ -22,18 +24,21 @@ pub use host_memory::{HostBlock, HostMemory};
 pub use kernel::Kernel;
 pub use order::OrderKey;
 pub use parameters::{Algorithm, Border, Metric, Parameters};
+pub use part::Part;
 pub use picture::{Picture, PictureBuf};
 pub use prediction::{Prediction, Predictor};
 pub use recurrence::Difference;
+pub use report::{DeviceShare, Notice};
 pub use slot::Slot;
 pub use tuning::{Launch, Tuning};
 pub use vector::{Grid, MotionField, MotionVector, UNITS_PER_SAMPLE};
 pub use window::{Displacement, MAX_DISPLACEMENT, Window};
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use slot::Flights;
+pub(crate) use slot::{Flights, InFlight};
 
 /// How long each stage took for the last picture, as the backend measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +95,22 @@ pub trait Estimator: Send {
         self.load(slot, picture)
     }
 
+    /// As [`Self::load_shared`], but of the rows of samples outside `rows` nothing is needed: a search
+    /// of a [`Part`] that compares others finds anything in them. Samples above the first row and
+    /// below the last repeat these rows, so they need nothing else.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    fn load_rows(
+        &mut self,
+        slot: Slot,
+        picture: &Picture<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), EstimateError> {
+        let _ = rows;
+        self.load_shared(slot, picture)
+    }
+
     /// Memory from which [`Self::load_shared`] takes pictures without copying them; `None` where it
     /// would win nothing.
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
@@ -111,6 +132,20 @@ pub trait Estimator: Send {
     /// [`Self::depth`] searches are in flight, and whatever the device reports. Nothing has begun
     /// after an error.
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError>;
+
+    /// As [`Self::begin`], for a part of the search. [`Self::finish`] then takes room for the vectors
+    /// of its blocks alone, and [`Self::predict`] has no field to predict unless the part is the whole.
+    ///
+    /// # Errors
+    /// As [`Self::begin`], and [`EstimateError::NoSuchPart`], also where this estimator does not
+    /// divide its searches.
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+        if part == Part::whole(self.parameters()) {
+            self.begin(current, reference)
+        } else {
+            Err(EstimateError::NoSuchPart(part))
+        }
+    }
 
     /// Waits for the search that began first of those in flight, and writes its vectors, one a
     /// block, to `vectors` (`rows × columns`, row-major).
@@ -158,4 +193,20 @@ pub trait Estimator: Send {
     /// How long the stages took: of the search finished last, or, where a picture was loaded since
     /// with no search in flight, its upload.
     fn stage_times(&self) -> StageTimes;
+
+    /// Writes to `shares` what each of its devices does; nothing where there is only one.
+    fn shares(&self, shares: &mut Vec<DeviceShare>) {
+        shares.clear();
+    }
+
+    /// Which member of [`Self::shares`] each row of blocks of the field that was finished last came
+    /// from, written to `rows`; nothing where that cannot be said by rows.
+    fn row_devices(&self, rows: &mut Vec<u8>) {
+        rows.clear();
+    }
+
+    /// What has happened since this was called last.
+    fn take_notices(&mut self) -> Vec<Notice> {
+        Vec::new()
+    }
 }

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::EstimateError;
+use super::{EstimateError, Part};
 
 /// One of the places in which an estimator keeps a picture.
 ///
@@ -43,13 +43,21 @@ impl fmt::Debug for Slot {
     }
 }
 
+/// A search in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InFlight {
+    pub(crate) current: Slot,
+    pub(crate) reference: Slot,
+    pub(crate) part: Part,
+}
+
 /// Which slots hold a picture, and which searches are in flight: what every backend has to know,
 /// and the errors of those who use it wrongly.
 #[derive(Debug)]
 pub(crate) struct Flights {
     loaded: Vec<bool>,
-    /// Current and reference picture of each, oldest first. It never grows past the depth.
-    searches: VecDeque<(Slot, Slot)>,
+    /// Oldest first. It never grows past the depth.
+    searches: VecDeque<InFlight>,
 }
 
 impl Flights {
@@ -79,7 +87,7 @@ impl Flights {
     /// [`EstimateError::NoSuchSlot`], and [`EstimateError::SlotInUse`] where a search in flight
     /// needs the picture that is there.
     pub(crate) fn empty(&mut self, slot: Slot) -> Result<(), EstimateError> {
-        if self.searches.iter().any(|&(current, reference)| slot == current || slot == reference) {
+        if self.searches.iter().any(|search| slot == search.current || slot == search.reference) {
             return Err(EstimateError::SlotInUse(slot));
         }
         *self.loaded.get_mut(slot.0).ok_or(EstimateError::NoSuchSlot(slot))? = false;
@@ -103,16 +111,21 @@ impl Flights {
     }
 
     /// Notes that a search has begun that [`Self::check_begin`] has let pass.
-    pub(crate) fn begin(&mut self, current: Slot, reference: Slot) {
-        self.searches.push_back((current, reference));
+    pub(crate) fn begin(&mut self, current: Slot, reference: Slot, part: Part) {
+        self.searches.push_back(InFlight { current, reference, part });
     }
 
-    /// The oldest search, which is in flight no longer.
+    /// The oldest search.
     ///
     /// # Errors
     /// [`EstimateError::NothingInFlight`].
-    pub(crate) fn finish(&mut self) -> Result<(Slot, Slot), EstimateError> {
-        self.searches.pop_front().ok_or(EstimateError::NothingInFlight)
+    pub(crate) fn oldest(&self) -> Result<InFlight, EstimateError> {
+        self.searches.front().copied().ok_or(EstimateError::NothingInFlight)
+    }
+
+    /// Notes that the oldest search is in flight no longer.
+    pub(crate) fn finish(&mut self) {
+        self.searches.pop_front();
     }
 
     /// Gives up all searches.
@@ -124,6 +137,7 @@ impl Flights {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::{Parameters, Window};
 
     #[test]
     fn slots_have_letters_and_the_first_two_change_roles() {
@@ -134,6 +148,7 @@ mod tests {
     #[test]
     fn wrong_use_is_told() {
         let mut flights = Flights::new(2);
+        let part = Part::whole(&Parameters::new(9, 9, 4, Window::symmetric(1, 1).unwrap()));
         let [a, b, c] = [0, 1, 2].map(Slot::new);
         assert!(matches!(flights.empty(Slot::new(3)), Err(EstimateError::NoSuchSlot(_))));
         for slot in [a, b, c] {
@@ -143,14 +158,17 @@ mod tests {
         }
         for (current, reference) in [(b, a), (c, b)] {
             flights.check_begin(current, reference).unwrap();
-            flights.begin(current, reference);
+            flights.begin(current, reference, part);
         }
         assert!(matches!(flights.check_begin(a, c), Err(EstimateError::InFlight(2))));
         assert!(matches!(flights.empty(a), Err(EstimateError::SlotInUse(_))));
-        assert!(matches!(flights.finish(), Ok(first) if first == (b, a)));
+        assert!(
+            matches!(flights.oldest(), Ok(InFlight { current, reference, .. }) if (current, reference) == (b, a))
+        );
+        flights.finish();
         flights.empty(a).unwrap();
         assert!(matches!(flights.empty(b), Err(EstimateError::SlotInUse(_))));
         flights.clear();
-        assert!(matches!(flights.finish(), Err(EstimateError::NothingInFlight)));
+        assert!(matches!(flights.oldest(), Err(EstimateError::NothingInFlight)));
     }
 }

@@ -109,11 +109,18 @@ impl Window {
     pub fn clipped(&self, x: std::ops::RangeInclusive<i32>, y: std::ops::RangeInclusive<i32>) -> Self {
         debug_assert!(x.contains(&0) && y.contains(&0));
         Self {
-            x0: self.x0.max(*x.start()),
-            x1: self.x1.min(*x.end()),
-            y0: self.y0.max(*y.start()),
-            y1: self.y1.min(*y.end()),
+            x0: self.x0.clamp(*x.start(), *x.end()),
+            x1: self.x1.clamp(*x.start(), *x.end()),
+            y0: self.y0.clamp(*y.start(), *y.end()),
+            y1: self.y1.clamp(*y.start(), *y.end()),
         }
+    }
+
+    /// The rows of the window from `y0` to `y1`, which may leave out `(0, 0)`; where it has none of
+    /// them, the nearest that it has. Of such a window [`Self::clipped`] too is never empty, but
+    /// the nearest that there is: still a part of the window that it was taken from.
+    pub(crate) fn with_rows(&self, y0: i32, y1: i32) -> Self {
+        Self { y0: y0.clamp(self.y0, self.y1), y1: y1.clamp(self.y0, self.y1), ..*self }
     }
 }
 

@@ -16,7 +16,7 @@ use super::messages::{setup_debug, setup_message, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::Stream;
-use crate::estimator::{Estimator, SetupError};
+use crate::estimator::{Estimator, Notice, SetupError};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -169,6 +169,7 @@ impl MotionEstimate {
         }
         let pts = buffer.pts();
         let submitted = stream.submit(buffer, &mut lock(&self.statistics));
+        self.tell(stream.take_notices());
         match submitted {
             Ok(Some(buffer)) => {
                 gst::debug!(CAT, imp = self, "No reference for the picture at {pts:?}");
@@ -188,8 +189,9 @@ impl MotionEstimate {
         let Some(stream) = state.stream.as_mut().filter(|stream| stream.waiting() > keep) else {
             return Ok(None);
         };
-        let finished =
-            stream.finish(&mut lock(&self.statistics)).map_err(|error| stream_message(&error, stream));
+        let finished = stream.finish(&mut lock(&self.statistics));
+        self.tell(stream.take_notices());
+        let finished = finished.map_err(|error| stream_message(&error, stream));
         let buffer = finished.map_err(|message| self.fail(state, message))?;
         let (started, estimator) = (state.started.take(), state.stream.as_ref().map(Stream::estimator));
         if let (Some(started), Some(estimator)) = (started, estimator) {
@@ -200,6 +202,19 @@ impl MotionEstimate {
             gst::trace!(CAT, imp = self, "{:?} took {:?}", buffer.pts(), estimator.stage_times());
         }
         Ok(buffer)
+    }
+
+    /// Tells what has become of devices.
+    fn tell(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Failure(text) => {
+                    gst::warning!(CAT, imp = self, "{text}");
+                    gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"));
+                }
+                Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
+            }
+        }
     }
 
     /// Sends on all buffers that wait, in order, each with its vectors.

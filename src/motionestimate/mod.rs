@@ -31,6 +31,19 @@
  * `device=auto` takes the best OpenCL GPU and, where there is none, the CPU without OpenCL. A
  * device that is asked for and missing is an error whose text lists every device that is there.
  *
+ * Several devices work as one where `device` lists them: `gpu,native`, `0:0,0:1`, or `all`. `split`
+ * says how they divide the work, `balance` how much each gets; the vectors are the same whatever
+ * is chosen. With `balance=adaptive` the share of each follows its rate, measured with every
+ * picture, and a device that does not help is left idle but for a few pictures now and then.
+ * `gpu@0.9,native@0.1` has weights, which hold as they are. With `split=pictures` as many devices
+ * are busy as pictures are in flight: raise `pipeline-depth`.
+ *
+ * A device of a list that fails, or gives no answer for ten seconds, is put out, and a warning on the
+ * bus says so. Its part is done again by the others, or, where it was the last, by the CPU without
+ * OpenCL: no picture goes without its vectors. `on-device-failure=error` makes the failure of the last
+ * one an error. A list may be of one device (`gpu,`), which is watched in the same way; for that it
+ * takes a copy of each picture. The failure of a device that stands by itself is an error.
+ *
  * ## Properties while playing
  *
  * Every property may be changed while playing and holds from the next picture on. The reference
@@ -117,6 +130,7 @@
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
+ * | `devices` | GstValueArray | a structure `motion-device` for each of several devices: `device` (string), `share` (gdouble, of the last picture), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
  * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and the kernel too where it has but one |
  *
  * ## Example launch lines
@@ -146,10 +160,13 @@ mod memory;
 mod messages;
 mod pool;
 mod settings;
+mod several;
 mod statistics;
 mod stream;
 mod tracker;
 mod tuning;
+
+pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]

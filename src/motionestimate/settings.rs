@@ -5,8 +5,8 @@ use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
-    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
-    MotionEstimatePrediction,
+    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateKernel,
+    MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateSplit,
 };
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Tuning, Window};
@@ -32,6 +32,9 @@ pub struct Settings {
     pub prediction: MotionEstimatePrediction,
     pub pipeline_depth: u32,
     pub threads: u32,
+    pub split: MotionEstimateSplit,
+    pub balance: MotionEstimateBalance,
+    pub on_device_failure: MotionEstimateOnDeviceFailure,
 }
 
 impl Default for Settings {
@@ -49,6 +52,9 @@ impl Default for Settings {
             prediction: MotionEstimatePrediction::default(),
             pipeline_depth: 1,
             threads: 0,
+            split: MotionEstimateSplit::default(),
+            balance: MotionEstimateBalance::default(),
+            on_device_failure: MotionEstimateOnDeviceFailure::default(),
         }
     }
 }
@@ -85,7 +91,13 @@ impl Settings {
             threads: Some(self.threads as usize),
             ..tuning(self.tuning.as_deref())?
         };
-        backend::open(&device, self.kernel.into(), &tuning, &self.parameters(width, height)?)
+        let grouping = backend::Grouping {
+            split: self.split.into(),
+            balance: self.balance.into(),
+            on_failure: self.on_device_failure.into(),
+        };
+        let parameters = self.parameters(width, height)?;
+        backend::open_grouped(&device, self.kernel.into(), &tuning, grouping, &parameters)
     }
 
     /// The properties that set them.
@@ -107,7 +119,9 @@ impl Settings {
                 .blurb(
                     "Who searches: auto (the best OpenCL GPU, else the CPU); native (the CPU without \
                          OpenCL); gpu, cpu, accelerator (the first OpenCL device of that type); P:D \
-                         (OpenCL platform and device index); or a part of an OpenCL device's name",
+                         (OpenCL platform and device index); a part of an OpenCL device's name; or several \
+                         together: a list with commas, as gpu,native or gpu@0.9,native@0.1 with weights, \
+                         or all",
                 )
                 .default_value(Some(default.device.as_str()))
                 .mutable_playing()
@@ -170,6 +184,21 @@ impl Settings {
                 .default_value(default.pipeline_depth)
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecEnum::builder_with_default("split", default.split)
+                .nick("Split")
+                .blurb("How several devices divide the work: changes the speed, never the vectors")
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("balance", default.balance)
+                .nick("Balance")
+                .blurb("How much of the work each of several devices gets")
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecEnum::builder_with_default("on-device-failure", default.on_device_failure)
+                .nick("On device failure")
+                .blurb("What happens when the last of several devices has failed; before, the others take its work")
+                .mutable_playing()
+                .build(),
             glib::ParamSpecUInt::builder("threads")
                 .nick("Threads")
                 .blurb("Threads of the CPU without OpenCL, shared by all elements with this number (0 = one a core)")
@@ -197,6 +226,9 @@ impl Settings {
             "prediction" => self.prediction = of_type(value),
             "pipeline-depth" => self.pipeline_depth = of_type(value),
             "threads" => self.threads = of_type(value),
+            "split" => self.split = of_type(value),
+            "balance" => self.balance = of_type(value),
+            "on-device-failure" => self.on_device_failure = of_type(value),
             _ => unreachable!("no property {name} is writable"),
         }
     }
@@ -216,6 +248,9 @@ impl Settings {
             "prediction" => self.prediction.to_value(),
             "pipeline-depth" => self.pipeline_depth.to_value(),
             "threads" => self.threads.to_value(),
+            "split" => self.split.to_value(),
+            "balance" => self.balance.to_value(),
+            "on-device-failure" => self.on_device_failure.to_value(),
             _ => unreachable!("no property {name} is readable"),
         }
     }

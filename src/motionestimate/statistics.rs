@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::estimator::{Estimator, Kernel, MotionVector, Parameters};
+use glib::prelude::*;
+
+use crate::estimator::{DeviceShare, Estimator, Kernel, MotionVector, Parameters};
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
@@ -24,6 +26,8 @@ pub struct Statistics {
     differences: f64,
     device: Option<String>,
     kernel: Option<&'static str>,
+    /// What each of several devices does.
+    shares: Vec<DeviceShare>,
 }
 
 impl Statistics {
@@ -43,6 +47,7 @@ impl Statistics {
         self.pictures += 1;
         self.upload += times.upload;
         let Some(vectors) = vectors else { return };
+        estimator.shares(&mut self.shares);
         let parameters = estimator.parameters();
         let Parameters { width, height, block_size, .. } = *parameters;
         self.with_vectors += 1;
@@ -67,8 +72,23 @@ impl Statistics {
             .field("mean-cost", ratio(self.cost as f64, self.samples as f64))
             .field("device", &self.device)
             .field("kernel", self.kernel)
+            .field(
+                "devices",
+                gst::Array::from_values(self.shares.iter().map(|share| device(share).to_send_value())),
+            )
             .build()
     }
+}
+
+/// What one of several devices does.
+fn device(share: &DeviceShare) -> gst::Structure {
+    gst::Structure::builder("motion-device")
+        .field("device", &*share.device)
+        .field("share", share.share)
+        .field("effective-rate", share.rate)
+        .field("busy-time", u64::try_from(share.busy.as_nanos()).unwrap_or(u64::MAX))
+        .field("failed", share.is_out)
+        .build()
 }
 
 /// Mean time in nanoseconds, 0 of nothing.

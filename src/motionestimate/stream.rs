@@ -9,7 +9,7 @@ use super::memory::Allocator;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::tracker::{Found, Tracker};
-use crate::estimator::{EstimateError, Estimator};
+use crate::estimator::{EstimateError, Estimator, Notice};
 use crate::meta::{self, FieldDescription, MetaError};
 
 /// Why a buffer gets no vectors that should.
@@ -72,6 +72,11 @@ impl Stream {
 
     pub fn estimator(&self) -> &dyn Estimator {
         self.tracker.estimator()
+    }
+
+    /// What the estimator has to tell.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.tracker.take_notices()
     }
 
     /// How many buffers wait.

@@ -1,7 +1,9 @@
 //! Which picture is searched for which: the current one and the one before it.
 
 use super::pool::{Pool, Pooled};
-use crate::estimator::{EstimateError, Estimator, MotionVector, Picture, Prediction, Predictor, Slot};
+use crate::estimator::{
+    EstimateError, Estimator, MotionVector, Notice, Picture, Prediction, Predictor, Slot,
+};
 
 /// Finds the motion from each picture to the one before, uploading each once.
 ///
@@ -37,6 +39,11 @@ impl Tracker {
     /// What does the work.
     pub fn estimator(&self) -> &dyn Estimator {
         self.estimator.as_ref()
+    }
+
+    /// What the estimator has to tell.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.estimator.take_notices()
     }
 
     /// Forgets the reference: the next picture will have no vectors.

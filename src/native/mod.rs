@@ -31,6 +31,7 @@ mod transposed;
 pub use level::Level;
 pub use predict::median_predictors;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,8 +39,8 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Parameters, Picture, PictureBuf,
-    Predictor, SetupError, Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture,
+    PictureBuf, Predictor, SetupError, Slot, StageTimes,
 };
 use elimination::Experience;
 use level::{Functions, RowSearch};
@@ -73,10 +74,10 @@ pub struct Native {
     times: StageTimes,
 }
 
-/// Shares the rows of blocks among the threads.
-fn search_rows(search_row: RowSearch, job: &Job<'_>, vectors: &mut [MotionVector]) {
+/// Shares the rows of blocks from `first` on among the threads.
+fn search_rows(search_row: RowSearch, job: &Job<'_>, first: usize, vectors: &mut [MotionVector]) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
-    rows.for_each(|(row, vectors)| search_row(job, row, vectors));
+    rows.for_each(|(row, vectors)| search_row(job, first + row, vectors));
 }
 
 /// So few candidates that elimination does not pay.
@@ -105,25 +106,32 @@ impl Elimination {
         Ok(Self { sums, rows, last, pause: 0 })
     }
 
-    fn search(&mut self, functions: &Functions, job: Job<'_>, vectors: &mut [MotionVector]) {
+    fn search(
+        &mut self,
+        functions: &Functions,
+        job: Job<'_>,
+        searched: Range<usize>,
+        vectors: &mut [MotionVector],
+    ) {
         let Self { sums, rows, last, pause } = self;
         let grid = job.parameters.grid();
+        let (first, rows) = (searched.start, &mut rows[searched.clone()]);
         if *pause > 0 {
             *pause -= 1;
-            search_rows(functions.search_row, &job, vectors);
+            search_rows(functions.search_row, &job, first, vectors);
         } else {
             sums.fill(functions, job.reference);
             let job = Job { last: &*last, ..job };
             let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
-            rows_of_vectors
-                .zip(rows.par_iter_mut())
-                .for_each(|(row, experience)| (functions.eliminate_row)(&job, sums, row, experience));
+            rows_of_vectors.zip(rows.par_iter_mut()).for_each(|((row, vectors), experience)| {
+                (functions.eliminate_row)(&job, sums, (first + row, vectors), experience);
+            });
             let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
-            if exhaustive > grid.blocks() * 3 / 4 {
+            if exhaustive > vectors.len() * 3 / 4 {
                 *pause = PAUSE;
             }
         }
-        last.copy_from_slice(vectors);
+        last[searched.start * grid.columns..searched.end * grid.columns].copy_from_slice(vectors);
     }
 }
 
@@ -273,11 +281,20 @@ impl Estimator for Native {
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        self.load_rows(slot, picture, 0..picture.height())
+    }
+
+    fn load_rows(
+        &mut self,
+        slot: Slot,
+        picture: &Picture<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
         let plane = &mut self.planes[slot.index()];
-        run(self.threads.as_deref(), || plane.fill(picture));
+        run(self.threads.as_deref(), || plane.fill(picture, &rows));
         self.flights.fill(slot);
         self.uploads[slot.index()] = start.elapsed();
         if self.flights.len() == 0 {
@@ -293,18 +310,27 @@ impl Estimator for Native {
     }
 
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.begin_part(current, reference, Part::whole(&self.parameters))
+    }
+
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+        part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;
-        self.flights.begin(current, reference);
+        self.flights.begin(current, reference, part);
         Ok(())
     }
 
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        let grid = self.parameters.grid();
+        let InFlight { current, reference, part } = self.flights.oldest()?;
+        let grid = part.grid(&self.parameters);
         grid.check(vectors)?;
-        let (current, reference) = self.flights.finish()?;
-        let (functions, row_search) = (&self.functions, self.row_search());
+        self.flights.finish();
+        let window = part.window(&self.parameters.window);
+        let parameters = Parameters { window, ..self.parameters.clone() };
+        let (functions, row_search, is_cut) =
+            (&self.functions, self.row_search(), window != self.parameters.window);
         let job = Job {
-            parameters: &self.parameters,
+            parameters: &parameters,
             current: &self.planes[current.index()],
             reference: &self.planes[reference.index()],
             last: &[],
@@ -312,11 +338,15 @@ impl Estimator for Native {
         let elimination = &mut self.elimination;
         let start = Instant::now();
         run(self.threads.as_deref(), || match elimination {
-            Some(elimination) => elimination.search(functions, job, vectors),
-            None => search_rows(row_search, &job, vectors),
+            // It begins at no motion, which a part of the window may leave out.
+            Some(elimination) if !is_cut => elimination.search(functions, job, part.rows(), vectors),
+            _ => search_rows(row_search, &job, part.rows().start, vectors),
         });
         if let Some(field) = &mut self.last_field {
-            field.keep(vectors);
+            match part == Part::whole(&self.parameters) {
+                true => field.keep(vectors),
+                false => field.clear(),
+            }
         }
         self.times.upload = self.uploads[current.index()];
         self.times.search = start.elapsed();

@@ -1,6 +1,8 @@
 //! Where a picture is kept: extended to whole blocks and padded by its edge samples, so that no
 //! candidate has to ask whether it lies inside.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::tile;
@@ -110,10 +112,13 @@ impl Plane {
         &self.samples
     }
 
-    /// Copies `picture` in and repeats its edges.
-    pub(super) fn fill(&mut self, picture: &Picture<'_>) {
+    /// Copies `rows` of `picture` in and repeats its edges.
+    pub(super) fn fill(&mut self, picture: &Picture<'_>, rows: &Range<usize>) {
         let Layout { left, top, pitch, .. } = self.layout;
         let last = picture.height() - 1;
+        // What repeats the first or last row goes with it.
+        let first = if rows.start == 0 { 0 } else { (rows.start + top).min(self.layout.rows) };
+        let end = if rows.end > last { self.layout.rows } else { (rows.end + top).min(self.layout.rows) };
         let pad = |(row, padded): (usize, &mut [u8])| {
             let source = picture.row(row.saturating_sub(top).min(last));
             let (before, rest) = padded.split_at_mut(left);
@@ -122,10 +127,11 @@ impl Plane {
             inside.copy_from_slice(source);
             after.fill(source[source.len() - 1]);
         };
-        self.samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+        let samples = self.samples.get_mut(pitch * first..pitch * end).unwrap_or_default();
+        samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
             rows.chunks_mut(pitch)
                 .enumerate()
-                .for_each(|(row, padded)| pad((task * ROWS_A_TASK + row, padded)));
+                .for_each(|(row, padded)| pad((first + task * ROWS_A_TASK + row, padded)));
         });
     }
 
@@ -182,7 +188,7 @@ mod tests {
             let picture = PictureBuf::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
             let layout = Layout::new(&parameters);
             let mut plane = Plane::new(layout, u64::MAX).unwrap();
-            plane.fill(&picture.view());
+            plane.fill(&picture.view(), &(0..size));
             for y in 0..layout.rows {
                 for x in 0..layout.pitch {
                     let expected =

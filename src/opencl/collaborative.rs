@@ -26,11 +26,8 @@ pub(super) struct Collaborative {
     kernel: cl::Kernel,
     shape: Shape,
     items: usize,
-    blocks: usize,
-    rows: usize,
-    /// All jobs.
-    jobs: Jobs,
-    /// How many of them the cost buffer holds.
+    columns: usize,
+    /// How many jobs the cost buffer holds.
     jobs_at_once: usize,
     launcher: Launcher,
     costs: Buffer,
@@ -70,9 +67,7 @@ impl Collaborative {
             kernel,
             shape,
             items,
-            blocks,
-            rows: grid.rows,
-            jobs: Jobs { first: 0, count: candidates },
+            columns: grid.columns,
             jobs_at_once,
             launcher: Launcher::new(task, candidates)?,
             costs: task.buffer("the costs of all blocks", 4 * blocks * jobs_at_once)?,
@@ -110,9 +105,11 @@ fn line_bytes(items: usize, block_size: usize) -> usize {
 impl Search for Collaborative {
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let Self { kernel, costs, launcher, reduction, .. } = self;
-        let (blocks, items, rows, shape) = (self.blocks, self.items, self.rows, self.shape);
+        let (blocks, items, shape) = (run.blocks, self.items, self.shape);
+        let rows = blocks / self.columns;
+        let jobs = Jobs { first: 0, count: run.window.candidates() };
         let pictures = [Arg::Buffer(run.current), Arg::Buffer(run.reference), Arg::Buffer(costs)];
-        for batch in self.jobs.cut(self.jobs_at_once) {
+        for batch in jobs.cut(self.jobs_at_once) {
             let launched = launcher.launch(run.queue, batch, |queue, jobs, after| {
                 let [current, reference, costs] = pictures;
                 let (first, slot, count) = (int(jobs.first), int(jobs.first - batch.first), int(jobs.count));
@@ -146,7 +143,6 @@ struct Reduction {
     kernel: cl::Kernel,
     winners: Buffer,
     items: [usize; 2],
-    blocks: usize,
     block_size: usize,
 }
 
@@ -161,7 +157,7 @@ impl Reduction {
         }
         let (blocks, block_size) = (task.blocks(), task.parameters.block_size);
         let winners = task.buffer("the winners", KEY * blocks)?;
-        Ok(Self { kernel, winners, items, blocks, block_size })
+        Ok(Self { kernel, winners, items, block_size })
     }
 
     /// Queues the step that folds the costs of `jobs` into the winners, when `after` is done.
@@ -177,7 +173,7 @@ impl Reduction {
             int(self.block_size),
             run.geometry,
         ];
-        let groups = [self.blocks.div_ceil(items[0]), 1];
+        let groups = [run.blocks.div_ceil(items[0]), 1];
         // SAFETY: items past the last block neither read costs nor write; there are as many
         // winners and vectors as blocks, and costs for all of `jobs`.
         unsafe { run.queue.launch_after(&mut self.kernel, &args, groups, items, after).map(drop) }

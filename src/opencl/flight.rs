@@ -11,7 +11,7 @@ use super::host::Block;
 use super::picture::buffer;
 use super::prediction::Prediction;
 use super::search::{Run, Search};
-use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes};
+use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes, Window};
 
 /// Queues, each in order: what is on one goes on beside what is on the others.
 pub(super) struct Queues {
@@ -47,16 +47,19 @@ struct Records {
 }
 
 impl Records {
-    /// Begins to bring them to the host, once `after` is done.
-    fn begin_read(&mut self, queue: &Queue, after: &Event) -> cl::Result<Event> {
-        // SAFETY: there are as many bytes, as long as the estimator lives, which waits for its
+    /// Begins to bring the first `bytes` of them, all or fewer, to the host, once `after` is done.
+    fn begin_read(&mut self, queue: &Queue, bytes: usize, after: &Event) -> cl::Result<Event> {
+        let bytes = bytes.min(self.host.bytes());
+        // SAFETY: there are at least as many bytes, as long as the estimator lives, which waits for its
         // queues; they are not read before the event is done, as `Flight::events` keeps it.
-        unsafe { queue.begin_read(&self.device, self.host.target(), self.host.bytes(), after) }
+        unsafe { queue.begin_read(&self.device, self.host.target(), bytes, after) }
     }
 }
 
 /// What tells how far a search is.
 struct Events {
+    is_whole: bool,
+    skipped: usize,
     begun: Instant,
     /// Both pictures are there, and no search before is running.
     started: Event,
@@ -123,7 +126,7 @@ impl Ring {
     ) -> cl::Result<()> {
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
-        let Pictures { current, reference, geometry } = pictures;
+        let Pictures { current, reference, blocks, skipped, window, is_whole, geometry } = pictures;
         let started = queues.search.barrier([current.1, reference.1])?;
         let queue = &*queues.search;
         search.queue(&Run {
@@ -131,21 +134,24 @@ impl Ring {
             current: current.0,
             reference: reference.0,
             vectors: &vectors.device,
+            blocks,
+            window,
             geometry,
         })?;
         let found = queue.marker()?;
         let mut predicted = None;
-        if let (Some(prediction), Some(predictors)) = (prediction, &*predictors) {
+        let predictors = predictors.as_mut().filter(|_| is_whole);
+        if let (Some(prediction), Some(predictors)) = (prediction, &predictors) {
             prediction.queue(queue, &vectors.device, &predictors.device)?;
             predicted = Some(queue.marker()?);
         }
         queue.flush()?;
-        let mut read = vectors.begin_read(&queues.download, &found)?;
+        let mut read = vectors.begin_read(&queues.download, size_of::<MotionVector>() * blocks, &found)?;
         if let (Some(predictors), Some(predicted)) = (predictors, &predicted) {
-            read = predictors.begin_read(&queues.download, predicted)?;
+            read = predictors.begin_read(&queues.download, size_of::<Predictor>() * blocks, predicted)?;
         }
         queues.download.flush()?;
-        *events = Some(Events { begun, started, found, predicted, read });
+        *events = Some(Events { is_whole, skipped, begun, started, found, predicted, read });
         self.next = (self.next + 1) % self.flights.len();
         Ok(())
     }
@@ -162,8 +168,9 @@ impl Ring {
         let copied = Instant::now();
         // SAFETY: what the device has written is read, and it writes no more.
         let bytes = unsafe { oldest.vectors.host.as_slice() };
-        bytemuck::cast_slice_mut(vectors).copy_from_slice(bytes);
-        self.last = Some(index);
+        let vectors = bytemuck::cast_slice_mut(vectors);
+        vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
+        self.last = events.is_whole.then_some(index);
         Ok(events.times(copied))
     }
 
@@ -202,6 +209,13 @@ impl Ring {
 pub(super) struct Pictures<'a> {
     pub(super) current: (&'a Buffer, &'a Event),
     pub(super) reference: (&'a Buffer, &'a Event),
+    /// What is searched of them.
+    pub(super) blocks: usize,
+    /// How many of these blocks nobody asked for, from the first on.
+    pub(super) skipped: usize,
+    pub(super) window: Window,
+    /// Whether that is all there is: only a whole field is predicted.
+    pub(super) is_whole: bool,
     pub(super) geometry: Arg<'a>,
 }
 

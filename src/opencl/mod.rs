@@ -30,8 +30,8 @@ pub use program::try_build;
 pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, HostMemory, Kernel, MotionVector, Parameters, Picture,
-    PictureBuf, Predictor, SetupError, Slot, StageTimes, Tuning,
+    Algorithm, EstimateError, Estimator, Flights, HostMemory, InFlight, Kernel, MotionVector, Parameters,
+    Part, Picture, PictureBuf, Predictor, SetupError, Slot, StageTimes, Tuning, Window,
 };
 use cl::Arg;
 use context::Context;
@@ -54,6 +54,8 @@ pub struct OpenCl {
     device: Device,
     kernel: Kernel,
     layout: Layout,
+    /// What the layout has room for.
+    window: Window,
     flights: Flights,
     slots: Slots,
     ring: Ring,
@@ -110,6 +112,7 @@ impl OpenCl {
             device: device.clone(),
             kernel,
             layout,
+            window,
             flights: Flights::new(depth),
             slots: Slots::new(&context, device, queue, kernel, parameters, layout, depth + 1)?,
             ring: Ring::new(&context, device, queue, parameters, depth, prediction.is_some())?,
@@ -119,6 +122,16 @@ impl OpenCl {
             queues,
             context,
         })
+    }
+
+    /// What is searched where `part` is asked for: the same, or as little more as the kernel can.
+    fn searched_for(&self, part: Part) -> Part {
+        let (rows, all) = (part.rows(), self.parameters.grid().rows);
+        let end = (rows.start + self.search.least_rows()).clamp(rows.end, all.max(rows.end));
+        let start = rows.start.min(end.saturating_sub(self.search.least_rows()));
+        let whole = Part::whole(&self.parameters);
+        let window = if self.search.divides_window() { part } else { whole };
+        window.with_rows(start..end)
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
@@ -164,6 +177,8 @@ impl OpenCl {
                 current: picture(current)?.0,
                 reference: picture(current.other())?.0,
                 vectors: self.ring.room(),
+                blocks: self.parameters.grid().blocks(),
+                window: self.window,
                 geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
             };
             self.search.queue(&run).map_err(|error| self.failed(error))?;
@@ -216,12 +231,24 @@ impl Estimator for OpenCl {
     }
 
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.begin_part(current, reference, Part::whole(&self.parameters))
+    }
+
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+        part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;
         let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+        let done = self.searched_for(part);
+        let window = done.window(&self.window);
+        let geometry = self.layout.geometry_of(done, self.parameters.block_size, &window);
         let pictures = Pictures {
             current: picture(current)?,
             reference: picture(reference)?,
-            geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+            blocks: done.grid(&self.parameters).blocks(),
+            skipped: (part.rows().start - done.rows().start) * self.parameters.grid().columns,
+            window,
+            is_whole: part == Part::whole(&self.parameters),
+            geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),
         };
         let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), pictures);
         begun.map_err(|error| {
@@ -229,13 +256,14 @@ impl Estimator for OpenCl {
             self.queues.finish();
             self.failed(error)
         })?;
-        self.flights.begin(current, reference);
+        self.flights.begin(current, reference, part);
         Ok(())
     }
 
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        self.parameters.grid().check(vectors)?;
-        let (current, _) = self.flights.finish()?;
+        let InFlight { current, part, .. } = self.flights.oldest()?;
+        part.grid(&self.parameters).check(vectors)?;
+        self.flights.finish();
         let times = self.ring.finish(vectors).map_err(|error| self.failed(error))?;
         self.slots.release(current);
         self.times = StageTimes { upload: *self.slots.upload_time(current), ..times };

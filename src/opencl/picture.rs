@@ -10,7 +10,7 @@ use super::context::Context;
 use super::device::Device;
 use super::host::Block;
 use super::program::{self, Source};
-use crate::estimator::{self, Border, Parameters, Picture, PictureBuf, SetupError, Window};
+use crate::estimator::{self, Border, Parameters, Part, Picture, PictureBuf, SetupError, Window};
 
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
@@ -28,6 +28,7 @@ pub(super) struct Geometry {
     top: i32,
     columns: i32,
     rows: i32,
+    above: i32,
     extended_width: i32,
     extended_height: i32,
     x0: i32,
@@ -75,6 +76,7 @@ impl Layout {
             top: top as i32,
             columns: grid.columns as i32,
             rows: grid.rows as i32,
+            above: 0,
             extended_width: parameters.extended_width() as i32,
             extended_height: parameters.extended_height() as i32,
             x0: window.x0(),
@@ -84,6 +86,21 @@ impl Layout {
             inside_only: i32::from(parameters.border == Border::Restrict),
         };
         Self { geometry, padded_rows: top + parameters.extended_height() + window.y1() as usize }
+    }
+
+    /// The geometry of a part: its first row of blocks is row 0 of the grid. `window` is what is
+    /// tried of the window that the layout was made for.
+    pub(super) fn geometry_of(&self, part: Part, block_size: usize, window: &Window) -> Geometry {
+        let (rows, above) = (part.rows(), (part.rows().start * block_size) as i32);
+        Geometry {
+            top: self.geometry.top + above,
+            rows: rows.len() as i32,
+            above,
+            extended_height: self.geometry.extended_height - above,
+            y0: window.y0(),
+            window_rows: window.rows() as i32,
+            ..self.geometry
+        }
     }
 
     fn bytes(&self) -> usize {

@@ -9,7 +9,6 @@ use crate::estimator::SetupError;
 /// Everything from global memory; the group has an item a candidate, or as many as are chosen.
 pub(super) struct Naive {
     kernel: cl::Kernel,
-    blocks: usize,
     items: usize,
 }
 
@@ -36,7 +35,7 @@ impl Naive {
             );
             return Err(task.unsupported(reason, advice));
         }
-        Ok(Self { kernel, blocks: task.blocks(), items })
+        Ok(Self { kernel, items })
     }
 }
 
@@ -51,7 +50,7 @@ impl Search for Naive {
         ];
         // SAFETY: a group a block, with a key an item; the layout was made for the window, and
         // there are as many vectors as blocks.
-        unsafe { run.queue.launch(&mut self.kernel, &args, [self.blocks, 1], [self.items, 1]) }
+        unsafe { run.queue.launch(&mut self.kernel, &args, [run.blocks, 1], [self.items, 1]) }
     }
 }
 
@@ -59,7 +58,6 @@ impl Search for Naive {
 /// other.
 pub(super) struct Staged {
     kernel: cl::Kernel,
-    blocks: usize,
     block_size: usize,
     items: usize,
     tile: Tile,
@@ -88,7 +86,7 @@ impl Staged {
             let most = local_memory.saturating_sub(without_keys) / KEY;
             return Err(task.local_memory_short(items, without_keys + KEY * items, most));
         };
-        Ok(Self { kernel, blocks: task.blocks(), block_size, items, tile })
+        Ok(Self { kernel, block_size, items, tile })
     }
 }
 
@@ -109,6 +107,6 @@ impl Search for Staged {
         ];
         // SAFETY: a group a block, with a key an item; the area holds a tile; the layout was made
         // for the window, and there are as many vectors as blocks.
-        unsafe { run.queue.launch(&mut self.kernel, &args, [self.blocks, 1], [items, 1]) }
+        unsafe { run.queue.launch(&mut self.kernel, &args, [run.blocks, 1], [items, 1]) }
     }
 }

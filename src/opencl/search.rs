@@ -21,6 +21,16 @@ pub(super) trait Search: Send {
     /// Queues all that finds the vectors of one picture. Once the queue of `run` is finished, so is
     /// the search.
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()>;
+
+    /// The fewest rows of blocks that it searches at once.
+    fn least_rows(&self) -> usize {
+        1
+    }
+
+    /// Whether it can try a part of the window that it was made for.
+    fn divides_window(&self) -> bool {
+        true
+    }
 }
 
 /// The pictures of one search, and where its vectors go.
@@ -29,6 +39,11 @@ pub(super) struct Run<'a> {
     pub(super) current: &'a Buffer,
     pub(super) reference: &'a Buffer,
     pub(super) vectors: &'a Buffer,
+    /// How many blocks are searched, at most as many as the search was made for.
+    pub(super) blocks: usize,
+    /// Which displacements are tried of the task's window.
+    pub(super) window: Window,
+    /// Says the same, and where all of it is.
     pub(super) geometry: Arg<'a>,
 }
 

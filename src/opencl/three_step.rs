@@ -38,14 +38,13 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
 struct Steps {
     window: Window,
     limits: [i32; 4],
-    blocks: usize,
 }
 
 impl Steps {
     fn new(task: &Task<'_>) -> Self {
         let window = task.parameters.window;
         let limits = [window.x0(), window.x1(), window.y0(), window.y1()];
-        Self { window, limits, blocks: task.blocks() }
+        Self { window, limits }
     }
 
     fn limits(&self) -> Arg<'_> {
@@ -104,13 +103,13 @@ impl Search for Samples {
                 is_first,
                 run.geometry,
             ];
-            let groups = [CANDIDATES * steps.blocks, 1];
+            let groups = [CANDIDATES * run.blocks, 1];
             // SAFETY: a group a block and candidate, and as many costs; the winners are those of
             // the step before, or not read; what is read of a picture is at most a block outside,
             // within the window and so within the layout; a word of the sums an item.
             unsafe { run.queue.launch(&mut self.compare, &args, groups, [*items, 1])? };
             let args = [costs, winners, Arg::Buffer(run.vectors), step, is_first, run.geometry];
-            let groups = [steps.blocks.div_ceil(CHOICE_ITEMS), 1];
+            let groups = [run.blocks.div_ceil(CHOICE_ITEMS), 1];
             // SAFETY: items past the last block do nothing; there are nine costs, a winner and a
             // vector a block.
             unsafe { run.queue.launch(&mut self.choose, &args, groups, [CHOICE_ITEMS, 1])? };
@@ -166,7 +165,7 @@ impl Search for Group {
             steps.first(),
             run.geometry,
         ];
-        let groups = [steps.blocks.div_ceil(lanes), 1];
+        let groups = [run.blocks.div_ceil(lanes), 1];
         // SAFETY: groups past the last block do its work again and write nothing; what is read of a
         // picture is at most a block outside, within the window and so within the layout; two words
         // of the sums an item.
@@ -203,7 +202,7 @@ impl Search for Item {
             steps.first(),
             run.geometry,
         ];
-        let groups = [steps.blocks.div_ceil(items), 1];
+        let groups = [run.blocks.div_ceil(items), 1];
         // SAFETY: items past the last block do nothing; what is read of a picture is at most a
         // block outside, within the window and so within the layout.
         unsafe { run.queue.launch(&mut self.kernel, &args, groups, [items, 1]) }

@@ -38,7 +38,8 @@ const MOST_BLOCKS: usize = 8;
 pub(super) struct Tiled {
     kernel: cl::Kernel,
     shape: ShapeArg,
-    groups: [usize; 2],
+    columns: usize,
+    groups_across: usize,
     items: usize,
 }
 
@@ -51,12 +52,21 @@ impl Tiled {
         if shape.items > largest {
             return Err(group_too_large(task, shape.items, largest));
         }
-        let groups = shape.groups(&task.parameters.grid());
-        Ok(Self { kernel, shape: shape.arg(), groups, items: shape.items })
+        let grid = task.parameters.grid();
+        let [groups_across, _] = shape.groups(&grid);
+        Ok(Self { kernel, shape: shape.arg(), columns: grid.columns, groups_across, items: shape.items })
     }
 }
 
 impl Search for Tiled {
+    fn least_rows(&self) -> usize {
+        self.shape.blocks_down as usize
+    }
+
+    fn divides_window(&self) -> bool {
+        false
+    }
+
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let args = [
             Arg::Buffer(run.current),
@@ -65,11 +75,13 @@ impl Search for Tiled {
             Arg::Struct(bytemuck::bytes_of(&self.shape)),
             run.geometry,
         ];
+        let rows = run.blocks / self.columns;
+        let groups = [self.groups_across, rows.div_ceil(self.shape.blocks_down as usize)];
         // SAFETY: tiles are no larger than the window, groups of blocks no larger than the grid,
         // which they cover, and `local_bytes` is what such a group needs; the layout was made for
         // the window, with OVER_READ bytes more than the two words read past it; there are as many
         // vectors as blocks.
-        unsafe { run.queue.launch(&mut self.kernel, &args, self.groups, [self.items, 1]) }
+        unsafe { run.queue.launch(&mut self.kernel, &args, groups, [self.items, 1]) }
     }
 }
 

@@ -27,11 +27,9 @@ pub(super) struct TwoPass {
     compute: cl::Kernel,
     compute_items: usize,
     tile: Tile,
-    tiles: usize,
     compare: cl::Kernel,
     compare_items: usize,
     costs: Buffer,
-    blocks: usize,
     blocks_at_once: usize,
     block_size: usize,
 }
@@ -75,11 +73,9 @@ impl TwoPass {
             compute,
             compute_items,
             tile,
-            tiles: tile.count(task.window),
             compare,
             compare_items,
             costs: task.buffer("the costs of all blocks", 4 * candidates * blocks_at_once)?,
-            blocks: grid.blocks(),
             blocks_at_once,
             block_size,
         })
@@ -89,8 +85,8 @@ impl TwoPass {
 impl Search for TwoPass {
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let tile = self.tile;
-        for first in (0..self.blocks).step_by(self.blocks_at_once) {
-            let blocks = self.blocks_at_once.min(self.blocks - first);
+        for first in (0..run.blocks).step_by(self.blocks_at_once) {
+            let blocks = self.blocks_at_once.min(run.blocks - first);
             let costs = Arg::Buffer(&self.costs);
             let args = [
                 Arg::Buffer(run.current),
@@ -104,7 +100,7 @@ impl Search for TwoPass {
                 int(first),
                 run.geometry,
             ];
-            let (groups, items) = ([self.tiles, blocks], [self.compute_items, 1]);
+            let (groups, items) = ([tile.count(&run.window), blocks], [self.compute_items, 1]);
             // SAFETY: a group a tile and block of the band, whose costs fit; the area holds a tile;
             // the layout was made for the window.
             unsafe { run.queue.launch(&mut self.compute, &args, groups, items)? };

@@ -141,7 +141,7 @@ fn each_picture_that_waits_needs_a_buffer_more() {
 mod shared {
     use super::*;
 
-    const DEVICE: &str = "motionestimate device=0:0 block-size=8 search-range=5";
+    const DEVICE: &str = "motionestimate device=0:0 on-device-failure=error block-size=8 search-range=5";
 
     /// A pool as upstream makes it by the answer to its query.
     fn pool(answer: &gst::query::Allocation, info: &gst_video::VideoInfo) -> gst::BufferPool {

@@ -8,6 +8,7 @@ mod drivers;
 mod events;
 mod lifecycle;
 mod properties;
+mod several;
 mod statistics;
 mod support;
 mod vectors;

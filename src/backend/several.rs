@@ -1,0 +1,169 @@
+//! Several devices as one: which they are, and the group of them.
+
+use super::{DeviceSelector, devices, native, opencl};
+use crate::estimator::{Estimator, Kernel, Parameters, Prediction, SetupError, Tuning};
+use crate::group::{Balance, Device, Fallback, Group, Options, Split};
+
+/// How a group works, as a user chooses it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grouping {
+    /// How the work is divided.
+    pub split: Split,
+    /// How much each device gets. Weights in the list make it [`Balance::Static`].
+    pub balance: Balance,
+    /// What becomes of a search when no device is left.
+    pub on_failure: OnDeviceFailure,
+}
+
+/// What becomes of a search when the last device has failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnDeviceFailure {
+    /// The CPU without OpenCL goes on.
+    #[default]
+    Native,
+    /// It is an error.
+    Error,
+}
+
+/// A device of a list, with its weight if it has one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub(super) selector: DeviceSelector,
+    pub(super) weight: Option<f64>,
+}
+
+/// The devices that `list` names: `all`, or selectors with commas between, each with `@weight` or
+/// without.
+///
+/// # Errors
+/// [`SetupError::DeviceUnsupported`] for a list that cannot be followed.
+pub(super) fn parse(list: &str) -> Result<Vec<Named>, SetupError> {
+    let refused = |reason: String| SetupError::DeviceUnsupported { wanted: list.into(), reason };
+    if list.trim().eq_ignore_ascii_case("all") {
+        let everyone = devices().into_iter().map(|device| Named { selector: device.selector, weight: None });
+        return Ok(everyone.collect());
+    }
+    let mut named: Vec<Named> = Vec::new();
+    for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let (name, weight) = match entry.rsplit_once('@') {
+            None => (entry, None),
+            Some((name, text)) => match text.trim().parse() {
+                Ok(weight) if f64::is_finite(weight) && weight > 0.0 => (name.trim(), Some(weight)),
+                _ => return Err(refused(format!("\"{text}\" is no weight: use a number above 0"))),
+            },
+        };
+        let Ok(selector) = name.parse();
+        match selector {
+            DeviceSelector::Auto => {
+                return Err(refused("auto chooses one device by itself: name those of the list".into()));
+            }
+            DeviceSelector::Several(_) => {
+                return Err(refused("all stands for every device: use it alone".into()));
+            }
+            selector => named.push(Named { selector, weight }),
+        }
+    }
+    if named.is_empty() {
+        return Err(refused("the list names no device".into()));
+    }
+    if named.iter().any(|n| n.weight.is_some()) && named.iter().any(|n| n.weight.is_none()) {
+        return Err(refused("give every device a weight, or none".into()));
+    }
+    Ok(named)
+}
+
+/// The group of the devices that `list` names.
+pub(super) fn open(
+    list: &str,
+    kernel: Kernel,
+    tuning: &Tuning,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<Box<dyn Estimator>, SetupError> {
+    let refused = |reason: String| SetupError::DeviceUnsupported { wanted: list.into(), reason };
+    let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
+    let mut known: Vec<DeviceSelector> = Vec::new();
+    let mut members = Vec::new();
+    let named = parse(list)?;
+    let is_weighed = named.iter().any(|named| named.weight.is_some());
+    // A kernel is for those that it is a kernel of; the others have their own.
+    let are_native = |named: &Named| named.selector == DeviceSelector::Native;
+    let is_native = Kernel::NATIVE.contains(&kernel);
+    let of = |is_theirs: bool, is_for_all: bool| if is_theirs || is_for_all { kernel } else { Kernel::Auto };
+    let of_native = of(is_native, named.iter().all(are_native));
+    let of_opencl = of(!is_native, !named.iter().any(are_native));
+    for Named { selector, weight } in named {
+        let exactly = match &selector {
+            DeviceSelector::Native => DeviceSelector::Native,
+            other => opencl::exactly(other)?,
+        };
+        if known.contains(&exactly) {
+            return Err(refused(format!("{exactly} is in it twice, once as {selector}")));
+        }
+        let estimator = match &exactly {
+            DeviceSelector::Native => native(of_native, tuning, &divided)?,
+            _ => opencl::open(&exactly, of_opencl, tuning, &divided)?.estimator,
+        };
+        known.push(exactly);
+        members.push(Device { estimator, weight: weight.unwrap_or(1.0) });
+    }
+    let balance = if is_weighed { Balance::Static } else { grouping.balance };
+    group(members, tuning, Grouping { balance, ..grouping }, parameters)
+}
+
+/// The group of `members`.
+pub(super) fn group(
+    members: Vec<Device>,
+    tuning: &Tuning,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<Box<dyn Estimator>, SetupError> {
+    let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
+    let fallback = match grouping.on_failure {
+        OnDeviceFailure::Error => None,
+        OnDeviceFailure::Native => {
+            let tuning = *tuning;
+            Some(Box::new(move || native(Kernel::Auto, &tuning, &divided)) as Fallback)
+        }
+    };
+    let options =
+        Options { split: grouping.split, balance: grouping.balance, fallback, ..Options::default() };
+    Ok(Box::new(Group::new(parameters, tuning.depth.unwrap_or(1), members, options)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_understood() {
+        let named = |selector, weight| Named { selector, weight };
+        let native = DeviceSelector::Native;
+        assert_eq!(
+            parse("0:0, native").unwrap(),
+            [named(DeviceSelector::Index(0, 0), None), named(native.clone(), None)]
+        );
+        assert_eq!(
+            parse("gpu@0.9,native@0.1").unwrap(),
+            [named(DeviceSelector::Gpu, Some(0.9)), named(native.clone(), Some(0.1))]
+        );
+        assert_eq!(parse("native,").unwrap(), [named(native.clone(), None)]);
+        assert_eq!(parse("native@3").unwrap(), [named(native, Some(3.0))]);
+        assert_eq!(parse("All").unwrap().len(), devices().len());
+    }
+
+    #[test]
+    fn lists_that_cannot_be_followed_say_why() {
+        for (list, part) in [
+            (",", "no device"),
+            ("gpu,auto", "auto"),
+            ("gpu,all", "all"),
+            ("gpu@,native", "weight"),
+            ("gpu@-1,native@1", "weight"),
+            ("gpu@1,native", "every device"),
+        ] {
+            let error = parse(list).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains(list), "{error}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The group's end of the way to a device.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::worker::{Job, Report, Worker};
+use crate::estimator::{DeviceShare, Estimator, SetupError, Tuning};
+
+/// Jobs that may wait for a device: more than are ever in flight, those of others that failed among
+/// them.
+const WAITING: usize = 8 * Tuning::MAX_DEPTH;
+
+/// A device and its thread.
+pub(super) struct Member {
+    name: Arc<str>,
+    /// Its share of the search that was finished last.
+    share: f64,
+    /// What it has done so far, in searches, and how long it took.
+    searches: f64,
+    busy: Duration,
+    /// `None` for a device that was put out.
+    jobs: Option<SyncSender<Job>>,
+    /// When each job that it has was sent, oldest first.
+    sent: VecDeque<Instant>,
+    /// When it finished the last one.
+    finished: Instant,
+}
+
+impl Member {
+    /// Starts the thread of `estimator`, which is member number `index`.
+    ///
+    /// # Errors
+    /// [`SetupError::Device`] where it does not start.
+    pub(super) fn start(
+        index: usize,
+        estimator: Box<dyn Estimator>,
+        reports: Sender<Report>,
+    ) -> Result<Self, SetupError> {
+        let name: Arc<str> = estimator.device().into();
+        let (jobs, taken) = sync_channel(WAITING);
+        let worker = Worker::new(index, estimator, taken, reports);
+        // Its end is not waited for: a device that hangs would hang the group too. What it uses is
+        // its own or shared.
+        thread::Builder::new()
+            .name(format!("motion-device-{index}"))
+            .spawn(move || worker.run())
+            .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
+        let (sent, finished) = (VecDeque::new(), Instant::now());
+        let (share, searches, busy) = (0.0, 0.0, Duration::ZERO);
+        Ok(Self { name, share, searches, busy, jobs: Some(jobs), sent, finished })
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Begins to count its share of another search.
+    pub(super) fn forget_share(&mut self) {
+        self.share = 0.0;
+    }
+
+    /// Notes that it has found so much of a search, 0 to 1.
+    pub(super) fn count_share(&mut self, share: f64, busy: Duration) {
+        self.share += share;
+        self.searches += share;
+        self.busy += busy;
+    }
+
+    /// What it does, where a search is so many absolute differences.
+    pub(super) fn share(&self, differences: f64) -> DeviceShare {
+        let seconds = self.busy.as_secs_f64();
+        DeviceShare {
+            device: self.name.clone(),
+            share: self.share,
+            rate: if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 },
+            busy: self.busy,
+            is_out: self.is_out(),
+        }
+    }
+
+    pub(super) fn is_out(&self) -> bool {
+        self.jobs.is_none()
+    }
+
+    /// Sends no job to it any more. Whether it was still sent any.
+    pub(super) fn put_out(&mut self) -> bool {
+        self.jobs.take().is_some()
+    }
+
+    /// How many jobs it has.
+    pub(super) fn waiting(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Since when it has worked on the job that it works on.
+    pub(super) fn busy_since(&self) -> Instant {
+        self.sent.front().map_or(self.finished, |&sent| sent.max(self.finished))
+    }
+
+    /// Gives it a job. `false` where it takes none.
+    pub(super) fn send(&mut self, job: Job) -> bool {
+        let is_sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
+        if is_sent {
+            self.sent.push_back(Instant::now());
+        }
+        is_sent
+    }
+
+    /// Notes that it has finished a job.
+    pub(super) fn done(&mut self) {
+        self.sent.pop_front();
+        self.finished = Instant::now();
+    }
+}

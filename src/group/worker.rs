@@ -1,0 +1,204 @@
+//! One device's thread: takes parts of searches in order, and gives their vectors back.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use super::frame::Frame;
+use crate::estimator::{EstimateError, Estimator, MotionVector, Part, Slot, StageTimes};
+
+/// A part of a search, with room for its vectors.
+pub(super) struct Job {
+    /// The number of the search.
+    pub(super) search: u64,
+    pub(super) part: Part,
+    pub(super) current: Arc<Frame>,
+    pub(super) reference: Arc<Frame>,
+    pub(super) vectors: Vec<MotionVector>,
+}
+
+/// What a device has to say.
+pub(super) struct Report {
+    /// Who says it.
+    pub(super) member: usize,
+    /// A job that is done; else the reason why this device does nothing any more.
+    pub(super) outcome: Result<Found, EstimateError>,
+}
+
+/// A job that is done.
+pub(super) struct Found {
+    pub(super) search: u64,
+    pub(super) part: Part,
+    pub(super) vectors: Vec<MotionVector>,
+    /// From when the device was free for the job to when its vectors were there.
+    pub(super) busy: Duration,
+    pub(super) stages: StageTimes,
+}
+
+/// A job that has begun.
+struct Begun {
+    job: Job,
+    at: Instant,
+    slots: [Slot; 2],
+}
+
+/// A device's end of the way.
+pub(super) struct Worker {
+    member: usize,
+    estimator: Box<dyn Estimator>,
+    jobs: Receiver<Job>,
+    reports: Sender<Report>,
+    begun: VecDeque<Begun>,
+    /// One a slot: which picture is there, and which rows of it.
+    pictures: Vec<Option<(u64, Range<usize>)>>,
+    finished: Instant,
+}
+
+impl Worker {
+    pub(super) fn new(
+        member: usize,
+        estimator: Box<dyn Estimator>,
+        jobs: Receiver<Job>,
+        reports: Sender<Report>,
+    ) -> Self {
+        let depth = estimator.depth();
+        Self {
+            member,
+            estimator,
+            jobs,
+            reports,
+            begun: VecDeque::with_capacity(depth),
+            pictures: vec![None; depth + 1],
+            finished: Instant::now(),
+        }
+    }
+
+    /// Works until there is nobody to work for, or the device fails.
+    pub(super) fn run(mut self) {
+        // What was half done is dropped with the estimator.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let error = match ended {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error,
+            Err(panic) => EstimateError::Device {
+                device: name(self.estimator.as_ref()),
+                message: format!("it panicked: {}", panic_text(panic.as_ref())),
+            },
+        };
+        // Nobody to tell it to is nobody to miss it.
+        let _ = self.reports.send(Report { member: self.member, outcome: Err(error) });
+    }
+
+    fn work(&mut self) -> Result<(), EstimateError> {
+        loop {
+            let next = match self.begun.len() {
+                0 => match self.jobs.recv() {
+                    Ok(job) => Some(job),
+                    Err(_) => return Ok(()),
+                },
+                begun if begun < self.estimator.depth() => self.jobs.try_recv().ok(),
+                _ => None,
+            };
+            match next {
+                Some(job) => self.begin(job)?,
+                None => self.finish()?,
+            }
+        }
+    }
+
+    /// Begins `job`; those before it are finished where it needs their slots.
+    fn begin(&mut self, job: Job) -> Result<(), EstimateError> {
+        let at = Instant::now();
+        let parameters = self.estimator.parameters().clone();
+        let (part, side) = (job.part, parameters.block_size);
+        let compared = part.current_samples(&parameters);
+        let searched = part.reference_samples(&parameters);
+        // The current picture is the next reference: with what the next search may need of it, a row
+        // of blocks more for shares that move, it is loaded once.
+        let wanted = compared.start.min(searched.start).saturating_sub(side)
+            ..(compared.end.max(searched.end) + side).min(parameters.height);
+        let is_same = job.reference.number() == job.current.number();
+        let searched = if is_same { wanted.clone() } else { searched };
+        let reference = self.place(&job.reference, &searched, &searched, None)?;
+        let current = self.place(&job.current, &compared, &wanted, Some(reference))?;
+        self.estimator.begin_part(current, reference, part)?;
+        self.begun.push_back(Begun { job, at, slots: [current, reference] });
+        Ok(())
+    }
+
+    /// The slot that holds at least the rows `needed` of `frame`, beside the one that is `taken`; if
+    /// it has to be loaded, with the rows `wanted`.
+    fn place(
+        &mut self,
+        frame: &Frame,
+        needed: &Range<usize>,
+        wanted: &Range<usize>,
+        taken: Option<Slot>,
+    ) -> Result<Slot, EstimateError> {
+        loop {
+            let number = frame.number();
+            let there = self.pictures.iter().position(|p| p.as_ref().is_some_and(|p| p.0 == number));
+            let mut rows = wanted.clone();
+            if let Some((index, (_, present))) = there.zip(there.and_then(|i| self.pictures[i].clone())) {
+                if present.start <= needed.start && needed.end <= present.end {
+                    return Ok(Slot::new(index));
+                }
+                rows = present.start.min(rows.start)..present.end.max(rows.end);
+            }
+            let is_free = |slot: usize| {
+                let slot = Slot::new(slot);
+                taken != Some(slot) && !self.begun.iter().any(|begun| begun.slots.contains(&slot))
+            };
+            let oldest_free = || {
+                let free = (0..self.pictures.len()).filter(|&slot| is_free(slot));
+                free.min_by_key(|&slot| self.pictures[slot].as_ref().map_or(0, |p| p.0))
+            };
+            let free = match there {
+                Some(index) => Some(index).filter(|&index| is_free(index)),
+                None => oldest_free(),
+            };
+            match free {
+                Some(index) => {
+                    let slot = Slot::new(index);
+                    self.pictures[index] = None;
+                    self.estimator.load_rows(slot, &frame.view(), rows.clone())?;
+                    self.pictures[index] = Some((number, rows));
+                    return Ok(slot);
+                }
+                None => self.finish()?,
+            }
+        }
+    }
+
+    /// Finishes the job that began first.
+    fn finish(&mut self) -> Result<(), EstimateError> {
+        let Some(begun) = self.begun.pop_front() else { return Err(EstimateError::NothingInFlight) };
+        let Begun { job: Job { search, part, mut vectors, current, reference }, at, .. } = begun;
+        let grid = part.grid(self.estimator.parameters());
+        vectors.resize(grid.blocks(), MotionVector::default());
+        self.estimator.finish(&mut vectors)?;
+        let before = std::mem::replace(&mut self.finished, Instant::now());
+        let busy = self.finished - at.max(before);
+        // Nobody reads them here any more, so that they can be filled again at once.
+        drop((current, reference));
+        let found = Found { search, part, vectors, busy, stages: self.estimator.stage_times() };
+        // Without anybody to tell there is no job either, which ends the loop.
+        let _ = self.reports.send(Report { member: self.member, outcome: Ok(found) });
+        Ok(())
+    }
+}
+
+/// The name of the device, as far as it can still tell.
+fn name(estimator: &dyn Estimator) -> String {
+    catch_unwind(AssertUnwindSafe(|| estimator.device().to_owned())).unwrap_or_else(|_| "a device".into())
+}
+
+/// What was said at a panic.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
+}

@@ -57,6 +57,11 @@ impl<'a> Picture<'a> {
         &self.samples[y * self.stride..][..self.width]
     }
 
+    /// These rows alone, which the picture must have, at least one.
+    pub(crate) fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
+    }
+
     /// The sample at `(x, y)` of the picture continued outside by its edge samples.
     #[inline]
     pub fn extended(&self, x: i32, y: i32) -> u8 {

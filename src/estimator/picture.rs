@@ -57,8 +57,12 @@ impl<'a> Picture<'a> {
         &self.samples[y * self.stride..][..self.width]
     }
 
-    /// These rows alone, which the picture must have, at least one.
-    pub(crate) fn band(&self, rows: std::ops::Range<usize>) -> Self {
+    /// These rows alone, at least one.
+    ///
+    /// # Panics
+    /// Where the picture does not have them.
+    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
         Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
     }
 

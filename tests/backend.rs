@@ -78,11 +78,14 @@ fn a_device_that_is_missing_is_an_error_that_lists_those_there() {
 }
 
 #[test]
-fn several_devices_are_refused() {
-    for wanted in ["all", "native,gpu"] {
+fn several_devices_that_are_not_there_are_errors() {
+    let error = opened("native,nowhere", Kernel::Auto).unwrap_err();
+    assert!(matches!(&error, SetupError::NoSuchDevice { wanted, .. } if wanted == "nowhere"), "{error}");
+    for wanted in ["native,native", "native,auto", ","] {
         let error = opened(wanted, Kernel::Auto).unwrap_err();
         assert!(matches!(&error, SetupError::DeviceUnsupported { wanted: w, .. } if w == wanted), "{error}");
     }
+    assert!(opened("all", Kernel::Auto).is_ok());
 }
 
 #[test]

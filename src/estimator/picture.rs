@@ -57,6 +57,15 @@ impl<'a> Picture<'a> {
         &self.samples[y * self.stride..][..self.width]
     }
 
+    /// These rows alone, at least one.
+    ///
+    /// # Panics
+    /// Where the picture does not have them.
+    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
+        Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
+    }
+
     /// The sample at `(x, y)` of the picture continued outside by its edge samples.
     #[inline]
     pub fn extended(&self, x: i32, y: i32) -> u8 {

@@ -22,6 +22,7 @@ mod tile;
 mod tiled;
 mod two_pass;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -142,12 +143,15 @@ impl OpenCl {
         &mut self,
         slot: Slot,
         picture: &Picture<'_>,
+        rows: Range<usize>,
         source: Option<Arc<host::Block>>,
     ) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
+        let last = picture.height() - 1;
+        let rows = rows.start.min(last)..rows.end.clamp(rows.start.min(last) + 1, last + 1);
         let start = Instant::now();
-        let loaded = self.slots.load(&self.queues.upload, slot, picture, source);
+        let loaded = self.slots.load(&self.queues.upload, slot, picture, rows, source);
         loaded.map_err(|error| self.failed(error))?;
         // Without waiting for the upload: it runs while the host goes on.
         *self.slots.upload_time(slot) = start.elapsed();
@@ -210,11 +214,20 @@ impl Estimator for OpenCl {
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_from(slot, picture, None)
+        self.load_from(slot, picture, 0..picture.height(), None)
     }
 
     fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_from(slot, picture, self.context.block_of(picture.as_bytes()))
+        self.load_rows(slot, picture, 0..picture.height())
+    }
+
+    fn load_rows(
+        &mut self,
+        slot: Slot,
+        picture: &Picture<'_>,
+        rows: Range<usize>,
+    ) -> Result<(), EstimateError> {
+        self.load_from(slot, picture, rows, self.context.block_of(picture.as_bytes()))
     }
 
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {

@@ -1,5 +1,6 @@
 //! The pictures on the device, with the room around them that lets kernels read without branches.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -198,14 +199,16 @@ impl Slots {
     }
 
     /// Begins to upload `picture`, which must be of the size the slots were made for, and to extend
-    /// it: one flush. Where it lies in `source` it is read from there, else copied before.
+    /// it: one flush. Of the rows outside `rows`, at least one, anything is then there. Where it lies in `source` it is read from there, else copied before.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
         slot: estimator::Slot,
         picture: &Picture<'_>,
+        rows: Range<usize>,
         source: Option<Arc<Block>>,
     ) -> cl::Result<()> {
+        let (top, picture) = (rows.start, picture.band(rows));
         let Self { width, height, ref mut places, ref mut extend, .. } = *self;
         let place = &mut places[slot.index()];
         place.ready = None;
@@ -217,6 +220,7 @@ impl Slots {
         let written = if place.source.is_none() {
             // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
             let staging = unsafe { place.staging.as_mut_slice() };
+            let staging = &mut staging[..width * picture.height()];
             if picture.stride() == width {
                 staging.copy_from_slice(picture.as_bytes());
             } else {
@@ -224,12 +228,12 @@ impl Slots {
                 rows.for_each(|(y, row)| row.copy_from_slice(picture.row(y)));
             }
             // SAFETY: the memory lives as long as the estimator, which waits for its queues.
-            unsafe { queue.begin_write(&place.packed, staging)? }
+            unsafe { queue.begin_write(&place.packed, top * width, staging)? }
         } else if picture.stride() == width {
             // SAFETY: `source`, in which the samples lie, is kept until the event is done.
-            unsafe { queue.begin_write(&place.packed, picture.as_bytes())? }
+            unsafe { queue.begin_write(&place.packed, top * width, picture.as_bytes())? }
         } else {
-            let to = Rectangle { left: 0, top: 0, width, height, pitch: width };
+            let to = Rectangle { left: 0, top, width, height: picture.height(), pitch: width };
             // SAFETY: as above.
             unsafe { queue.begin_write_rows(&place.packed, to, picture.as_bytes(), picture.stride())? }
         };

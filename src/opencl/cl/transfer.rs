@@ -60,11 +60,16 @@ impl Queue {
         self.finish()
     }
 
-    /// Begins to copy `data` to the start of `buffer`.
+    /// Begins to copy `data` to `buffer`, `offset` bytes from its start.
     ///
     /// # Safety
     /// `data` stays where it is until the event, or the queue, is done.
-    pub(in crate::opencl) unsafe fn begin_write(&self, buffer: &Buffer, data: &[u8]) -> Result<Event> {
+    pub(in crate::opencl) unsafe fn begin_write(
+        &self,
+        buffer: &Buffer,
+        offset: usize,
+        data: &[u8],
+    ) -> Result<Event> {
         let mut event = ptr::null_mut();
         // SAFETY: the caller's promise; a buffer that is too small is refused.
         let code = unsafe {
@@ -72,7 +77,7 @@ impl Queue {
                 self.0,
                 buffer.0,
                 0,
-                0,
+                offset,
                 data.len(),
                 data.as_ptr().cast(),
                 0,

@@ -174,26 +174,17 @@ impl Ring {
         Ok(events.times(copied))
     }
 
-    /// Copies the predictors of the field found last, as many as there are; `false` without one.
-    pub(super) fn predictors(&self, predictors: &mut [Predictor]) -> bool {
-        let Some(found) = self.last.and_then(|last| self.flights[last].predictors.as_ref()) else {
-            return false;
-        };
+    /// The predictors of the field found last, where there is one.
+    pub(super) fn predictors(&self) -> Option<&[Predictor]> {
+        let found = self.flights[self.last?].predictors.as_ref()?;
         // SAFETY: they were read with the vectors, and nothing writes there before this room is
         // used again, which is after another search is finished.
-        let bytes = unsafe { found.host.as_slice() };
-        bytemuck::cast_slice_mut(predictors).copy_from_slice(bytes);
-        true
+        Some(bytemuck::cast_slice(unsafe { found.host.as_slice() }))
     }
 
     /// Where the next search puts its vectors.
     pub(super) fn room(&self) -> &Buffer {
         &self.flights[self.next].vectors.device
-    }
-
-    /// Whether there is a field whose predictors can be had.
-    pub(super) fn has_field(&self) -> bool {
-        self.last.is_some()
     }
 
     /// Forgets all searches and the field found last. None may be running.

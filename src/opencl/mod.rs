@@ -1,4 +1,4 @@
-//! Full search on OpenCL devices.
+//! Full and three-step search on OpenCL devices, and prediction from what they find.
 //!
 //! No other module names OpenCL. [`devices`] lists what is there, [`OpenCl`] searches on one of
 //! them with one of the kernels in `kernels/`.
@@ -294,14 +294,10 @@ impl Estimator for OpenCl {
         if self.prediction.is_none() {
             return Err(EstimateError::NotPredicting);
         }
-        if !self.ring.has_field() {
-            return Err(EstimateError::NoField);
-        }
+        let found = self.ring.predictors().ok_or(EstimateError::NoField)?;
         self.parameters.grid().check(predictors)?;
         let start = Instant::now();
-        if !self.ring.predictors(predictors) {
-            return Err(EstimateError::NoField);
-        }
+        predictors.copy_from_slice(found);
         self.times.prediction += start.elapsed();
         Ok(())
     }

@@ -63,6 +63,10 @@ impl Search for Tiled {
         self.shape.blocks_down as usize
     }
 
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn divides_window(&self) -> bool {
         false
     }

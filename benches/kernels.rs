@@ -1,6 +1,7 @@
 //! What the OpenCL kernels of full search do in a device's own time: searches queued one after the
-//! other, without the start of each and the wait for it. `tiled` beside `reference`, in one run, for
-//! every OpenCL GPU; their fields are compared first.
+//! other, without the start of each and the wait for it; and queued as several in flight are, where
+//! each begins beside the end of the one before. `tiled` beside `reference`, in one run, for every
+//! OpenCL GPU; their fields are compared first.
 //!
 //! `cargo bench --bench kernels [-- PART]`: only lines whose text holds PART, as `2160` or `ssd`.
 #![allow(missing_docs)]
@@ -17,9 +18,12 @@ const SIZES: [(usize, usize); 3] = [(1920, 1080), (3840, 2160), (7680, 4320)];
 /// Positions of the window on each axis: 33, 65 and 129 are ±16, ±32 and ±64.
 const POSITIONS: [i32; 5] = [32, 33, 64, 65, 129];
 
-/// Measurements, of which the median counts, of so many searches each.
+/// Measurements, of which the median counts, of as many searches each as take about so long.
 const RUNS: usize = 7;
-const SEARCHES: u32 = 10;
+const RUN: Duration = Duration::from_millis(4);
+
+/// Searches in flight, where there are several.
+const DEPTH: usize = 4;
 
 fn main() {
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -27,8 +31,11 @@ fn main() {
     if devices.is_empty() {
         eprintln!("\n!!! NOT MEASURED: there is no OpenCL GPU\n");
     }
-    println!("T absolute differences/s, median of {RUNS} x {SEARCHES} searches");
-    println!("{:42} {:>9} {:>7} {:>10} {:>6}", "", "tiled, ms", "tiled", "reference", "ratio");
+    println!("T absolute differences/s, median of {RUNS} x {RUN:?}; one search at a time, {DEPTH} in flight");
+    println!(
+        "{:42} {:>9} {:>7} {:>9} {:>10} {:>6}",
+        "", "tiled, ms", "one", "in flight", "reference", "ratio"
+    );
     for device in &devices {
         for (width, height) in SIZES {
             let (reference, current) = pictures(width, height);
@@ -43,18 +50,29 @@ fn main() {
                 if part.as_ref().is_some_and(|part| !line.contains(part)) {
                     continue;
                 }
-                let measure = |kernel| measure(device, kernel, &parameters, &reference, &current);
-                match (measure(Kernel::Tiled), measure(Kernel::Reference)) {
-                    (Ok((tiled, field)), Ok((reference, expected))) => {
-                        assert!(field == expected, "{line}: not what reference finds");
+                let measure =
+                    |kernel, depth| measure(device, kernel, depth, &parameters, &reference, &current);
+                let measured = measure(Kernel::Tiled, 1).and_then(|one| {
+                    Ok((one, measure(Kernel::Tiled, DEPTH)?, measure(Kernel::Reference, DEPTH)?))
+                });
+                match measured {
+                    Ok((one, several, (reference, expected))) => {
+                        assert!(
+                            one.1 == expected && several.1 == expected,
+                            "{line}: not what reference finds"
+                        );
                         let differences = (width * height * window.candidates()) as f64 / 1e12;
                         let rate = |time: Duration| differences / time.as_secs_f64();
-                        let ratio = reference.as_secs_f64() / tiled.as_secs_f64();
-                        let (ms, tiled, reference) =
-                            (1e3 * tiled.as_secs_f64(), rate(tiled), rate(reference));
-                        println!("{line:42} {ms:9.4} {tiled:7.2} {reference:10.2} {ratio:6.1}");
+                        let ratio = reference.as_secs_f64() / several.0.as_secs_f64();
+                        println!(
+                            "{line:42} {:9.4} {:7.2} {:9.2} {:10.2} {ratio:6.1}",
+                            1e3 * several.0.as_secs_f64(),
+                            rate(one.0),
+                            rate(several.0),
+                            rate(reference)
+                        );
                     }
-                    (Err(error), _) | (_, Err(error)) => println!("{line:42} not measured: {error}"),
+                    Err(error) => println!("{line:42} not measured: {error}"),
                 }
             }
         }
@@ -92,17 +110,20 @@ fn pictures(width: usize, height: usize) -> (PictureBuf, PictureBuf) {
 fn measure(
     device: &Device,
     kernel: Kernel,
+    depth: usize,
     parameters: &Parameters,
     reference: &PictureBuf,
     current: &PictureBuf,
 ) -> Result<(Duration, Vec<MotionVector>), SetupError> {
-    let mut estimator = OpenCl::new(device, kernel, &Tuning::default(), parameters)?;
+    let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+    let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
     let mut field = vec![MotionVector::default(); parameters.grid().blocks()];
     estimator.load(Slot::A, &reference.view()).expect("an upload");
     estimator.load(Slot::B, &current.view()).expect("an upload");
     estimator.search(Slot::B, &mut field).expect("a search");
-    let mut run = || estimator.time_searches(Slot::B, SEARCHES).expect("a search that has worked before");
-    let mut times: Vec<_> = (0..RUNS).map(|_| run()).collect();
+    let mut run = |count| estimator.time_searches(Slot::B, count).expect("a search that has worked before");
+    let count = (RUN.as_nanos() / run(3).as_nanos().max(1)).clamp(3, 100) as u32;
+    let mut times: Vec<_> = (0..RUNS).map(|_| run(count)).collect();
     times.sort();
     Ok((times[RUNS / 2], field))
 }

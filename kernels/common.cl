@@ -6,9 +6,12 @@
 //     (y + top) * pitch + (x + left)
 // of its buffer, for x from x0 to extended_width + x1 and some bytes past that, and for y from y0
 // to extended_height + y1. Where a part of the picture is searched, its first row of blocks is row
-// 0, and there are `above` rows of samples more on top. pitch and left are multiples of 64 bytes: every row starts aligned.
+// 0, and there are `above` rows of samples more on top. pitch and left are multiples of 64 bytes:
+// every row starts aligned.
 //
 // Written for OpenCL C 1.2, without extensions.
+
+#include "vectors.cl"
 
 // Side of a block in samples: a multiple of 4 from 4 to 64.
 #ifndef BLOCK
@@ -47,12 +50,6 @@ typedef struct {
     int window_columns, window_rows;      // positions of the window
     int inside_only;                      // 1: only candidates inside the extended picture count
 } Geometry;
-
-// The record of the metadata: x and y in quarter samples.
-typedef struct {
-    short x, y;
-    uint cost;
-} MotionVector;
 
 // Worse than every candidate.
 #define WORST_KEY ((ulong)-1)

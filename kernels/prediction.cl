@@ -12,21 +12,11 @@
 //
 // Written for OpenCL C 1.2, without extensions.
 
-// The record of the metadata: x and y in quarter samples.
-typedef struct {
-    short x, y;
-    uint cost;
-} MotionVector;
+#include "vectors.cl"
 
 static inline short2 displacement(__global const MotionVector *vectors, int index)
 {
     return (short2)(vectors[index].x, vectors[index].y);
-}
-
-// The middle one of three, each component by itself.
-static inline short2 median(short2 a, short2 b, short2 c)
-{
-    return max(min(a, b), min(max(a, b), c));
 }
 
 __kernel void predict_median(__global const MotionVector *vectors, __global short2 *predictors,

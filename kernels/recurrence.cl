@@ -31,17 +31,7 @@
 //
 // Written for OpenCL C 1.2, without extensions.
 
-// The record of the metadata: x and y in quarter samples.
-typedef struct {
-    short x, y;
-    uint cost;
-} MotionVector;
-
-// The middle one of three, each component by itself.
-static inline short2 median(short2 a, short2 b, short2 c)
-{
-    return max(min(a, b), min(max(a, b), c));
-}
+#include "vectors.cl"
 
 // Computes the difference of the block at `column` and `row`, when those before it are there.
 static inline void compute_block(__global const MotionVector *vectors, __global short2 *differences,

@@ -4,7 +4,9 @@
 // TILE_COLUMNS x TILE_ROWS candidates. A *task* is one block and a *run* of ROWS candidates, one
 // under the other; an item takes every ITEMS-th task. The item goes through its block in *strips*, a
 // word wide and PART rows tall, which it keeps in registers beside the run's costs: a word of the
-// reference, loaded once, meets up to PART rows of the block and adds to as many candidates.
+// reference, loaded once, meets up to PART rows of the block and adds to as many candidates. Where
+// blocks are so large that a group has room for few and too few tasks to fill its steps, a task is
+// done in SLICES, each an item's: so many parts of the block, whose costs are added up in local memory.
 //
 // The search area lies in local memory four times, each copy one sample further on, so that every
 // column of candidates finds its words aligned and nothing is joined in the inner loop.
@@ -18,6 +20,7 @@
 //            from n * RUN_VECTORS on; y_ties holds what the candidate in place q of run n adds to the
 //            tie of its order key, at n * RANKS + q
 //   found    cost * RANKS + rank of the best candidate of each task
+//   sums     with several slices, the cost of candidate v of a task's run at v * TASKS + task
 //
 // The best of a run is the smallest of cost * RANKS + rank, one 32-bit number. The best of a block
 // is found in two steps, the smallest cost and among the tasks that have it the smallest tie, each by
@@ -38,6 +41,11 @@
 // Rows of a strip: divides BLOCK.
 #ifndef PART
 #define PART 4
+#endif
+
+// Items that share a task: divides BLOCK / PART.
+#ifndef SLICES
+#define SLICES 1
 #endif
 
 // Field for field the host's `Shape`: how the work is cut.
@@ -75,6 +83,7 @@ typedef struct {
 
 #define BLOCKS (BLOCKS_ACROSS * BLOCKS_DOWN)
 #define PARTS (BLOCK / PART)
+#define SLICE_PARTS (PARTS / SLICES)
 #define PART_VECTORS ((PART + 3) / 4)
 #define BLOCK_VECTORS (PARTS * BLOCK_WORDS * PART_VECTORS)
 
@@ -128,6 +137,28 @@ typedef struct {
         (to)[4 * n + 3] = vector.w;              \
     }
 
+// Notes the best candidate of a task's run, whose costs are given. x, y: the sample at which the first
+// block is compared with the tile's first candidate.
+static inline void note_best(const uint *costs, uint task, int x, int y, Shape shape, Geometry g,
+                             __local const uint4 *ranks, __local uint *found, __local uint *least_costs)
+{
+    const uint tx = task % TILE_COLUMNS, run = RUN(task), bx = BLOCK_COLUMN(task), by = BLOCK_ROW(task);
+    uint rank[4 * RUN_VECTORS], least = UINT_MAX;
+    LOAD_VECTORS(rank, ranks + run * RUN_VECTORS, RUN_VECTORS);
+    // Rows first_inside to last_inside of the run count, none where the column does not.
+    const int left = x + (int)(bx * BLOCK + tx), top = y + (int)by * BLOCK + FIRST_ROW(run);
+    const bool column_inside = left >= 0 && left + BLOCK <= g.extended_width;
+    const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -g.above - top : ROWS;
+    const int last_inside = !INSIDE_ONLY ? ROWS - 1 : g.extended_height - BLOCK - top;
+#pragma unroll
+    for (int v = 0; v < ROWS; ++v) {
+        const uint key = costs[v] * RANKS + rank[v];
+        least = min(least, first_inside <= v && v <= last_inside ? key : UINT_MAX);
+    }
+    found[task] = least;
+    atomic_min(&least_costs[by * BLOCKS_ACROSS + bx], least / RANKS);
+}
+
 // The four samples that start `skew` samples, 0 to 6, into three words.
 static inline uint skewed(const uint *words, uint skew)
 {
@@ -143,6 +174,9 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
     __local uint *area = (__local uint *)(ranks + RUNS * RUN_VECTORS), *y_ties = area + 4 * COPY_WORDS;
     __local uint *found = y_ties + RUNS * RANKS;
     __local uint *least_costs = found + TASKS, *least_ties = least_costs + BLOCKS;
+#if SLICES > 1
+    __local uint *sums = least_ties + BLOCKS;
+#endif
 
     const uint item = (uint)get_local_id(0);
     const int own_column = (int)get_group_id(0) * BLOCKS_ACROSS, own_row = (int)get_group_id(1) * BLOCKS_DOWN;
@@ -209,25 +243,32 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
                 ((__local uint *)(ranks + run * RUN_VECTORS))[v] = (uint)rank;
                 y_ties[run * RANKS + (uint)rank] = (uint)order_key(0, 0, y);
             }
+#if SLICES > 1
+            for (uint i = item; i < ROWS * TASKS; i += ITEMS)
+                sums[i] = 0;
+#endif
             if (item < BLOCKS) {
                 least_costs[item] = UINT_MAX;
                 least_ties[item] = UINT_MAX;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
 
-            for (uint task = item; task < TASKS; task += ITEMS) {
-                const uint tx = task % TILE_COLUMNS, run = RUN(task);
-                const uint bx = BLOCK_COLUMN(task), by = BLOCK_ROW(task);
-                const uint block = by * BLOCKS_ACROSS + bx, left = bx * BLOCK + tx;
-                __local const uint *part_samples = area + left % 4 * COPY_WORDS + left / 4 +
-                                                   (by * BLOCK + FIRST_ROW(run)) * AREA_WORDS;
-                __local const uint4 *strip = strips + block * BLOCK_VECTORS;
+            const int left = column * BLOCK + x0, top = row * BLOCK + y0;
+            for (uint share = item; share < SLICES * TASKS; share += ITEMS) {
+                const uint task = SLICES > 1 ? share % (uint)TASKS : share;
+                const uint first_part = SLICES > 1 ? share / (uint)TASKS * SLICE_PARTS : 0;
+                const uint bx = BLOCK_COLUMN(task), by = BLOCK_ROW(task), at = bx * BLOCK + task % TILE_COLUMNS;
+                __local const uint *part_samples =
+                    area + at % 4 * COPY_WORDS + at / 4 +
+                    (by * BLOCK + first_part * PART + FIRST_ROW(RUN(task))) * AREA_WORDS;
+                __local const uint4 *strip = strips + (by * BLOCKS_ACROSS + bx) * BLOCK_VECTORS +
+                                             first_part * BLOCK_WORDS * PART_VECTORS;
                 uint costs[ROWS];
 #pragma unroll
                 for (int v = 0; v < ROWS; ++v)
                     costs[v] = 0;
 #pragma unroll 1
-                for (int part = 0; part < PARTS; ++part, part_samples += PART * AREA_WORDS) {
+                for (int part = 0; part < SLICE_PARTS; ++part, part_samples += PART * AREA_WORDS) {
 #pragma unroll UNROLL_WORDS
                     for (int j = 0; j < BLOCK_WORDS; ++j, strip += PART_VECTORS) {
                         __local const uint *samples = part_samples + j;
@@ -243,23 +284,25 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
                         }
                     }
                 }
-
-                uint rank[4 * RUN_VECTORS], least = UINT_MAX;
-                LOAD_VECTORS(rank, ranks + run * RUN_VECTORS, RUN_VECTORS);
-                // Rows first_inside to last_inside of the run count, none where the column does not.
-                const int x = (column + (int)bx) * BLOCK + x0 + (int)tx;
-                const int y = (row + (int)by) * BLOCK + y0 + FIRST_ROW(run);
-                const bool column_inside = x >= 0 && x + BLOCK <= g.extended_width;
-                const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -g.above - y : ROWS;
-                const int last_inside = !INSIDE_ONLY ? ROWS - 1 : g.extended_height - BLOCK - y;
+#if SLICES == 1
+                note_best(costs, task, left, top, shape, g, ranks, found, least_costs);
+#else
 #pragma unroll
-                for (int v = 0; v < ROWS; ++v) {
-                    const uint key = costs[v] * RANKS + rank[v];
-                    least = min(least, first_inside <= v && v <= last_inside ? key : UINT_MAX);
-                }
-                found[task] = least;
-                atomic_min(&least_costs[block], least / RANKS);
+                for (int v = 0; v < ROWS; ++v)
+                    atomic_add(&sums[v * TASKS + task], costs[v]);
+#endif
             }
+#if SLICES > 1
+            barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+            for (uint task = item; task < TASKS; task += ITEMS) {
+                uint costs[ROWS];
+#pragma unroll
+                for (int v = 0; v < ROWS; ++v)
+                    costs[v] = sums[v * TASKS + task];
+                note_best(costs, task, left, top, shape, g, ranks, found, least_costs);
+            }
+#endif
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
             for (uint task = item; task < TASKS; task += ITEMS) {

@@ -10,7 +10,7 @@ use gstmotionestimate::estimator::{
     Algorithm, Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters,
     Prediction, Predictor, Slot, Tuning, Window, prediction, recurrence,
 };
-use gstmotionestimate::opencl::{OpenCl, Recurrence, RecurrenceForm, devices};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, Recurrence, RecurrenceForm, devices};
 
 /// Three steps of a window that is wider than the pictures are high, one block size for each number
 /// of items a candidate, and blocks that fill no group.
@@ -63,6 +63,23 @@ fn small_pictures_are_exact() {
                     check(&Case { name, parameters, reference, current }, &mut estimator);
                 }
             }
+        }
+    }
+}
+
+/// Blocks so large that several items share a task of `tiled`, as it is cut for GPUs.
+#[test]
+fn shared_tasks_are_exact() {
+    for mut device in devices() {
+        device.kind = DeviceKind::Gpu;
+        device.local_memory = device.local_memory.min(48 << 10);
+        let window = Window::new(-3, 1, -1, 1).unwrap();
+        for border in [Border::Extend, Border::Restrict] {
+            let parameters = Parameters { border, ..Parameters::new(70, 66, 64, window) };
+            let (reference, current) = pictures(Content::Noise, 70, 66);
+            let mut estimator = OpenCl::new(&device, Kernel::Tiled, &Tuning::default(), &parameters).unwrap();
+            let name = format!("{parameters:?}");
+            check(&Case { name, parameters, reference, current }, &mut estimator);
         }
     }
 }

@@ -212,6 +212,9 @@ fn tiled_as_for_gpus_is_exact() {
         case_of(90, 60, 16, window(-16, 15, -9, 0), Metric::Sad, Border::Restrict, Content::Stripes),
         case_of(70, 45, 8, window(-3, 5, 0, 9), Metric::Ssd, Border::Restrict, Content::Noise),
         case_of(64, 70, 64, window(-5, 5, -2, 3), Metric::Ssd, Border::Extend, Content::Opposite),
+        // Tasks that several items share.
+        case_of(150, 70, 64, window(-16, 16, -16, 16), Metric::Sad, Border::Restrict, Content::Moved),
+        case_of(70, 66, 64, window(-9, 3, -16, 16), Metric::Ssd, Border::Extend, Content::Flat),
         case_of(33, 21, 4, window(-13, 2, -20, 20), Metric::Sad, Border::Extend, Content::Flat),
         case_of(50, 38, 20, window(-2, 0, -1, 7), Metric::Sad, Border::Extend, Content::Checkerboard),
         // Tiles across and down.
@@ -222,7 +225,11 @@ fn tiled_as_for_gpus_is_exact() {
         device.kind = DeviceKind::Gpu;
         device.local_memory = device.local_memory.min(48 << 10);
         for case in &cases {
-            check_tuned(&device, Kernel::Tiled, Tuning::default(), case);
+            // One search at a time and several are cut in ways of their own.
+            for depth in [1, 2] {
+                let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+                check_tuned(&device, Kernel::Tiled, tuning, case);
+            }
         }
         let tuning = Tuning { run: Some(5), blocks_across: Some(3), blocks_down: Some(2), ..group(48) };
         check_tuned(&device, Kernel::Tiled, tuning, &cases[0]);

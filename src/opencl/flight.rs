@@ -16,27 +16,42 @@ use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTim
 /// Queues, each in order: what is on one goes on beside what is on the others.
 pub(super) struct Queues {
     pub(super) upload: Arc<Queue>,
-    pub(super) search: Arc<Queue>,
+    /// Taken in turn.
+    searches: Vec<Arc<Queue>>,
     pub(super) download: Arc<Queue>,
 }
 
 impl Queues {
-    /// Three queues; where one search at a time leaves nothing to go on beside another, one.
-    pub(super) fn new(context: &Context, device: &Device, depth: usize) -> Result<Self, SetupError> {
+    /// One queue for each of upload, search and download; where one search at a time leaves nothing to
+    /// go on beside another, one in all. Where searches need not wait for each other, two for them:
+    /// the first work-groups of one then fill the units that the last of another leave idle.
+    pub(super) fn new(
+        context: &Context,
+        device: &Device,
+        depth: usize,
+        are_independent: bool,
+    ) -> Result<Self, SetupError> {
         let queue = || context.timed_queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
         let search = queue()?;
-        match depth {
-            1 => Ok(Self { upload: search.clone(), download: search.clone(), search }),
-            _ => Ok(Self { upload: queue()?, search, download: queue()? }),
+        if depth == 1 {
+            return Ok(Self { upload: search.clone(), download: search.clone(), searches: vec![search] });
         }
+        let searches = if are_independent { vec![search, queue()?] } else { vec![search] };
+        Ok(Self { upload: queue()?, searches, download: queue()? })
     }
 
-    /// Waits until nothing runs any more, be it for an error.
-    pub(super) fn finish(&self) {
+    /// The queue of search number `turn`.
+    pub(super) fn search(&self, turn: usize) -> &Arc<Queue> {
+        &self.searches[turn % self.searches.len()]
+    }
+
+    /// Waits until nothing runs any more, be it for an error: the first of those of searches.
+    pub(super) fn finish(&self) -> cl::Result<()> {
         // Which error it was, whoever waits for an event is told.
-        for queue in [&self.upload, &self.search, &self.download] {
-            let _ = queue.finish();
-        }
+        let _ = self.upload.finish();
+        let searched = self.searches.iter().map(|queue| queue.finish()).fold(Ok(()), cl::Result::and);
+        let _ = self.download.finish();
+        searched
     }
 }
 
@@ -61,7 +76,7 @@ struct Events {
     is_whole: bool,
     skipped: usize,
     begun: Instant,
-    /// Both pictures are there, and no search before is running.
+    /// Both pictures are there, and nothing before it is on its queue.
     started: Event,
     found: Event,
     predicted: Option<Event>,
@@ -86,6 +101,10 @@ pub(super) struct Ring {
     oldest: usize,
     /// The room of the field found last.
     last: Option<usize>,
+    /// How many searches were begun.
+    begun: usize,
+    /// When the search before was done, by the device's clock.
+    searched: Option<u64>,
 }
 
 impl Ring {
@@ -112,7 +131,7 @@ impl Ring {
             })
         };
         let flights = (0..=depth).map(flight).collect::<Result<_, SetupError>>()?;
-        Ok(Self { flights, next: 0, oldest: 0, last: None })
+        Ok(Self { flights, next: 0, oldest: 0, last: None, begun: 0, searched: None })
     }
 
     /// Queues a search, its prediction and the way back of what is found: one flush each. After an
@@ -127,8 +146,8 @@ impl Ring {
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
         let Pictures { current, reference, blocks, skipped, window, is_whole, geometry } = pictures;
-        let started = queues.search.barrier([current.1, reference.1])?;
-        let queue = &*queues.search;
+        let queue = &**queues.search(self.begun);
+        let started = queue.barrier([current.1, reference.1])?;
         search.queue(&Run {
             queue,
             current: current.0,
@@ -153,6 +172,7 @@ impl Ring {
         queues.download.flush()?;
         *events = Some(Events { is_whole, skipped, begun, started, found, predicted, read });
         self.next = (self.next + 1) % self.flights.len();
+        self.begun = self.begun.wrapping_add(1);
         Ok(())
     }
 
@@ -171,29 +191,21 @@ impl Ring {
         let vectors = bytemuck::cast_slice_mut(vectors);
         vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         self.last = events.is_whole.then_some(index);
-        Ok(events.times(copied))
+        let before = std::mem::replace(&mut self.searched, events.found.ended());
+        Ok(events.times(copied, before))
     }
 
-    /// Copies the predictors of the field found last, as many as there are; `false` without one.
-    pub(super) fn predictors(&self, predictors: &mut [Predictor]) -> bool {
-        let Some(found) = self.last.and_then(|last| self.flights[last].predictors.as_ref()) else {
-            return false;
-        };
+    /// The predictors of the field found last, where there is one.
+    pub(super) fn predictors(&self) -> Option<&[Predictor]> {
+        let found = self.flights[self.last?].predictors.as_ref()?;
         // SAFETY: they were read with the vectors, and nothing writes there before this room is
         // used again, which is after another search is finished.
-        let bytes = unsafe { found.host.as_slice() };
-        bytemuck::cast_slice_mut(predictors).copy_from_slice(bytes);
-        true
+        Some(bytemuck::cast_slice(unsafe { found.host.as_slice() }))
     }
 
-    /// Where the next search puts its vectors.
-    pub(super) fn room(&self) -> &Buffer {
-        &self.flights[self.next].vectors.device
-    }
-
-    /// Whether there is a field whose predictors can be had.
-    pub(super) fn has_field(&self) -> bool {
-        self.last.is_some()
+    /// Where search number `turn` from the next on puts its vectors.
+    pub(super) fn room(&self, turn: usize) -> &Buffer {
+        &self.flights[(self.next + turn) % self.flights.len()].vectors.device
     }
 
     /// Forgets all searches and the field found last. None may be running.
@@ -201,7 +213,7 @@ impl Ring {
         for flight in &mut self.flights {
             flight.events = None;
         }
-        (self.next, self.oldest, self.last) = (0, 0, None);
+        (self.next, self.oldest, self.last, self.searched) = (0, 0, None, None);
     }
 }
 
@@ -221,11 +233,11 @@ pub(super) struct Pictures<'a> {
 
 impl Events {
     /// The times by the device's clock; where it does not tell, all between beginning and `copied`
-    /// is search.
-    fn times(&self, copied: Instant) -> StageTimes {
+    /// is search. While the search before ran, until `before`, this one took no time of its own.
+    fn times(&self, copied: Instant, before: Option<u64>) -> StageTimes {
         let between =
             |from: Option<u64>, to: Option<u64>| Some(Duration::from_nanos(to?.saturating_sub(from?)));
-        let search = between(self.started.ended(), self.found.ended());
+        let search = between(self.started.ended().max(before), self.found.ended());
         let predicted = self.predicted.as_ref();
         StageTimes {
             upload: Duration::ZERO,

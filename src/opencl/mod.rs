@@ -1,4 +1,4 @@
-//! Full search on OpenCL devices.
+//! Full and three-step search on OpenCL devices, and prediction from what they find.
 //!
 //! No other module names OpenCL. [`devices`] lists what is there, [`OpenCl`] searches on one of
 //! them with one of the kernels in `kernels/`.
@@ -71,7 +71,7 @@ pub struct OpenCl {
 impl Drop for OpenCl {
     fn drop(&mut self) {
         // What runs may write to the host's memory that goes with the estimator.
-        self.queues.finish();
+        let _ = self.queues.finish();
     }
 }
 
@@ -105,9 +105,9 @@ impl OpenCl {
         let task = Task { device, context: &context, kernel, tuning, parameters, window: &window };
         let search = search::search(&task)?;
         let depth = tuning.depth.unwrap_or(1);
-        let queues = Queues::new(&context, device, depth)?;
+        let queues = Queues::new(&context, device, depth, search.is_stateless())?;
         let prediction = Prediction::new(&context, device, kernel, parameters)?;
-        let queue = &queues.search;
+        let queue = queues.search(0);
         Ok(Self {
             parameters: parameters.clone(),
             device: device.clone(),
@@ -163,7 +163,8 @@ impl OpenCl {
     }
 
     /// Searches `count` times, at least 1, without waiting between, and returns the time of one: the
-    /// device's own, without the start of a search and the wait for it. For benchmarks.
+    /// device's own, without the start of a search and the wait for it. Made for several in flight,
+    /// one goes on beside the next as it does there. For benchmarks.
     ///
     /// # Errors
     /// As [`Estimator::search`].
@@ -172,22 +173,22 @@ impl OpenCl {
         if self.flights.len() > 0 {
             return Err(EstimateError::InFlight(self.flights.len()));
         }
-        self.queues.finish();
+        self.queues.finish().map_err(|error| self.failed(error))?;
         let start = Instant::now();
-        for _ in 0..count {
+        for turn in 0..count as usize {
             let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
             let run = Run {
-                queue: &self.queues.search,
+                queue: self.queues.search(turn),
                 current: picture(current)?.0,
                 reference: picture(current.other())?.0,
-                vectors: self.ring.room(),
+                vectors: self.ring.room(turn),
                 blocks: self.parameters.grid().blocks(),
                 window: self.window,
                 geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
             };
             self.search.queue(&run).map_err(|error| self.failed(error))?;
         }
-        self.queues.search.finish().map_err(|error| self.failed(error))?;
+        self.queues.finish().map_err(|error| self.failed(error))?;
         Ok(start.elapsed() / count.max(1))
     }
 }
@@ -266,7 +267,7 @@ impl Estimator for OpenCl {
         let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), pictures);
         begun.map_err(|error| {
             // Some of it may run: it must not when its room is used again.
-            self.queues.finish();
+            let _ = self.queues.finish();
             self.failed(error)
         })?;
         self.flights.begin(current, reference, part);
@@ -284,7 +285,7 @@ impl Estimator for OpenCl {
     }
 
     fn cancel(&mut self) {
-        self.queues.finish();
+        let _ = self.queues.finish();
         self.slots.release_all();
         self.ring.clear();
         self.flights.clear();
@@ -294,14 +295,10 @@ impl Estimator for OpenCl {
         if self.prediction.is_none() {
             return Err(EstimateError::NotPredicting);
         }
-        if !self.ring.has_field() {
-            return Err(EstimateError::NoField);
-        }
+        let found = self.ring.predictors().ok_or(EstimateError::NoField)?;
         self.parameters.grid().check(predictors)?;
         let start = Instant::now();
-        if !self.ring.predictors(predictors) {
-            return Err(EstimateError::NoField);
-        }
+        predictors.copy_from_slice(found);
         self.times.prediction += start.elapsed();
         Ok(())
     }

@@ -8,10 +8,12 @@ use super::context::Context;
 use super::device::Device;
 use crate::estimator::{Kernel, Metric, Parameters, SetupError};
 
-/// What files take in, and the line by which they do; offline compilers follow it by themselves.
-const INCLUDED: [(&str, &str); 2] = [
+/// What files take in, and the line by which they do; offline compilers follow it by themselves. A
+/// file that takes in another stands before it.
+const INCLUDED: [(&str, &str); 3] = [
     ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
     ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
+    ("#include \"vectors.cl\"", include_str!("../../kernels/vectors.cl")),
 ];
 
 /// A file of kernels.

@@ -40,6 +40,10 @@ impl Naive {
 }
 
 impl Search for Naive {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let args = [
             Arg::Buffer(run.current),
@@ -91,6 +95,10 @@ impl Staged {
 }
 
 impl Search for Staged {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let Self { block_size, items, tile, .. } = *self;
         let args = [

@@ -27,6 +27,12 @@ pub(super) trait Search: Send {
         1
     }
 
+    /// Whether it keeps nothing on the device but what its `Run` names, so that it may run beside
+    /// another search of its own.
+    fn is_stateless(&self) -> bool {
+        false
+    }
+
     /// Whether it can try a part of the window that it was made for.
     fn divides_window(&self) -> bool {
         true

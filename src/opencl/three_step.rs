@@ -154,6 +154,10 @@ fn block_items(block_size: usize) -> usize {
 }
 
 impl Search for Group {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let args = [
@@ -192,6 +196,10 @@ impl Item {
 }
 
 impl Search for Item {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let args = [

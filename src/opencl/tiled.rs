@@ -31,6 +31,9 @@ const MOST_ROWS_CPU: usize = 4;
 /// Candidates of a run for which a tile is cut narrower than the window, rather than lower.
 const SHORT_RUN: usize = 16;
 
+/// Items that share a task at most.
+const MOST_SLICES: usize = 4;
+
 /// Blocks of a group across and down at most.
 const MOST_BLOCKS: usize = 8;
 
@@ -61,6 +64,10 @@ impl Tiled {
 impl Search for Tiled {
     fn least_rows(&self) -> usize {
         self.shape.blocks_down as usize
+    }
+
+    fn is_stateless(&self) -> bool {
+        true
     }
 
     fn divides_window(&self) -> bool {
@@ -114,6 +121,7 @@ struct Shape {
     inside_only: bool,
     rows: usize,
     part: usize,
+    slices: usize,
     tile_columns: usize,
     tile_rows: usize,
     blocks_across: usize,
@@ -130,6 +138,10 @@ struct Cuts {
     /// Blocks of a group.
     across: RangeInclusive<usize>,
     down: RangeInclusive<usize>,
+    /// Items that share a task at most.
+    slices: usize,
+    /// Whether searches in flight run beside each other.
+    is_overlapped: bool,
 }
 
 impl Shape {
@@ -153,6 +165,8 @@ impl Shape {
             one_length: on_cpu || tuning.run.is_some(),
             across: tuning.blocks_across.map_or(1..=most, |n| n..=n),
             down: tuning.blocks_down.map_or(1..=most, |n| n..=n),
+            slices: if on_cpu { 1 } else { MOST_SLICES },
+            is_overlapped: tuning.depth.is_some_and(|depth| depth > 1),
         };
         let block = parameters.block_size;
         let smallest = Self {
@@ -164,6 +178,7 @@ impl Shape {
             inside_only: parameters.border == Border::Restrict,
             rows: 1,
             part: (1..=part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1),
+            slices: 1,
             tile_columns: window.columns(),
             tile_rows: 1,
             blocks_across: 1,
@@ -210,10 +225,13 @@ impl Shape {
                     for across in cuts.across.clone() {
                         let blocks_across = across.min(grid.columns).min(self.items);
                         let blocks_down = down.min(grid.rows).min(self.items / blocks_across);
-                        let shape = Self { blocks_across, blocks_down, ..rows };
-                        let cost = shape.cost(grid, compute_units);
-                        if fits(&shape) && best.is_none_or(|(least, _)| cost < least) {
-                            best = Some((cost, shape));
+                        let parts = self.block / self.part;
+                        for slices in (1..=cuts.slices).filter(|slices| parts.is_multiple_of(*slices)) {
+                            let shape = Self { blocks_across, blocks_down, slices, ..rows };
+                            let cost = shape.cost(grid, compute_units, cuts.is_overlapped);
+                            if fits(&shape) && best.is_none_or(|(least, _)| cost < least) {
+                                best = Some((cost, shape));
+                            }
                         }
                     }
                 }
@@ -222,26 +240,33 @@ impl Shape {
         best.map(|(_, shape)| shape)
     }
 
-    /// Instructions, roughly, that the busiest compute unit issues for a picture.
-    fn cost(&self, grid: &Grid, compute_units: usize) -> usize {
+    /// Instructions, roughly, that the busiest compute unit issues for two pictures. What it prefers was
+    /// held against the times of some 300 shapes: `benches/RESULTS.md`.
+    fn cost(&self, grid: &Grid, compute_units: usize, is_overlapped: bool) -> usize {
         // Comparisons, reads of the area (a strip at a time), and what a task needs beside.
         let strips = self.block * self.block / 4 / self.part;
         let loop_cost = if self.is_unrolled() { 0 } else { 12 };
         let strip = self.rows * self.part + (self.rows + self.part - 1) + loop_cost;
-        let task = strips * strip + self.rows + 60;
+        // With several slices what each has found goes to local memory and back.
+        let shared = if self.slices > 1 { 4 * self.rows } else { 0 };
+        let share = strips / self.slices * strip + shared + self.rows + 60;
         // A word of the area copied, a row of a block, and what an item does once.
         // Items without a task idle where others in step have one, and cost a little where not.
-        let (steps, rounds) =
-            (self.tasks().next_multiple_of(STEP), self.tasks().next_multiple_of(self.items));
-        let tasks = (15 * steps.max(self.items) + rounds) / 16;
-        let group = tasks * task + 8 * self.area_words() * self.area_rows() + 100 * self.items;
+        let shares = self.slices * self.tasks();
+        let (steps, rounds) = (shares.next_multiple_of(STEP), shares.next_multiple_of(self.items));
+        let shares = (15 * steps.max(self.items) + rounds) / 16;
+        let group = shares * share + 8 * self.area_words() * self.area_rows() + 100 * self.items;
         let step = (self.tile_columns / 4 * 4).max(4);
         let across = 1 + (self.window_columns - self.tile_columns).div_ceil(step);
         let tiles = across * self.window_rows.div_ceil(self.tile_rows);
-        let groups = self.groups(grid);
-        let once = 30 * self.blocks() * self.block;
+        let group = tiles * group + 30 * self.blocks() * self.block;
+        let groups: usize = self.groups(grid).iter().product();
+        if is_overlapped {
+            // The next search fills the units that the last groups leave; but few groups fill none.
+            return 2 * group * groups.max(3 * compute_units) / compute_units;
+        }
         // Half a group more, for at the end not all have work.
-        (tiles * group + once) * (2 * (groups[0] * groups[1]).div_ceil(compute_units) + 1)
+        group * (2 * groups.div_ceil(compute_units) + 1)
     }
 
     /// Whether a whole row of strips is unrolled: as long as the instruction cache likes the loop.
@@ -275,14 +300,15 @@ impl Shape {
         let ranks = self.runs() * self.rows.div_ceil(4);
         let copy_words = (self.area_rows() * self.area_words() + 23) / 32 * 32 + 8;
         let y_ties = self.runs() * self.rows.next_power_of_two().max(2);
-        let words = 4 * copy_words + y_ties + self.tasks() + 2 * self.blocks();
+        let sums = if self.slices > 1 { self.tasks() * self.rows } else { 0 };
+        let words = 4 * copy_words + y_ties + self.tasks() + 2 * self.blocks() + sums;
         VECTOR * (strips + ranks + words.div_ceil(4))
     }
 
     /// The `-D` options for this shape, beside those of every kernel. On a CPU it is mostly told, for
     /// compiling takes longer there than it saves.
     fn options(&self, device: &Device) -> String {
-        let Self { rows, part, window_columns, window_rows, skew, inside_only, .. } = self;
+        let Self { rows, part, slices, window_columns, window_rows, skew, inside_only, .. } = self;
         let Self { tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
         if device.kind == DeviceKind::Cpu {
             let vectors = local_memory(device) / VECTOR;
@@ -292,7 +318,7 @@ impl Shape {
             " -D ROWS={rows} -D PART={part} -D LOCAL_VECTORS={} -D WINDOW_COLUMNS={window_columns} \
              -D WINDOW_ROWS={window_rows} -D SKEW={skew} -D INSIDE_ONLY={} -D TILE_COLUMNS={tile_columns} \
              -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down} \
-             -D UNROLL_WORDS={}",
+             -D SLICES={slices} -D UNROLL_WORDS={}",
             self.local_bytes() / VECTOR,
             u8::from(*inside_only),
             if self.is_unrolled() && device.four_samples() > 0 { self.block / 4 } else { 1 }
@@ -336,10 +362,23 @@ mod tests {
     use super::*;
     use crate::estimator::Window;
 
-    fn best(window: &Window, block: usize, metric: Metric, limit: usize) -> Option<Shape> {
+    fn best(
+        window: &Window,
+        block: usize,
+        metric: Metric,
+        limit: usize,
+        is_overlapped: bool,
+    ) -> Option<Shape> {
         let parameters = Parameters { metric, ..Parameters::new(320, 200, block, *window) };
         let rows = MOST_ROWS.min(rows_that_fit(&parameters));
-        let cuts = Cuts { rows, one_length: false, across: 1..=MOST_BLOCKS, down: 1..=MOST_BLOCKS };
+        let cuts = Cuts {
+            rows,
+            one_length: false,
+            across: 1..=MOST_BLOCKS,
+            down: 1..=MOST_BLOCKS,
+            slices: MOST_SLICES,
+            is_overlapped,
+        };
         let smallest = Shape {
             block,
             ssd: metric == Metric::Ssd,
@@ -349,6 +388,7 @@ mod tests {
             inside_only: false,
             rows: 1,
             part: 4,
+            slices: 1,
             tile_columns: window.columns(),
             tile_rows: 1,
             blocks_across: 1,
@@ -364,8 +404,8 @@ mod tests {
             for (x, y) in [(0, 0), (1, 0), (16, 16), (64, 64), (500, 1), (2000, 2000), (8191, 8191)] {
                 let window = Window::symmetric(x, y).unwrap();
                 for metric in [Metric::Sad, Metric::Ssd] {
-                    for limit in [32 << 10, 48 << 10] {
-                        let shape = best(&window, block, metric, limit).unwrap();
+                    for (limit, is_overlapped) in [(32 << 10, false), (48 << 10, false), (48 << 10, true)] {
+                        let shape = best(&window, block, metric, limit, is_overlapped).unwrap();
                         assert!(shape.local_bytes() <= limit, "{shape:?} in {limit}");
                         assert!(1 <= shape.tile_columns && shape.tile_columns <= window.columns());
                         let all = shape.tile_columns == window.columns();
@@ -375,11 +415,20 @@ mod tests {
                         assert!(shape.rows <= shape.tile_rows && shape.tile_rows <= window.rows());
                         assert!(shape.blocks_across <= 320_usize.div_ceil(block));
                         assert!(shape.blocks_down <= 200_usize.div_ceil(block));
+                        assert!((block / shape.part).is_multiple_of(shape.slices));
                     }
                 }
             }
         }
-        assert!(best(&Window::symmetric(1, 1).unwrap(), 64, Metric::Sad, 8 << 10).is_none());
+        assert!(best(&Window::symmetric(1, 1).unwrap(), 64, Metric::Sad, 8 << 10, false).is_none());
+    }
+
+    #[test]
+    fn tasks_of_large_blocks_are_shared() {
+        let window = Window::symmetric(16, 16).unwrap();
+        let slices = |block| best(&window, block, Metric::Sad, 48 << 10, false).unwrap().slices;
+        assert_eq!([8, 16].map(slices), [1, 1]);
+        assert!(slices(64) > 1);
     }
 
     #[test]

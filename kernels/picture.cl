@@ -17,7 +17,13 @@ __kernel void extend(__global const uchar *packed, __global uint *picture, int w
         return;
     __global const uchar *line = packed + (size_t)clamp(row - g.top, 0, height - 1) * (size_t)width;
     const int x = 4 * word - g.left, last = width - 1;
-    const uchar4 samples = (uchar4)(line[clamp(x, 0, last)], line[clamp(x + 1, 0, last)],
-                                    line[clamp(x + 2, 0, last)], line[clamp(x + 3, 0, last)]);
-    picture[(size_t)row * (size_t)(g.pitch / 4) + (size_t)word] = as_uint(samples);
+    uint samples;
+    if (x >= 0 && x + 3 <= last && width % 4 == 0) {
+        // Inside, where rows are whole words: one, as it is.
+        samples = ((__global const uint *)line)[x / 4];
+    } else {
+        samples = as_uint((uchar4)(line[clamp(x, 0, last)], line[clamp(x + 1, 0, last)],
+                                   line[clamp(x + 2, 0, last)], line[clamp(x + 3, 0, last)]));
+    }
+    picture[(size_t)row * (size_t)(g.pitch / 4) + (size_t)word] = samples;
 }

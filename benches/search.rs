@@ -11,35 +11,28 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+    Algorithm, Estimator, Kernel, MotionVector, Parameters, Slot, Tuning, Window,
 };
 use gstmotionestimate::native::{Level, Native};
+
+#[path = "../examples/shared/scene.rs"]
+mod scene;
+
+use scene::Scene;
 
 const SIZES: [(&str, usize, usize); 4] =
     [("cif", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080), ("4k", 3840, 2160)];
 
 /// What is searched in one picture size.
-struct Scene {
+struct Task {
     parameters: Parameters,
-    reference: PictureBuf,
-    current: PictureBuf,
+    scene: Scene,
 }
 
-impl Scene {
-    /// A texture with noise, moved by (5, -3) samples and with other noise.
+impl Task {
     fn new(width: usize, height: usize) -> Self {
-        let mut state = 1_u32;
-        let mut picture = |shift_x: f64, shift_y: f64| {
-            PictureBuf::from_fn(width, height, |x, y| {
-                let (x, y) = (x as f64 + shift_x, y as f64 + shift_y);
-                let texture = 60.0 * (x * 0.21 + y * 0.05).sin() + 55.0 * (y * 0.17 - x * 0.03).cos();
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (124.0 + texture) as u8 + (state >> 29) as u8
-            })
-        };
-        let (reference, current) = (picture(0.0, 0.0), picture(5.0, -3.0));
         let window = Window::symmetric(16, 16).expect("a window");
-        Self { parameters: Parameters::new(width, height, 16, window), reference, current }
+        Self { parameters: Parameters::new(width, height, 16, window), scene: Scene::made(width, height) }
     }
 
     fn differences(&self) -> u64 {
@@ -49,14 +42,14 @@ impl Scene {
 }
 
 /// One group a picture size; `add` puts its estimators into it.
-fn groups(c: &mut Criterion, prefix: &str, add: impl Fn(&mut Group<'_>, &Scene)) {
+fn groups(c: &mut Criterion, prefix: &str, add: impl Fn(&mut Group<'_>, &Task)) {
     for (name, width, height) in SIZES {
-        let scene = Scene::new(width, height);
+        let task = Task::new(width, height);
         let mut group = c.benchmark_group(format!("{prefix}/{name}"));
-        group.throughput(Throughput::Elements(scene.differences()));
+        group.throughput(Throughput::Elements(task.differences()));
         group.sampling_mode(SamplingMode::Flat).sample_size(10);
         group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-        add(&mut group, &scene);
+        add(&mut group, &task);
         group.finish();
     }
 }
@@ -67,14 +60,14 @@ type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>
 fn measure(
     group: &mut Group<'_>,
     name: &str,
-    scene: &Scene,
+    task: &Task,
     estimator: &mut dyn Estimator,
     pool: Option<&rayon::ThreadPool>,
 ) {
-    let mut vectors = vec![MotionVector::default(); scene.parameters.grid().blocks()];
+    let mut vectors = vec![MotionVector::default(); task.parameters.grid().blocks()];
     let loaded = estimator
-        .load(Slot::A, &scene.reference.view())
-        .and_then(|()| estimator.load(Slot::B, &scene.current.view()))
+        .load(Slot::A, &task.scene.reference.view())
+        .and_then(|()| estimator.load(Slot::B, &task.scene.current.view()))
         .and_then(|()| estimator.search(Slot::B, &mut vectors));
     if let Err(error) = loaded {
         return skip(name, &error);
@@ -95,13 +88,13 @@ fn skip(name: &str, error: &dyn std::error::Error) {
 /// Every instruction set, on one core and on all.
 fn native(c: &mut Criterion) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    groups(c, "native", |group, scene| {
+    groups(c, "native", |group, task| {
         for threads in [1, cores] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
             for level in Level::available() {
                 let name = format!("{level}, {threads} threads");
-                match Native::with_level(scene.parameters.clone(), level) {
-                    Ok(mut estimator) => measure(group, &name, scene, &mut estimator, Some(&pool)),
+                match Native::with_level(task.parameters.clone(), level) {
+                    Ok(mut estimator) => measure(group, &name, task, &mut estimator, Some(&pool)),
                     Err(error) => skip(&name, &error),
                 }
             }
@@ -117,12 +110,12 @@ fn opencl(c: &mut Criterion) {
         eprintln!("\n!!! NOT MEASURED: OpenCL: there is no device\n");
         return;
     }
-    groups(c, "opencl", |group, scene| {
+    groups(c, "opencl", |group, task| {
         for device in &devices {
             for kernel in Kernel::OPENCL {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
-                match backend::open(&device.selector, kernel, &Tuning::default(), &scene.parameters) {
-                    Ok(mut opened) => measure(group, &name, scene, opened.estimator.as_mut(), None),
+                match backend::open(&device.selector, kernel, &Tuning::default(), &task.parameters) {
+                    Ok(mut opened) => measure(group, &name, task, opened.estimator.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }
             }
@@ -132,19 +125,19 @@ fn opencl(c: &mut Criterion) {
 
 /// Both algorithms on all cores, and the OpenCL kernels of three-step search.
 fn three_step(c: &mut Criterion) {
-    let mut scene = Scene::new(1920, 1080);
+    let mut task = Task::new(1920, 1080);
     for range in [7, 16] {
         let mut group = c.benchmark_group(format!("three-step/1080p ±{range}"));
         group.sampling_mode(SamplingMode::Flat).sample_size(20);
         group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-        scene.parameters.window = Window::symmetric(range, range).expect("a window");
+        task.parameters.window = Window::symmetric(range, range).expect("a window");
         for algorithm in [Algorithm::Full, Algorithm::ThreeStep] {
-            scene.parameters.algorithm = algorithm;
-            group.throughput(Throughput::Elements(scene.differences()));
+            task.parameters.algorithm = algorithm;
+            group.throughput(Throughput::Elements(task.differences()));
             for level in Level::available() {
                 let name = format!("native {level}, {}", algorithm.name());
-                match Native::with_level(scene.parameters.clone(), level) {
-                    Ok(mut estimator) => measure(&mut group, &name, &scene, &mut estimator, None),
+                match Native::with_level(task.parameters.clone(), level) {
+                    Ok(mut estimator) => measure(&mut group, &name, &task, &mut estimator, None),
                     Err(error) => skip(&name, &error),
                 }
             }
@@ -153,10 +146,10 @@ fn three_step(c: &mut Criterion) {
             if device.selector == DeviceSelector::Native {
                 continue;
             }
-            for kernel in Kernel::of(scene.parameters.algorithm) {
+            for kernel in Kernel::of(task.parameters.algorithm) {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
-                match backend::open(&device.selector, *kernel, &Tuning::default(), &scene.parameters) {
-                    Ok(mut opened) => measure(&mut group, &name, &scene, opened.estimator.as_mut(), None),
+                match backend::open(&device.selector, *kernel, &Tuning::default(), &task.parameters) {
+                    Ok(mut opened) => measure(&mut group, &name, &task, opened.estimator.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }
             }

@@ -5,6 +5,7 @@ pub mod backend;
 pub mod compensation;
 pub mod estimator;
 pub mod group;
+mod lock;
 pub mod meta;
 pub mod motioncompensate;
 pub mod motionestimate;
@@ -14,6 +15,7 @@ pub mod native;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod plugin;
+mod video;
 
 pub use plugin::plugin_register_static;
 

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gst::prelude::*;
-use gst_video::prelude::*;
-use gstmotionestimate::estimator::{Picture, PictureBuf};
+use gstmotionestimate::estimator::PictureBuf;
+
+#[path = "../../examples/shared/luma.rs"]
+mod luma;
 
 /// A reference picture and the one that is described from it.
 #[derive(Clone)]
@@ -88,7 +89,7 @@ impl Clip {
                 .map_err(|error| name(error.into()))
                 .and_then(|bytes| y4m(&bytes, 2).map_err(|error| name(error.into())))?
         } else {
-            decode(path, 2).map_err(name)?
+            luma::luma(path, 2).map_err(name)?
         };
         let [reference, current] = <[PictureBuf; 2]>::try_from(pictures)
             .map_err(|pictures| name(format!("{} pictures, two are needed", pictures.len()).into()))?;
@@ -156,41 +157,4 @@ pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<PictureBuf>, String> {
 fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().take(1024).position(|&byte| byte == b'\n')?;
     Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
-}
-
-/// The luma planes of the first `count` pictures that decodebin finds.
-fn decode(path: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
-    gst::init()?;
-    let uri = glib::filename_to_uri(fs::canonicalize(path)?, None)?;
-    let pipeline = gst::parse::launch(&format!(
-        "uridecodebin uri={uri} \
-         ! videoconvert ! appsink name=sink sync=false max-buffers=4 caps=video/x-raw,format=I420"
-    ))?;
-    let sink = pipeline.downcast_ref::<gst::Bin>().and_then(|bin| bin.by_name("sink"));
-    let sink = sink.and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
-    let bus = pipeline.bus().ok_or("no bus")?;
-    pipeline.set_state(gst::State::Playing)?;
-    let pictures = pull(&sink, &bus, count);
-    pipeline.set_state(gst::State::Null)?;
-    pictures
-}
-
-fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
-    let mut pictures = Vec::new();
-    while pictures.len() < count && !sink.is_eos() {
-        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
-            && let gst::MessageView::Error(error) = message.view()
-        {
-            return Err(error.error().into());
-        }
-        let Some(sample) = sink.try_pull_sample(gst::ClockTime::from_mseconds(100)) else { continue };
-        let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
-        let buffer = sample.buffer().ok_or("no buffer")?;
-        let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
-        let stride = usize::try_from(frame.plane_stride()[0])?;
-        let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
-        pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
-    }
-    Ok(pictures)
 }

@@ -21,22 +21,27 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error
     let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     pipeline.set_state(gst::State::Playing)?;
+    let pictures = pull(&sink, &bus, count);
+    pipeline.set_state(gst::State::Null)?;
+    pictures
+}
+
+fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
     let mut pictures = Vec::new();
     while pictures.len() < count && !sink.is_eos() {
-        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error]) {
-            pipeline.set_state(gst::State::Null)?;
-            let gst::MessageView::Error(error) = message.view() else { unreachable!("filtered") };
+        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
+            && let gst::MessageView::Error(error) = message.view()
+        {
             return Err(error.error().into());
         }
         let Some(sample) = sink.try_pull_sample(gst::ClockTime::from_mseconds(100)) else { continue };
         let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
         let buffer = sample.buffer().ok_or("no buffer")?;
         let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
-        let stride = frame.plane_stride()[0] as usize;
+        let stride = usize::try_from(frame.plane_stride()[0])?;
         let (width, height) = (frame.width() as usize, frame.height() as usize);
         let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
         pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
     }
-    pipeline.set_state(gst::State::Null)?;
     Ok(pictures)
 }

@@ -3,8 +3,10 @@
 //!
 //! `cargo run --release --example tune -- --device D`; `--help` lists the options.
 
+mod cases;
 #[path = "../shared/luma.rs"]
 mod luma;
+#[path = "../shared/scene.rs"]
 mod scene;
 mod search;
 
@@ -19,7 +21,8 @@ use gstmotionestimate::opencl::{Device, DeviceKind};
 use indicatif::{ProgressBar, ProgressStyle};
 use lexopt::prelude::*;
 
-use scene::{Case, Scene};
+use cases::Case;
+use scene::Scene;
 use search::{Outcome, text};
 
 const USAGE: &str = "usage: tune [--device D] [--budget SECONDS] [--size WIDTHxHEIGHT | --clip VIDEO]
@@ -104,7 +107,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         (None, None) => Scene::made(1280, 720),
     };
     println!("{}, {}", device.name, device.driver);
-    let cases = scene::cases(&scene)?;
+    let cases = cases::cases(&scene)?;
     let start = Instant::now();
     let bar = ProgressBar::new(cases.len() as u64)
         .with_style(ProgressStyle::with_template("[{elapsed}] case {pos} of {len} {wide_bar} {wide_msg}")?);

@@ -8,7 +8,8 @@ use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
 use indicatif::ProgressBar;
 
-use crate::scene::{Case, Scene};
+use crate::cases::Case;
+use crate::scene::Scene;
 
 /// A tuning has to be so much faster than what it replaces.
 const WORTH_IT: f64 = 1.03;

@@ -1,6 +1,6 @@
 //! Properties, caps, events and buffers of `motioncompensate`.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use gst::prelude::*;
 use gst::subclass::prelude::*;
@@ -8,13 +8,15 @@ use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::prelude::*;
 use gst_video::subclass::prelude::*;
-use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::{Quality, Totals};
 use super::stream::{Failure, Stream, Target, map};
 use super::{MotionCompensateMeasure, MotionCompensateMode};
 use crate::compensation::Output;
+use crate::lock::lock;
 use crate::meta::{self, MotionVectorMeta};
+use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -23,17 +25,6 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
         Some("Predicts pictures from their motion vectors"),
     )
 });
-
-/// The formats that `motionestimate` takes.
-const FORMATS: [VideoFormat; 7] = [
-    VideoFormat::Gray8,
-    VideoFormat::I420,
-    VideoFormat::Yv12,
-    VideoFormat::Nv12,
-    VideoFormat::Nv21,
-    VideoFormat::Y42b,
-    VideoFormat::Y444,
-];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Settings {
@@ -56,11 +47,6 @@ struct State {
 pub struct MotionCompensate {
     settings: Mutex<Settings>,
     state: Mutex<State>,
-}
-
-/// A panic elsewhere leaves none of the locked values half written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MotionCompensate {
@@ -269,18 +255,8 @@ impl ElementImpl for MotionCompensate {
 
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            // As in motionestimate, nothing but format and size is restricted.
-            let caps = gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
-                .format_list(FORMATS)
-                .width_range(1..)
-                .height_range(1..)
-                .build();
-            [("sink", gst::PadDirection::Sink), ("src", gst::PadDirection::Src)]
-                .map(|(name, direction)| {
-                    gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
-                        .expect("names and caps of the templates are valid")
-                })
-                .into()
+            let caps = video::caps();
+            video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
     }

@@ -76,7 +76,6 @@
 use gst::prelude::*;
 
 mod imp;
-mod planes;
 mod quality;
 mod stream;
 

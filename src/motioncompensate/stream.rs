@@ -2,10 +2,10 @@
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
-use super::planes::{PlaneError, plane, plane_mut, samplings};
 use super::quality::Quality;
 use crate::compensation::{CompensationError, Field, Output, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
+use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
 
 /// What holds from one caps to the next.
 pub struct Stream {

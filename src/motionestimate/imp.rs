@@ -1,7 +1,7 @@
 //! Properties, caps, events and buffers of `motionestimate`. What is found, and by whom, is
 //! decided elsewhere.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 use glib::prelude::*;
@@ -10,13 +10,14 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
-use gst_video::VideoFormat;
 
 use super::messages::{setup_debug, setup_message, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::Stream;
 use crate::estimator::{Estimator, Notice, SetupError};
+use crate::lock::lock;
+use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -25,17 +26,6 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
         Some("Finds the motion between pictures"),
     )
 });
-
-/// Formats with 8-bit luma in their first plane.
-const FORMATS: [VideoFormat; 7] = [
-    VideoFormat::Gray8,
-    VideoFormat::I420,
-    VideoFormat::Yv12,
-    VideoFormat::Nv12,
-    VideoFormat::Nv21,
-    VideoFormat::Y42b,
-    VideoFormat::Y444,
-];
 
 /// What is done from start to stop.
 #[derive(Default)]
@@ -64,11 +54,6 @@ pub struct MotionEstimate {
     statistics: Mutex<Statistics>,
     /// How long buffers wait for others.
     latency: Mutex<gst::ClockTime>,
-}
-
-/// A panic elsewhere leaves none of the locked values half written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MotionEstimate {
@@ -316,19 +301,8 @@ impl ElementImpl for MotionEstimate {
 
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            // Neither the frame rate nor the interlacing is restricted: named here, they would be
-            // added to caps that leave them out. Fields in buffers of their own are no plain system
-            // memory but have a caps feature, and do not match.
-            let caps = gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
-                .format_list(FORMATS)
-                .width_range(1..)
-                .height_range(1..)
-                .build();
-            let template = |name, direction| {
-                gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
-                    .expect("a template needs a name and caps alone")
-            };
-            vec![template("sink", gst::PadDirection::Sink), template("src", gst::PadDirection::Src)]
+            let caps = video::caps();
+            video::pad_templates(&caps, &caps)
         });
         TEMPLATES.as_ref()
     }
@@ -336,8 +310,7 @@ impl ElementImpl for MotionEstimate {
 
 impl BaseTransformImpl for MotionEstimate {
     // In place, and not passing through: the base class then hands over each buffer with writable
-    // metadata, a copy that shares the memory where somebody else holds the buffer too. That, and
-    // that it passes the ALLOCATION query on, is all that is needed here.
+    // metadata, a copy that shares the memory where somebody else holds the buffer too.
     const MODE: gst_base::subclass::BaseTransformMode = gst_base::subclass::BaseTransformMode::AlwaysInPlace;
     const PASSTHROUGH_ON_SAME_CAPS: bool = false;
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;

@@ -3,13 +3,14 @@
 //! To everybody else it is memory of the system: mapped, copied, shared and held by whoever likes,
 //! and there until the last buffer lets go of it, whatever has become of the element.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use glib::subclass::prelude::*;
 use glib::translate::IntoGlibPtr;
 use gst::subclass::prelude::*;
 
 use crate::estimator::{HostBlock, HostMemory};
+use crate::lock::lock;
 
 /// Blocks that are kept for the next who needs one: page-locking takes long. Pools keep theirs
 /// anyway, so it is few.
@@ -24,7 +25,7 @@ struct Blocks {
 impl Blocks {
     /// A block of at least `bytes`, with whatever it held last.
     fn take(&self, bytes: usize) -> Option<Box<dyn HostBlock>> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&self.free);
         let fits = free.iter().position(|block| (**block).as_ref().len() == bytes);
         if let Some(fits) = fits {
             return Some(free.swap_remove(fits));
@@ -49,7 +50,7 @@ impl AsMut<[u8]> for Used {
 impl Drop for Used {
     fn drop(&mut self) {
         if let (Some(block), Some(home)) = (self.block.take(), self.home.upgrade()) {
-            let mut free = home.free.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut free = lock(&home.free);
             // Those of another size are nobody's any more, as a rule.
             free.retain(|other| (**other).as_ref().len() == (*block).as_ref().len());
             if free.len() < MOST_FREE {

@@ -155,7 +155,6 @@ use glib::prelude::*;
 use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 
 mod imp;
-mod luma;
 mod memory;
 mod messages;
 mod pool;

@@ -1,7 +1,9 @@
 //! Memory for vectors and predictors that comes back when the last buffer that shows it is gone.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
+
+use crate::lock::lock;
 
 /// Arrays of one record a block that are not in use.
 ///
@@ -23,7 +25,7 @@ impl<T: Clone + Default> Pool<T> {
 
     /// An array of records, with whatever it held last.
     pub fn take(&self) -> Pooled<T> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = lock(&self.free).pop();
         Pooled {
             records: free.unwrap_or_else(|| vec![T::default(); self.blocks]),
             pool: Arc::downgrade(&self.free),
@@ -62,7 +64,7 @@ impl<T> Drop for Pooled<T> {
     fn drop(&mut self) {
         if let Some(free) = self.pool.upgrade() {
             let records = std::mem::take(&mut self.records);
-            free.lock().unwrap_or_else(PoisonError::into_inner).push(records);
+            lock(&free).push(records);
         }
     }
 }

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use gst::prelude::*;
 
 use super::MotionEstimateOnDeviceFailure;
-use super::luma::{LumaError, luma};
 use super::memory::Allocator;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::tracker::{Found, Tracker};
 use crate::estimator::{EstimateError, Estimator, Notice};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
+use crate::video::frame::{PlaneError, luma};
 
 /// Why a buffer gets no vectors that should.
 #[derive(Debug, thiserror::Error)]
@@ -20,8 +20,8 @@ pub enum StreamError {
     #[error("{0}")]
     Frame(#[from] glib::BoolError),
     /// Its luma plane cannot be read.
-    #[error(transparent)]
-    Luma(#[from] LumaError),
+    #[error("it has {0}")]
+    Luma(#[from] PlaneError),
     /// The search failed.
     #[error(transparent)]
     Search(#[from] EstimateError),

@@ -1,6 +1,6 @@
 //! The element: properties, formats and frames.
 
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::{LazyLock, Mutex};
 
 use gst::glib;
 use gst::prelude::*;
@@ -15,7 +15,9 @@ use super::arrows::{Arrow, ArrowLayer};
 use super::canvas::Component;
 use super::color::{self, Model, Rgb};
 use crate::estimator::{MotionVector, UNITS_PER_SAMPLE};
+use crate::lock::lock;
 use crate::meta::MotionVectorMeta;
+use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -96,15 +98,7 @@ pub struct MotionOverlay {
     state: Mutex<Option<State>>,
 }
 
-impl MotionOverlay {
-    fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
+impl MotionOverlay {}
 
 #[glib::object_subclass]
 impl ObjectSubclass for MotionOverlay {
@@ -145,7 +139,7 @@ impl ObjectImpl for MotionOverlay {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        let mut settings = self.settings();
+        let mut settings = lock(&self.settings);
         match pspec.name() {
             "style" => settings.style = value.get().expect("type checked upstream"),
             "scale" => settings.scale = value.get().expect("type checked upstream"),
@@ -155,7 +149,7 @@ impl ObjectImpl for MotionOverlay {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        let settings = self.settings();
+        let settings = lock(&self.settings);
         match pspec.name() {
             "style" => settings.style.to_value(),
             "scale" => settings.scale.to_value(),
@@ -183,12 +177,7 @@ impl ElementImpl for MotionOverlay {
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let caps = gst_video::VideoCapsBuilder::new().format_list(FORMATS).build();
-            [("sink", gst::PadDirection::Sink), ("src", gst::PadDirection::Src)]
-                .map(|(name, direction)| {
-                    gst::PadTemplate::new(name, direction, gst::PadPresence::Always, &caps)
-                        .expect("names and caps of the templates are valid")
-                })
-                .into()
+            video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
     }
@@ -200,7 +189,7 @@ impl BaseTransformImpl for MotionOverlay {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *self.state() = None;
+        *lock(&self.state) = None;
         Ok(())
     }
 }
@@ -213,7 +202,7 @@ impl VideoFilterImpl for MotionOverlay {
         _outcaps: &gst::Caps,
         _out_info: &gst_video::VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        *self.state() = Some(State { model: model_of(info), arrows: None, tints: Vec::new() });
+        *lock(&self.state) = Some(State { model: model_of(info), arrows: None, tints: Vec::new() });
         Ok(())
     }
 
@@ -221,8 +210,8 @@ impl VideoFilterImpl for MotionOverlay {
         &self,
         frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let settings = *self.settings();
-        let mut state = self.state();
+        let settings = *lock(&self.settings);
+        let mut state = lock(&self.state);
         let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
         let (width, height) = (frame.width(), frame.height());
         let fields: Vec<_> = MotionVectorMeta::all_of(frame.buffer()).collect();

@@ -1,6 +1,6 @@
 //! The element: caps, timestamps and the count of pictures.
 
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::{LazyLock, Mutex};
 
 use gst::glib;
 use gst::subclass::prelude::*;
@@ -9,7 +9,9 @@ use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 
 use super::format::{Format, PictureFacts};
+use crate::lock::lock;
 use crate::meta::MotionVectorMeta;
+use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -37,13 +39,9 @@ pub struct MotionSerialize {
 }
 
 impl MotionSerialize {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     /// Writes the fields of `buffer` as one output buffer.
     fn serialize(&self, buffer: &gst::BufferRef) -> Result<gst::Buffer, gst::FlowError> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (format, width, height) = state.negotiated.ok_or(gst::FlowError::NotNegotiated)?;
         let picture = PictureFacts {
             picture: state.pictures,
@@ -115,14 +113,7 @@ impl ElementImpl for MotionSerialize {
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let sink = gst::Caps::builder("video/x-raw").any_features().build();
-            let template = |name, direction, caps: &gst::Caps| {
-                gst::PadTemplate::new(name, direction, gst::PadPresence::Always, caps)
-                    .expect("names and caps of the templates are valid")
-            };
-            vec![
-                template("sink", gst::PadDirection::Sink, &sink),
-                template("src", gst::PadDirection::Src, &text_caps()),
-            ]
+            video::pad_templates(&sink, &text_caps())
         });
         &TEMPLATES
     }
@@ -139,12 +130,12 @@ impl BaseTransformImpl for MotionSerialize {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *self.state() = State::default();
+        *lock(&self.state) = State::default();
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *self.state() = State::default();
+        *lock(&self.state) = State::default();
         Ok(())
     }
 
@@ -177,7 +168,7 @@ impl BaseTransformImpl for MotionSerialize {
             .and_then(|structure| Format::of_media_type(structure.name()))
             .ok_or_else(|| gst::loggable_error!(CAT, "No known format in {outcaps}"))?;
         gst::debug!(CAT, imp = self, "{width} x {height} to {format:?}");
-        self.state().negotiated = Some((format, width, height));
+        lock(&self.state).negotiated = Some((format, width, height));
         Ok(())
     }
 

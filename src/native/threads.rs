@@ -1,11 +1,12 @@
 //! Pools of threads, one for each number of threads that is asked for.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::NAME;
 use crate::estimator::SetupError;
+use crate::lock::lock;
 
 /// The pool of `count` threads, 0 for one a core: the one there is, or a new one. Its threads end
 /// when nobody has it any more.
@@ -15,7 +16,7 @@ use crate::estimator::SetupError;
 pub(super) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
     // A panic elsewhere leaves the list whole: each change is one push.
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = lock(&POOLS);
     pools.retain(|(_, pool)| pool.strong_count() > 0);
     if let Some(pool) = pools.iter().find(|(threads, _)| *threads == count).and_then(|(_, p)| p.upgrade()) {
         return Ok(pool);

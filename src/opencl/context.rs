@@ -1,10 +1,11 @@
 //! What all estimators on a device share while there is one.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::cl::{self, Program, RawDevice};
 use super::host::Block;
+use crate::lock::lock;
 
 /// A context, the programs that were built in it, and the memory of the host that belongs to it.
 #[derive(Debug)]
@@ -21,11 +22,6 @@ impl Deref for Context {
     fn deref(&self) -> &cl::Context {
         &self.context
     }
-}
-
-/// A panic elsewhere leaves the lists whole: each change is one push.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Context {

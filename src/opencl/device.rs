@@ -1,6 +1,6 @@
 //! The OpenCL devices that are there.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use ocl::ffi;
 use once_cell::sync::OnceCell;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cl::{self, RawDevice};
 use super::context::Context;
 use crate::estimator::SetupError;
+use crate::lock::lock;
 
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +82,7 @@ pub fn devices() -> Vec<Device> {
     // Drivers set themselves up in the first such calls, and not all of them safely from two
     // threads at once.
     static LISTING: Mutex<()> = Mutex::new(());
-    let _listing = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _listing = lock(&LISTING);
     let mut found = Vec::new();
     for (platform, id) in cl::platforms().unwrap_or_default().into_iter().enumerate() {
         let platform_name = cl::platform_text(id, ffi::CL_PLATFORM_NAME).unwrap_or_default();
@@ -158,7 +159,7 @@ impl Device {
         type Shared = Mutex<Vec<(DeviceId, Weak<Context>)>>;
         static SHARED: OnceCell<Shared> = OnceCell::new();
         // A panic elsewhere leaves the list whole: each change is one push.
-        let mut shared = SHARED.get_or_init(Shared::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = lock(SHARED.get_or_init(Shared::default));
         shared.retain(|(_, context)| context.strong_count() > 0);
         if let Some(context) = shared.iter().find(|(id, _)| *id == self.id).and_then(|(_, c)| c.upgrade()) {
             return Ok(context);

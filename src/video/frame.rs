@@ -66,6 +66,27 @@ fn size(
     Ok(sampling.plane_size(info.width() as usize, info.height() as usize))
 }
 
+/// The samples of plane `index` and of whatever is mapped behind them, and the stride.
+fn samples<'a>(
+    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
+    index: usize,
+) -> Result<(&'a [u8], usize), PlaneError> {
+    let (start, present, stride) = locate(frame, index)?;
+    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading, for as
+    // long as `frame`, which the slice borrows.
+    Ok((unsafe { std::slice::from_raw_parts(start, present) }, stride))
+}
+
+/// The luma plane of `frame`: the first plane of every format that [`super::caps`] names.
+///
+/// # Errors
+/// [`PlaneError`] where the plane does not lie in the mapped memory.
+pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<Picture<'a>, PlaneError> {
+    let (samples, stride) = samples(frame, 0)?;
+    Picture::new(samples, frame.width() as usize, frame.height() as usize, stride)
+        .map_err(|error| PlaneError::Picture(0, error))
+}
+
 /// Plane `index` of `frame`, to read.
 ///
 /// # Errors
@@ -77,10 +98,7 @@ pub fn plane<'a>(
     sampling: Sampling,
 ) -> Result<Picture<'a>, PlaneError> {
     let (width, height) = size(frame, info, sampling)?;
-    let (start, present, stride) = locate(frame, index)?;
-    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading, for as
-    // long as `frame`, which the slice borrows.
-    let samples = unsafe { std::slice::from_raw_parts(start, present) };
+    let (samples, stride) = samples(frame, index)?;
     Picture::new(samples, width, height, stride).map_err(|error| PlaneError::Picture(index, error))
 }
 

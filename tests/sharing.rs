@@ -48,6 +48,7 @@ fn run_checked(line: &str) -> Instant {
 
 /// The same work was begun by all at the same time: nobody waits until the others are done.
 fn check_fair(times: &[Duration]) {
+    eprintln!("DBG {times:?}");
     let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
     assert!(*last < 3 * *first + Duration::from_millis(300), "{times:?}");
 }
@@ -181,6 +182,12 @@ fn twenty_elements_share_their_threads() {
         // A list has a thread a device; nothing else is an element's own.
         let own = if device.contains(',') { device.split(',').filter(|d| !d.is_empty()).count() } else { 0 };
         let of_all = threads();
+        eprintln!(
+            "DBG {device} alone {alone} all {} searching {} rss {}",
+            of_all.len(),
+            searching(),
+            resident().saturating_sub(before) / 19
+        );
         assert!(
             of_all.len() <= alone + 19 * own,
             "{} and {alone} threads on {device}: {of_all:?}",

@@ -75,7 +75,7 @@ impl Estimator for Faulty {
 
     fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
         self.load(slot, picture)?;
-        if slot.index() % 2 == 0 {
+        if slot.index().is_multiple_of(2) {
             self.lent.push(slot);
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod several;
+mod standby;
 #[cfg(feature = "opencl")]
 mod table;
 #[cfg(feature = "opencl")]
@@ -191,7 +192,10 @@ pub fn open(
     }
 }
 
-/// As [`open`], with several devices working as `grouping` says.
+/// As [`open`], with several devices working as `grouping` says, and with the CPU without OpenCL behind
+/// an OpenCL device by itself where [`Grouping::on_failure`] says so.
+///
+/// Whoever gives such a device pictures in memory of its own looks at [`Estimator::needs_samples`].
 ///
 /// # Errors
 /// As [`open`].
@@ -202,7 +206,15 @@ pub fn open_grouped(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
-    let DeviceSelector::Several(list) = device else { return open(device, kernel, tuning, parameters) };
+    let DeviceSelector::Several(list) = device else {
+        let opened = open(device, kernel, tuning, parameters)?;
+        return Ok(match several::fallback(grouping, tuning, parameters) {
+            Some(fallback) => {
+                Opened { estimator: standby::Standby::behind(opened.estimator, fallback), ..opened }
+            }
+            None => opened,
+        });
+    };
     parameters.validate()?;
     tuning.validate()?;
     kernel.check_algorithm(parameters.algorithm, list)?;

@@ -67,7 +67,12 @@ fn expected(source: &str) -> String {
             d.metric.name()
         );
         assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
+        assert_eq!(field.devices().is_some(), source.contains("device=native,"));
         for (index, vector) in field.vectors().iter().enumerate() {
+            let (row, column) = (index / d.columns as usize, index % d.columns as usize);
+            if let Some(devices) = field.devices().filter(|_| column == 0) {
+                text += &format!("by {}\n", devices.names()[usize::from(devices.rows()[row])]);
+            }
             text += &format!("{} {} {}", vector.x, vector.y, vector.cost);
             if let Some(predictors) = field.predictors() {
                 text += &format!(" {} {}", predictors[index].x, predictors[index].y);
@@ -93,7 +98,9 @@ fn c_reads_what_rust_reads() {
             .arg(root.join("include"))
             .args(flags.split_whitespace()),
     );
-    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median")] {
+    // A list of one device says which found each row.
+    let listed = SOURCE.replace("device=native", "device=native,");
+    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
         assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
     }

@@ -11,6 +11,8 @@ use gstmotionestimate::estimator::{
     Algorithm, EstimateError, Estimator, Kernel, MotionVector, Parameters, Prediction, SetupError, Slot,
     Tuning, Window,
 };
+#[cfg(feature = "opencl")]
+use gstmotionestimate::estimator::{HostBlock, Picture, PictureBuf};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(5, 4).unwrap();
@@ -121,5 +123,55 @@ fn wrong_use_is_an_error_and_stops_nothing() {
         let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
         let refused = backend::open(&DeviceSelector::Native, Kernel::Auto, &tuning, &parameters());
         assert!(matches!(refused, Err(SetupError::Tuning { .. })));
+    }
+}
+
+/// What takes the place of a device that fails gets its pictures from the host's memory.
+#[cfg(feature = "opencl")]
+#[test]
+fn pictures_are_salvaged_from_the_hosts_memory() {
+    let pictures = stream(61, 47, 3);
+    let zero = DeviceSelector::Index(0, 0);
+    for stride in [61, 80] {
+        let mut estimator = open(&zero, Kernel::Auto, &Tuning::default());
+        let mut block = estimator.host_memory().expect("OpenCL has it").allocate(7 + stride * 47).unwrap();
+        let write = |block: &mut dyn HostBlock, picture: &PictureBuf| {
+            let rows = block.as_mut()[7..].chunks_mut(stride);
+            rows.zip(0..47).for_each(|(row, y)| row[..61].copy_from_slice(picture.view().row(y)));
+        };
+        assert!(estimator.salvage(Slot::A).is_none() && !estimator.needs_samples(Slot::A));
+        // Nothing is kept before it is asked for.
+        estimator.load(Slot::A, &pictures[1].view()).unwrap();
+        assert!(estimator.salvage(Slot::A).is_none());
+        assert!(estimator.keep_pictures());
+        let mut vectors = vec![MotionVector::default(); parameters().grid().blocks()];
+        for copies in [false, true] {
+            estimator.load(Slot::A, &pictures[1].view()).unwrap();
+            write(block.as_mut(), &pictures[2]);
+            let shared = Picture::new(&(*block).as_ref()[7..], 61, 47, stride).unwrap();
+            estimator.load_shared(Slot::B, &shared).unwrap();
+            estimator.begin(Slot::B, Slot::A).unwrap();
+            assert_eq!(estimator.salvage(Slot::A).as_ref(), Some(&pictures[1]));
+            assert_eq!(estimator.salvage(Slot::B).as_ref(), Some(&pictures[2]));
+            estimator.finish(&mut vectors).unwrap();
+            assert!(estimator.needs_samples(Slot::B) && !estimator.needs_samples(Slot::A));
+            if copies {
+                estimator.copy_samples(Slot::B);
+                estimator.copy_samples(Slot::A);
+                assert!(!estimator.needs_samples(Slot::B));
+                (*block).as_mut().fill(9);
+            }
+            assert_eq!(estimator.salvage(Slot::A).as_ref(), Some(&pictures[1]));
+            assert_eq!(estimator.salvage(Slot::B).as_ref(), Some(&pictures[2]));
+        }
+        // Whoever gives up searches promises nothing for the samples.
+        let shared = Picture::new(&(*block).as_ref()[7..], 61, 47, stride).unwrap();
+        estimator.load_shared(Slot::A, &shared).unwrap();
+        estimator.cancel();
+        assert!(estimator.salvage(Slot::A).is_none());
+        assert_eq!(estimator.salvage(Slot::B).as_ref(), Some(&pictures[2]));
+        // Nor is a part of a picture one.
+        estimator.load_rows(Slot::B, &pictures[0].view(), 8..24).unwrap();
+        assert!(estimator.salvage(Slot::B).is_none());
     }
 }

@@ -7,7 +7,7 @@ use fields::{bytes, description, init, numbered};
 use gst::prelude::*;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{MotionVector, Predictor};
-use gstmotionestimate::meta::{self, FieldDescription, MetaError, MotionVectorMeta};
+use gstmotionestimate::meta::{self, Extras, FieldDescription, MetaError, MotionVectorMeta, RowDevices};
 
 /// A picture of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
 /// each of the two pictures that come out.
@@ -304,4 +304,84 @@ fn what_does_not_fit_is_not_attached() {
         Err(MetaError::Grid { columns: 5, .. })
     ));
     assert!(MotionVectorMeta::of(buffer).is_none());
+}
+
+fn devices(rows: Vec<u8>) -> Result<RowDevices, MetaError> {
+    RowDevices::new(vec!["a GPU".into(), "native".into()], glib::Bytes::from_owned(rows))
+}
+
+#[test]
+fn devices_are_read_and_checked() {
+    let two = devices(vec![0, 0, 1]).unwrap();
+    let with = |names: glib::SendValue, rows: glib::SendValue| {
+        read_spoiled(|s| {
+            s.set_value("devices", names.clone());
+            s.set_value("row-devices", rows.clone());
+        })
+    };
+    let names = |names: &[&str]| {
+        gst::Array::from_values(names.iter().map(|name| name.to_send_value())).to_send_value()
+    };
+    let rows = |rows: &[u8]| glib::Bytes::from(rows).to_send_value();
+    assert!(read_spoiled(|_| ()).unwrap().devices().is_none());
+    let both = names(&["a GPU", "native"]);
+    assert_eq!(with(both.clone(), rows(&[0, 0, 1])).unwrap().devices(), Some(&two));
+    for present in [0, 2, 4] {
+        let found = with(both.clone(), rows(&vec![0; present])).unwrap_err();
+        assert_eq!(found, MetaError::DeviceRows { rows: 3, present });
+    }
+    let unknown = with(both.clone(), rows(&[0, 2, 1])).unwrap_err();
+    assert_eq!(unknown, MetaError::Device { device: 2, names: 2 });
+    assert_eq!(with(names(&[]), rows(&[0; 3])).unwrap_err(), MetaError::Device { device: 0, names: 0 });
+    let numbers = gst::Array::new([1, 2]).to_send_value();
+    assert_eq!(with(numbers, rows(&[0; 3])).unwrap_err(), MetaError::Field("devices"));
+    assert_eq!(with(true.to_send_value(), rows(&[0; 3])).unwrap_err(), MetaError::Field("devices"));
+    assert_eq!(with(both.clone(), true.to_send_value()).unwrap_err(), MetaError::Field("row-devices"));
+    let alone =
+        |name, value: &glib::SendValue| read_spoiled(|s| s.set_value(name, value.clone())).unwrap_err();
+    assert_eq!(alone("devices", &both), MetaError::Field("row-devices"));
+    assert_eq!(alone("row-devices", &rows(&[0; 3])), MetaError::Field("devices"));
+}
+
+#[test]
+fn devices_follow_the_vectors() {
+    let through = |elements: &str| {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,\
+             pixel-aspect-ratio=1/1 ! identity name=source ! {elements} ! appsink name=sink"
+        ));
+        let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+        pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
+            let field = description(160, 96, 16);
+            let extras = Extras { devices: devices(vec![0, 0, 0, 1, 1, 0]).ok(), ..Extras::default() };
+            let buffer = info.buffer_mut().unwrap().make_mut();
+            meta::attach_with(buffer, &field, bytes(&numbered(&field)), extras).unwrap();
+            gst::PadProbeReturn::Ok
+        });
+        let buffers = fields::run(&pipeline);
+        assert_eq!(buffers.len(), 2, "{elements}");
+        buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect::<Vec<_>>()
+    };
+    for elements in [
+        "tee ! queue",
+        "videoconvert ! video/x-raw,format=RGBA",
+        "videoscale ! video/x-raw,width=80,height=48",
+    ] {
+        for field in through(elements) {
+            let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+            assert_eq!(field.devices(), devices(vec![0, 0, 0, 1, 1, 0]).ok().as_ref(), "{elements}");
+        }
+    }
+    assert!(through("videoflip video-direction=90r").iter().all(Option::is_none));
+}
+
+#[test]
+fn devices_of_other_rows_are_not_attached() {
+    init();
+    let field = description(64, 48, 16);
+    let mut buffer = gst::Buffer::new();
+    let extras = Extras { devices: devices(vec![0; 4]).ok(), ..Extras::default() };
+    let result = meta::attach_with(buffer.make_mut(), &field, bytes(&numbered(&field)), extras);
+    assert_eq!(result, Err(MetaError::DeviceRows { rows: 3, present: 4 }));
+    assert!(MotionVectorMeta::of(&buffer).is_none());
 }

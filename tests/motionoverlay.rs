@@ -6,7 +6,7 @@ mod fields;
 use fields::description;
 use gst::prelude::*;
 use gstmotionestimate::estimator::MotionVector;
-use gstmotionestimate::meta::FieldDescription;
+use gstmotionestimate::meta::{self, Extras, FieldDescription, RowDevices};
 
 const FORMATS: &str =
     "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420";
@@ -58,7 +58,7 @@ fn pictures_without_vectors_pass_unchanged() {
     };
     let plain = through("identity");
     assert_eq!(plain.len(), 3);
-    for style in ["arrows", "color"] {
+    for style in ["arrows", "color", "devices"] {
         assert!(through(&format!("motionoverlay style={style}")) == plain, "{style}");
     }
 }
@@ -182,4 +182,51 @@ fn any_stride_is_drawn_into_and_padding_is_left_alone() {
     for (at, &sample) in drawn.iter().enumerate() {
         assert_eq!(sample != 77, inside(at), "byte {at} is {sample}");
     }
+}
+
+#[test]
+fn rows_are_tinted_by_their_devices() {
+    // Rows of 16, the last cut off, over grey of 128: mixed 110 to 145.
+    let colours = [[0.9, 0.62, 0.0], [0.34, 0.71, 0.91], [0.0, 0.62, 0.45]];
+    for format in FORMATS.split(' ') {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
+             video/x-raw,format={format},width=61,height=47 ! identity name=source ! \
+             motionoverlay style=devices ! videoconvert \
+             ! video/x-raw,format=RGBA ! appsink name=sink"
+        ));
+        let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+        pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
+            let field = description(61, 47, 16);
+            let rows = glib::Bytes::from_static(&[0, 2, 1]);
+            let names = ["a", "b", "c"].map(Into::into).to_vec();
+            let extras = Extras { devices: RowDevices::new(names, rows).ok(), ..Extras::default() };
+            let vectors = vec![MOVED; field.grid().blocks()];
+            let buffer = info.buffer_mut().unwrap().make_mut();
+            meta::attach_with(buffer, &field, fields::bytes(&vectors), extras).unwrap();
+            gst::PadProbeReturn::Ok
+        });
+        let drawn = samples(&fields::run(&pipeline)[0]);
+        // Where two bands meet, a converter mixes their chroma.
+        let inside = |(y, _): &(usize, &[u8])| (3..13).contains(&(y % 16));
+        for (y, row) in drawn.chunks_exact(61 * 4).enumerate().filter(inside) {
+            let colour = colours[[0, 2, 1][y / 16]];
+            // Grey has the luma of the colour alone.
+            let [r, g, b] = colour;
+            let luma = 0.299 * r + 0.587 * g + 0.114 * b;
+            let colour = if format == "GRAY8" { [luma; 3] } else { colour };
+            for pixel in row.chunks_exact(4) {
+                for (&value, part) in pixel.iter().zip(colour) {
+                    let expected = (128.0 * 145.0 + 255.0 * part * 110.0) / 255.0;
+                    assert!((f64::from(value) - expected).abs() < 8.0, "{format} row {y}: {pixel:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_device_searched_is_not_tinted() {
+    let plain = samples(&draw("I420", (64, 48), "", None));
+    assert_eq!(samples(&draw("I420", (64, 48), "style=devices", Some(MOVED))), plain);
 }

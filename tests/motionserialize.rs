@@ -77,6 +77,26 @@ fn predictors_go_into_ndjson_alone() {
     assert_eq!(run("median", "text/csv"), run("none", "text/csv"));
 }
 
+/// A list of one device tells who found each row.
+#[test]
+fn devices_go_into_ndjson_alone() {
+    let run = |device: &str, caps: &str| -> String {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=2 pattern=ball ! video/x-raw,format=GRAY8,width=70,height=52 \
+             ! motionestimate device={device} ! motionserialize ! {caps} ! appsink name=sink"
+        ));
+        fields::run(&pipeline).iter().map(text).collect()
+    };
+    let [alone, listed] = ["native", "native,"].map(|device| run(device, "application/x-ndjson"));
+    let line = |text: &str| serde_json::from_str::<serde_json::Value>(text.lines().last().unwrap()).unwrap();
+    let (alone, mut listed) = (line(&alone), line(&listed));
+    let fields = listed.as_object_mut().unwrap();
+    assert_eq!(fields.remove("devices"), Some(serde_json::json!(["native"])));
+    assert_eq!(fields.remove("row_devices"), Some(serde_json::json!([0, 0, 0, 0])));
+    assert_eq!(listed, alone);
+    assert_eq!(run("native,", "text/csv"), run("native", "text/csv"));
+}
+
 #[test]
 fn ndjson_is_what_comes_where_anything_will_do() {
     let (field, vectors) = one_field();

@@ -119,16 +119,19 @@ pub(super) fn group(
     parameters: &Parameters,
 ) -> Result<Box<dyn Estimator>, SetupError> {
     let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
-    let fallback = match grouping.on_failure {
-        OnDeviceFailure::Error => None,
-        OnDeviceFailure::Native => {
-            let tuning = *tuning;
-            Some(Box::new(move || native(Kernel::Auto, &tuning, &divided)) as Fallback)
-        }
-    };
+    let fallback = fallback(grouping, tuning, &divided);
     let options =
         Options { split: grouping.split, balance: grouping.balance, fallback, ..Options::default() };
     Ok(Box::new(Group::new(parameters, tuning.depth.unwrap_or(1), members, options)?))
+}
+
+/// What takes the place of the last device that fails, to find what `parameters` ask for.
+pub(super) fn fallback(grouping: Grouping, tuning: &Tuning, parameters: &Parameters) -> Option<Fallback> {
+    let (tuning, parameters) = (*tuning, parameters.clone());
+    match grouping.on_failure {
+        OnDeviceFailure::Error => None,
+        OnDeviceFailure::Native => Some(Box::new(move || native(Kernel::Auto, &tuning, &parameters))),
+    }
 }
 
 #[cfg(test)]

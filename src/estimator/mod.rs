@@ -124,6 +124,33 @@ pub trait Estimator: Send {
     /// Whatever the device reports.
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError>;
 
+    /// From now on keeps what [`Self::salvage`] needs. `false` where there is no device that could fail,
+    /// and nothing is kept.
+    fn keep_pictures(&mut self) -> bool {
+        false
+    }
+
+    /// Where pictures are kept: whether that in `slot` is kept where [`Self::load_shared`] found it. Then
+    /// its samples must not be written to either while another picture is searched in it, or may be
+    /// next.
+    fn needs_samples(&self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
+
+    /// Copies the samples that [`Self::needs_samples`] tells of, so that they are needed no longer. None
+    /// of it may be in flight as current picture.
+    fn copy_samples(&mut self, slot: Slot) {
+        let _ = slot;
+    }
+
+    /// A copy of the picture in `slot` from the host's memory, without a question to the device, which
+    /// may have failed; `None` where it was not kept.
+    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+        let _ = slot;
+        None
+    }
+
     /// Begins to find for every block of the picture in `current` its match in the picture in
     /// `reference`. Neither slot can be loaded again before the search is finished or given up.
     ///

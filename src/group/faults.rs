@@ -276,3 +276,84 @@ fn a_group_goes_though_a_device_hangs() {
     assert_eq!(group.in_flight(), 0);
     check(&mut group, 5, "after it was given up");
 }
+
+/// What takes longer than the patience is waited for where it is known to take long.
+#[test]
+fn who_is_slow_is_not_taken_for_lost() {
+    struct Slow(Native);
+
+    impl Estimator for Slow {
+        fn parameters(&self) -> &Parameters {
+            self.0.parameters()
+        }
+
+        fn device(&self) -> &str {
+            "slow"
+        }
+
+        fn kernel(&self) -> Kernel {
+            self.0.kernel()
+        }
+
+        fn depth(&self) -> usize {
+            self.0.depth()
+        }
+
+        fn in_flight(&self) -> usize {
+            self.0.in_flight()
+        }
+
+        fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+            self.0.load(slot, picture)
+        }
+
+        fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+            self.0.unload(slot)
+        }
+
+        fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+            self.0.begin(current, reference)
+        }
+
+        fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
+            self.0.finish(vectors)?;
+            // Longer each time; but for what is known of it, too long in the end.
+            thread::sleep(Duration::from_millis(10));
+            thread::sleep(SLOWNESS.load(Ordering::Relaxed) as u32 * Duration::from_millis(50));
+            SLOWNESS.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn cancel(&mut self) {
+            self.0.cancel();
+        }
+
+        fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
+            self.0.predict(predictors)
+        }
+
+        fn stage_times(&self) -> StageTimes {
+            self.0.stage_times()
+        }
+    }
+
+    static SLOWNESS: AtomicUsize = AtomicUsize::new(0);
+    // Far less than what a search comes to take, and more than the first.
+    let options = Options { patience: PATIENCE, ..Options::default() };
+    let device = Device { estimator: Box::new(Slow(native(1))), weight: 1.0 };
+    let mut group = Group::new(&parameters(Prediction::Median), 1, vec![device], options).unwrap();
+    check(&mut group, 9, "slow");
+    assert_eq!(failures(&mut group), Vec::<String>::new());
+}
+
+#[test]
+fn the_first_search_may_take_long_where_there_is_much_to_do() {
+    let window = Window::symmetric(64, 64).unwrap();
+    let parameters = Parameters::new(256, 256, 16, window);
+    let native = Native::new(parameters.clone()).unwrap();
+    let (reports, _) = channel();
+    let member = Member::start(0, Box::new(native), reports).unwrap();
+    // 256 · 256 · 129 · 129 absolute differences at 0.1 G a second.
+    let differences = (256 * 256 * 129 * 129) as f64;
+    assert_eq!(member.most_expected(differences).as_millis(), 10905);
+}

@@ -13,6 +13,13 @@ use crate::estimator::{DeviceShare, Estimator, SetupError, Tuning};
 /// them.
 const WAITING: usize = 8 * Tuning::MAX_DEPTH;
 
+/// How many times as long as a search takes on average one may take: what it takes depends on the
+/// pictures, and others may come to use the device.
+const LONGEST: f64 = 50.0;
+
+/// Absolute differences a second that every device does, before its own rate is known.
+const LEAST_RATE: f64 = 0.1e9;
+
 /// A device and its thread.
 pub(super) struct Member {
     name: Arc<str>,
@@ -79,6 +86,16 @@ impl Member {
             busy: self.busy,
             is_out: self.is_out(),
         }
+    }
+
+    /// The longest that it should take for any part of a search of so many absolute differences, if it is
+    /// well.
+    pub(super) fn most_expected(&self, differences: f64) -> Duration {
+        let seconds = match self.searches > 0.0 {
+            true => LONGEST * self.busy.as_secs_f64() / self.searches,
+            false => differences / LEAST_RATE,
+        };
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
     pub(super) fn is_out(&self) -> bool {

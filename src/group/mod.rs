@@ -59,7 +59,9 @@ pub struct Options {
     pub split: Split,
     /// How much each device gets.
     pub balance: Balance,
-    /// How long a device may take for a job before it counts as lost.
+    /// How long a device may at least take for a job before it counts as lost. Where its pictures take
+    /// long, it may take fifty times as long as they do on average; its first, as long as it takes by
+    /// the slowest rate that a device has, 0.1 G absolute differences a second.
     pub patience: Duration,
     /// Makes what takes the place of the last device that failed; without it the failure is an error.
     pub fallback: Option<Fallback>,
@@ -293,19 +295,30 @@ impl Group {
         loop {
             let Some(oldest) = self.searches.front() else { return Err(EstimateError::NothingInFlight) };
             let waited_for = oldest.shares.iter().filter(|share| share.vectors.is_none());
+            let differences = self.differences();
             // Jobs are done in order, so the time runs for the one that each member works on.
-            let since = |share: &Share| (self.members[share.member].busy_since(), share.member);
-            let Some((since, member)) = waited_for.map(since).min() else { return Ok(()) };
-            let left = self.patience.saturating_sub(since.elapsed());
+            let end = |share: &Share| {
+                let member = &self.members[share.member];
+                let allowed = self.patience.max(member.most_expected(differences));
+                (member.busy_since() + allowed, share.member, allowed)
+            };
+            let Some((end, member, allowed)) = waited_for.map(end).min() else { return Ok(()) };
+            let left = end.saturating_duration_since(Instant::now());
             match self.reports.recv_timeout(left) {
                 Ok(report) => self.take(report)?,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.put_out(member, &format!("no answer for {:?}", self.patience))?;
+                    self.put_out(member, &format!("no answer for {allowed:?}"))?;
                 }
                 // This group has a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return Err(EstimateError::NothingInFlight),
             }
         }
+    }
+
+    /// The absolute differences of a search, as if each were computed.
+    fn differences(&self) -> f64 {
+        let Parameters { width, height, .. } = self.parameters;
+        (width * height) as f64 * self.parameters.candidates() as f64
     }
 
     /// Takes what devices have said so far.
@@ -562,8 +575,7 @@ impl Estimator for Group {
 
     fn shares(&self, shares: &mut Vec<DeviceShare>) {
         shares.clear();
-        let Parameters { width, height, .. } = self.parameters;
-        let differences = (width * height) as f64 * self.parameters.candidates() as f64;
+        let differences = self.differences();
         shares.extend(self.members.iter().map(|member| member.share(differences)));
     }
 

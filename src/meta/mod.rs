@@ -16,6 +16,8 @@
 //! | `metric` | string | `sad` or `ssd` |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
 //! | `predictors` | GBytes | optional: as many [`Predictor`]s, what an encoder would predict of the vectors |
+//! | `devices` | GstValueArray | optional, where several devices each found whole rows: their names, strings |
+//! | `row-devices` | GBytes | with `devices`: for each row of blocks the index of its device, a byte |
 //!
 //! # What becomes of it downstream
 //!
@@ -31,6 +33,7 @@
 //! What reads a field checks it wholly: a structure from elsewhere with missing fields, other types
 //! or sizes that do not fit gives a [`MetaError`], never a bad read.
 
+mod devices;
 mod transform;
 
 use std::ops::ControlFlow;
@@ -39,6 +42,7 @@ use gst::buffer::BufferMetaForeachAction;
 
 use crate::estimator::{Grid, Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
 
+pub use devices::RowDevices;
 pub use transform::register;
 
 /// The name under which the meta is registered.
@@ -78,6 +82,14 @@ pub enum MetaError {
     #[error("{needed} bytes of predictors are needed, there are {present}")]
     #[allow(missing_docs)]
     PredictorLength { needed: u64, present: usize },
+    /// A row was found by a device that is not among those named.
+    #[error("a row of device number {device} is there, and {names} devices are named")]
+    #[allow(missing_docs)]
+    Device { device: u8, names: usize },
+    /// There is not one device a row of blocks.
+    #[error("the devices of {rows} rows are needed, those of {present} are there")]
+    #[allow(missing_docs)]
+    DeviceRows { rows: u32, present: usize },
     /// GStreamer refused to add the meta.
     #[error("the meta cannot be added to the buffer")]
     Rejected,
@@ -213,7 +225,32 @@ pub fn attach_predicted(
     vectors: glib::Bytes,
     predictors: Option<glib::Bytes>,
 ) -> Result<(), MetaError> {
+    attach_with(buffer, description, vectors, Extras { predictors, ..Extras::default() })
+}
+
+/// What a field may have beside its vectors.
+#[derive(Clone, Debug, Default)]
+pub struct Extras {
+    /// `rows × columns` [`Predictor`]s, row-major.
+    pub predictors: Option<glib::Bytes>,
+    /// Which device found which row.
+    pub devices: Option<RowDevices>,
+}
+
+/// As [`attach`], with whatever else there is of `extras`.
+///
+/// # Errors
+/// As [`attach`], [`MetaError::PredictorLength`] and [`MetaError::DeviceRows`] where `extras` do not
+/// fit.
+pub fn attach_with(
+    buffer: &mut gst::BufferRef,
+    description: &FieldDescription,
+    vectors: glib::Bytes,
+    extras: Extras,
+) -> Result<(), MetaError> {
+    let Extras { predictors, devices } = extras;
     description.check(vectors.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
+    devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
     register();
     let mut meta = gst::meta::CustomMeta::add(buffer, NAME).map_err(|_| MetaError::Rejected)?;
     let structure = meta.mut_structure();
@@ -221,6 +258,9 @@ pub fn attach_predicted(
     structure.set("vectors", vectors);
     if let Some(predictors) = predictors {
         structure.set("predictors", predictors);
+    }
+    if let Some(devices) = devices {
+        devices.write_to(structure);
     }
     Ok(())
 }
@@ -240,6 +280,7 @@ pub struct MotionVectorMeta {
     description: FieldDescription,
     vectors: Records<MotionVector>,
     predictors: Option<Records<Predictor>>,
+    devices: Option<RowDevices>,
 }
 
 /// One record a block.
@@ -298,7 +339,9 @@ impl MotionVectorMeta {
         };
         description.check(bytes.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
         let predictors = predictors.map(Records::new);
-        Ok(Self { description, vectors: Records::new(bytes), predictors })
+        let devices = RowDevices::from_structure(structure)?;
+        devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
+        Ok(Self { description, vectors: Records::new(bytes), predictors, devices })
     }
 
     /// What the field says beside its vectors.
@@ -314,6 +357,12 @@ impl MotionVectorMeta {
     /// What was predicted of each vector, `rows × columns`, row-major; `None` where nothing was.
     pub fn predictors(&self) -> Option<&[Predictor]> {
         self.predictors.as_ref().map(Records::as_slice)
+    }
+
+    /// Which device found each row of blocks; `None` where one device found all, or each had a part in
+    /// every row.
+    pub fn devices(&self) -> Option<&RowDevices> {
+        self.devices.as_ref()
     }
 
     /// The vector of the block at `column`, `row`; `None` outside the grid.

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use glib::translate::{IntoGlib, from_glib};
 
-use super::{FieldDescription, MotionVectorMeta, NAME, attach_predicted};
+use super::{Extras, FieldDescription, MotionVectorMeta, NAME, attach_with};
 use crate::estimator::{MotionVector, Predictor};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
@@ -120,8 +120,10 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
     } else if let Some(Scaled { description, vectors, predictors }) = scale_field(&meta, to) {
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
+        // Rows of blocks stay what they were.
+        let extras = Extras { predictors, devices: meta.devices };
         // The grid was checked: only GStreamer could refuse, and a field may be dropped.
-        let _ = attach_predicted(target, &description, vectors, predictors);
+        let _ = attach_with(target, &description, vectors, extras);
     }
 }
 

@@ -366,6 +366,9 @@ impl BaseTransformImpl for MotionEstimate {
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
         if direction == gst::PadDirection::Sink && query.is_serialized() {
             self.drain_before("a query");
+            if let Some(stream) = &mut lock(&self.state).stream {
+                stream.let_go();
+            }
         }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
         if direction == gst::PadDirection::Src

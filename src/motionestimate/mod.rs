@@ -38,11 +38,15 @@
  * `gpu@0.9,native@0.1` has weights, which hold as they are. With `split=pictures` as many devices
  * are busy as pictures are in flight: raise `pipeline-depth`.
  *
- * A device of a list that fails, or gives no answer for ten seconds, is put out, and a warning on the
- * bus says so. Its part is done again by the others, or, where it was the last, by the CPU without
- * OpenCL: no picture goes without its vectors. `on-device-failure=error` makes the failure of the last
- * one an error. A list may be of one device (`gpu,`), which is watched in the same way; for that it
- * takes a copy of each picture. The failure of a device that stands by itself is an error.
+ * A device of a list that fails is put out, and a warning on the bus says so. Its part is done again by
+ * the others, or, where it was the last, by the CPU without OpenCL: no picture goes without its
+ * vectors. So is one that gives no answer for ten seconds, or for fifty times what its pictures take
+ * on average where that is longer (its first: what it takes at 0.1 G absolute differences a second).
+ *
+ * An OpenCL device by itself that fails is left in the same way, and the CPU finds what was in flight.
+ * For that the buffer of the reference is held where the device reads it in place (see *Buffers*). It
+ * is not watched for answers that do not come: a list of one (`gpu,`) is, at the price of a copy of
+ * each picture. `on-device-failure=error` makes the failure of the last device an error.
  *
  * ## Properties while playing
  *
@@ -102,6 +106,10 @@
  * needs anyway. With `pipeline-depth=1` no buffer is held back; with more, up to
  * `pipeline-depth - 1` are, and the answer to the ALLOCATION query asks for as many more. From a
  * pool that cannot give so many, fewer are held.
+ *
+ * A buffer that an OpenCL device reads in place is held until the next has its vectors, one more then,
+ * as the CPU needs it should the device fail. Whoever writes to it downstream gets a copy of it
+ * meanwhile. With `on-device-failure=error`, or from a pool that has too few, it is not held.
  *
  * The ALLOCATION query passes through: pools, and strides that need `GstVideoMeta`, are for the
  * element downstream to accept, whom the very same memory reaches. Where an OpenCL device searches

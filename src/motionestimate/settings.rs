@@ -196,7 +196,10 @@ impl Settings {
                 .build(),
             glib::ParamSpecEnum::builder_with_default("on-device-failure", default.on_device_failure)
                 .nick("On device failure")
-                .blurb("What happens when the last of several devices has failed; before, the others take its work")
+                .blurb(
+                    "What happens when an OpenCL device, or the last of several devices, has failed; before, the \
+                     others take its work",
+                )
                 .mutable_playing()
                 .build(),
             glib::ParamSpecUInt::builder("threads")

@@ -43,6 +43,10 @@ impl Statistics {
 
     /// Counts the picture that `estimator` took last, with the vectors found for it.
     pub fn add(&mut self, estimator: &dyn Estimator, vectors: Option<&[MotionVector]>) {
+        // Another may have taken the place of one that failed.
+        if self.device.as_deref() != Some(estimator.device()) {
+            self.set_estimator(estimator);
+        }
         let times = estimator.stage_times();
         self.pictures += 1;
         self.upload += times.upload;

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use gst::prelude::*;
 
+use super::MotionEstimateOnDeviceFailure;
 use super::memory::Allocator;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::tracker::{Found, Tracker};
 use crate::estimator::{EstimateError, Estimator, Notice};
-use crate::meta::{self, FieldDescription, MetaError};
+use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
 use crate::video::frame::{PlaneError, luma};
 
 /// Why a buffer gets no vectors that should.
@@ -51,6 +52,9 @@ pub struct Stream {
     pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
     /// How many buffers downstream asks of a pool for itself.
     needed_downstream: usize,
+    /// The buffer that left last, where its samples are needed though it is downstream: should the
+    /// device fail, another finds the picture before in it.
+    reference: Option<gst::Buffer>,
 }
 
 impl Stream {
@@ -58,8 +62,18 @@ impl Stream {
         let waiting = VecDeque::with_capacity(estimator.depth());
         let allocator = estimator.host_memory().map(Allocator::new);
         let tracker = Tracker::new(estimator);
-        let (pool, reference_pts, needed_downstream) = (None, None, 0);
-        Self { info, settings, tracker, reference_pts, waiting, allocator, pool, needed_downstream }
+        let (pool, reference, reference_pts, needed_downstream) = (None, None, None, 0);
+        Self {
+            info,
+            settings,
+            tracker,
+            reference_pts,
+            waiting,
+            allocator,
+            pool,
+            needed_downstream,
+            reference,
+        }
     }
 
     pub fn info(&self) -> &gst_video::VideoInfo {
@@ -90,20 +104,27 @@ impl Stream {
         most.min(self.estimator().depth() - 1)
     }
 
+    /// Whether the buffer that left last may be held too: not where its pool has too few.
+    fn may_hold(&self) -> bool {
+        self.pool.as_ref().is_none_or(|(_, most)| *most >= self.estimator().depth())
+    }
+
+    /// Holds no buffer that does not wait, as upstream wants them back.
+    pub fn let_go(&mut self) {
+        if self.reference.take().is_some() {
+            self.tracker.copy_samples();
+        }
+    }
+
     /// Adds to downstream's answer to an ALLOCATION query what this element needs: memory that is
-    /// uploaded without a copy, and a buffer more for each that waits. Returns whether there is
-    /// anything of it.
+    /// uploaded without a copy, and a buffer more for each that waits, or is held for the device's
+    /// failure. Returns whether there is anything of it.
     ///
     /// A pool or an allocator of downstream's that is no plain system memory stays: it knows why.
     pub fn propose_allocation(&mut self, query: &mut gst::query::Allocation) -> bool {
-        let held = self.estimator().depth() as u32 - 1;
         let pools: Vec<_> = query.allocation_pools().collect();
         self.needed_downstream = pools.first().map_or(0, |&(_, _, least, _)| least as usize);
         self.pool = None;
-        for (index, (pool, size, least, most)) in pools.iter().enumerate() {
-            let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
-            query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
-        }
         let is_plain = pools.first().is_none_or(|(pool, ..)| pool.as_ref().is_none_or(is_plain_pool));
         let first = query.allocation_params().next();
         let is_system = |allocator: &gst::Allocator| gst::Allocator::find(None).as_ref() == Some(allocator);
@@ -113,6 +134,12 @@ impl Stream {
             (Some(_), Some((_, params))) => query.set_nth_allocation_param(0, allocator, params),
             (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
             (None, _) => (),
+        }
+        let is_kept = self.settings.on_device_failure == MotionEstimateOnDeviceFailure::Native;
+        let held = self.estimator().depth() as u32 - 1 + u32::from(allocator.is_some() && is_kept);
+        for (index, (pool, size, least, most)) in pools.iter().enumerate() {
+            let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
+            query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
         }
         let is_asked = allocator.is_some() || held > 0;
         if pools.is_empty() && is_asked {
@@ -152,18 +179,22 @@ impl Stream {
         let waiting = VecDeque::with_capacity(estimator.depth());
         let allocator = estimator.host_memory().map(Allocator::new);
         let tracker = self.tracker.with_estimator(estimator)?;
-        Ok(Self { settings, tracker, waiting, allocator, pool: None, ..self })
+        Ok(Self { settings, tracker, waiting, allocator, pool: None, reference: None, ..self })
     }
 
     /// Makes the next picture the first of a sequence.
     pub fn forget(&mut self) {
         self.tracker.forget();
+        if self.waiting.is_empty() {
+            self.reference = None;
+        }
     }
 
     /// Drops the buffers that wait, and forgets the reference.
     pub fn discard(&mut self) {
         self.tracker.cancel();
         self.waiting.clear();
+        self.reference = None;
     }
 
     /// Takes `buffer`: it waits while its search is in flight, or is given back where there is no
@@ -179,7 +210,7 @@ impl Stream {
     ) -> Result<Option<gst::Buffer>, StreamError> {
         let begun = self.begin(&buffer);
         if begun.is_err() {
-            self.tracker.forget();
+            self.forget();
         }
         let begun = begun?;
         let reference_pts = std::mem::replace(&mut self.reference_pts, buffer.pts());
@@ -204,14 +235,22 @@ impl Stream {
     /// [`StreamError`]. No buffer waits any more and there is no reference then.
     pub fn finish(&mut self, statistics: &mut Statistics) -> Result<Option<gst::Buffer>, StreamError> {
         let Some(Waiting { mut buffer, reference_pts }) = self.waiting.pop_front() else { return Ok(None) };
-        let attached = self.tracker.finish().map_err(StreamError::from).and_then(|found| {
+        let may_hold = self.may_hold();
+        let attached = self.tracker.finish(may_hold).map_err(StreamError::from).and_then(|found| {
             statistics.add(self.tracker.estimator(), Some(&found.vectors));
-            self.attach(buffer.make_mut(), found, reference_pts)
+            let is_needed = found.needs_samples;
+            self.attach(buffer.make_mut(), found, reference_pts).map(|()| is_needed)
         });
-        if attached.is_err() {
-            self.discard();
+        match attached {
+            Ok(is_needed) => {
+                self.reference = is_needed.then(|| buffer.clone());
+                Ok(Some(buffer))
+            }
+            Err(error) => {
+                self.discard();
+                Err(error)
+            }
         }
-        attached.map(|()| Some(buffer))
     }
 
     fn attach(
@@ -236,7 +275,21 @@ impl Stream {
         };
         let vectors = glib::Bytes::from_owned(found.vectors);
         let predictors = found.predictors.map(glib::Bytes::from_owned);
-        Ok(meta::attach_predicted(buffer, &description, vectors, predictors)?)
+        let extras = Extras { predictors, devices: self.row_devices(found.row_devices) };
+        Ok(meta::attach_with(buffer, &description, vectors, extras)?)
+    }
+
+    /// Who found each row of blocks, by the numbers in `rows`; `None` where there are none.
+    fn row_devices(&self, rows: Vec<u8>) -> Option<RowDevices> {
+        /// More devices a byte does not tell apart.
+        const MOST: usize = 256;
+        if rows.is_empty() {
+            return None;
+        }
+        let mut shares = Vec::new();
+        self.estimator().shares(&mut shares);
+        let names: Vec<_> = shares.into_iter().map(|share| share.device).collect();
+        (names.len() <= MOST).then(|| RowDevices::new(names, glib::Bytes::from_owned(rows)).ok())?
     }
 }
 

@@ -25,6 +25,12 @@ pub struct Found {
     pub vectors: Pooled<MotionVector>,
     /// Where the parameters ask for prediction.
     pub predictors: Option<Pooled<Predictor>>,
+    /// Which of several devices found each row of blocks; empty where one found all, or where that
+    /// cannot be said by rows.
+    pub row_devices: Vec<u8>,
+    /// Whether the picture's memory must not be written to before the next is finished, the reference
+    /// of which it is.
+    pub needs_samples: bool,
 }
 
 impl Tracker {
@@ -84,27 +90,49 @@ impl Tracker {
         Ok(reference.is_some())
     }
 
-    /// What is found in the picture that was submitted first of those in flight.
+    /// What is found in the picture that was submitted first of those in flight. Its memory is free
+    /// then, but where [`Found::needs_samples`] says otherwise, which it does only if it `may_need` it.
     ///
     /// # Errors
     /// What the estimator reports. All searches are given up after an error, and there is no
     /// reference.
-    pub fn finish(&mut self) -> Result<Found, EstimateError> {
-        let found = self.finish_oldest();
+    pub fn finish(&mut self, may_need: bool) -> Result<Found, EstimateError> {
+        let found = self.finish_oldest(may_need);
         if found.is_err() {
             self.cancel();
         }
         found
     }
 
-    fn finish_oldest(&mut self) -> Result<Found, EstimateError> {
+    /// Lets the memory of all pictures that are not in flight be written to.
+    pub fn copy_samples(&mut self) {
+        let (slots, in_flight) = (self.estimator.depth() + 1, self.estimator.in_flight());
+        for age in in_flight + 1..=slots {
+            self.estimator.copy_samples(self.slot_of_age(age));
+        }
+    }
+
+    /// The slot of the picture that was loaded last (1), before it (2), and so on.
+    fn slot_of_age(&self, age: usize) -> Slot {
+        let slots = self.estimator.depth() + 1;
+        Slot::new((self.next + slots - age) % slots)
+    }
+
+    fn finish_oldest(&mut self, may_need: bool) -> Result<Found, EstimateError> {
+        let current = self.slot_of_age(self.estimator.in_flight());
         let mut vectors = self.vectors.take();
         self.estimator.finish(&mut vectors)?;
         let mut predictors = self.predictors.as_ref().map(Pool::take);
         if let Some(predictors) = &mut predictors {
             self.estimator.predict(predictors)?;
         }
-        Ok(Found { vectors, predictors })
+        let mut row_devices = Vec::new();
+        self.estimator.row_devices(&mut row_devices);
+        if !may_need {
+            self.estimator.copy_samples(current);
+        }
+        let needs_samples = self.estimator.needs_samples(current);
+        Ok(Found { vectors, predictors, row_devices, needs_samples })
     }
 
     /// The same pictures, searched by `estimator` from now on: the reference moves to it. What is
@@ -158,7 +186,7 @@ mod tests {
 
     fn check(tracker: &mut Tracker, current: usize, reference: usize) {
         assert!(tracker.submit(&picture(current).view()).unwrap(), "there is a reference");
-        let found = tracker.finish().unwrap();
+        let found = tracker.finish(true).unwrap();
         check_found(tracker, &found, current, reference);
     }
 
@@ -183,16 +211,16 @@ mod tests {
                 assert!(tracker.submit(&picture(time).view()).unwrap());
                 if time - finished == depth {
                     finished += 1;
-                    let found = tracker.finish().unwrap();
+                    let found = tracker.finish(true).unwrap();
                     check_found(&tracker, &found, finished, finished - 1);
                 }
             }
             while finished < 39 {
                 finished += 1;
-                let found = tracker.finish().unwrap();
+                let found = tracker.finish(true).unwrap();
                 check_found(&tracker, &found, finished, finished - 1);
             }
-            assert!(matches!(tracker.finish(), Err(EstimateError::NothingInFlight)));
+            assert!(matches!(tracker.finish(true), Err(EstimateError::NothingInFlight)));
         }
     }
 
@@ -203,7 +231,7 @@ mod tests {
             tracker.submit(&picture(time).view()).unwrap();
         }
         assert!(matches!(tracker.submit(&picture(3).view()), Err(EstimateError::InFlight(2))));
-        let found = tracker.finish().unwrap();
+        let found = tracker.finish(true).unwrap();
         check_found(&tracker, &found, 1, 0);
         assert!(!tracker.submit(&picture(4).view()).unwrap(), "no reference after an error");
         tracker.cancel();
@@ -326,17 +354,17 @@ mod tests {
             for time in 0..3 {
                 tracker.submit(&picture(time).view()).unwrap();
             }
-            let found = tracker.finish().unwrap();
+            let found = tracker.finish(true).unwrap();
             check_found(&tracker, &found, 1, 0);
             let begun = tracker.submit(&picture(3).view());
             if at_begin {
                 assert!(matches!(begun, Err(EstimateError::Device { .. })));
                 assert_eq!(tracker.estimator().in_flight(), 1);
-                let found = tracker.finish().unwrap();
+                let found = tracker.finish(true).unwrap();
                 check_found(&tracker, &found, 2, 1);
             } else {
                 assert!(begun.unwrap());
-                assert!(tracker.finish().is_err());
+                assert!(tracker.finish(true).is_err());
                 assert_eq!(tracker.estimator().in_flight(), 0);
                 assert_eq!(cancelled.load(std::sync::atomic::Ordering::Relaxed), 1);
             }

@@ -17,6 +17,24 @@ pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
     })
 }
 
+/// Orange, light blue, green, yellow, blue, red, pink and grey of about the same weight, told apart by
+/// the colour-blind too.
+const DEVICES: [Rgb; 8] = [
+    [0.9, 0.62, 0.0],
+    [0.34, 0.71, 0.91],
+    [0.0, 0.62, 0.45],
+    [0.94, 0.89, 0.26],
+    [0.0, 0.45, 0.7],
+    [0.84, 0.37, 0.0],
+    [0.8, 0.47, 0.65],
+    [0.5, 0.5, 0.5],
+];
+
+/// The colour of device number `index`.
+pub(super) fn of_device(index: u8) -> Rgb {
+    DEVICES[usize::from(index) % DEVICES.len()]
+}
+
 /// How a picture stores colours in its components.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Model {

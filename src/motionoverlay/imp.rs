@@ -54,6 +54,8 @@ const RIM: Rgb = [0.0, 0.0, 0.0];
 /// How much of the rim and of a tint there is, in 255.
 const RIM_OPACITY: u8 = 170;
 const TINT_OPACITY: u8 = 185;
+/// Less of it, as what was searched is to be seen.
+const DEVICE_OPACITY: u8 = 110;
 
 #[derive(Clone, Copy, Debug)]
 struct Settings {
@@ -86,7 +88,7 @@ struct State {
     model: Model,
     /// Made when the first arrows are drawn.
     arrows: Option<ArrowLayer>,
-    /// One value a component for every block.
+    /// One value a component for every block, or row of blocks.
     tints: Vec<[u8; 4]>,
 }
 
@@ -228,6 +230,7 @@ impl VideoFilterImpl for MotionOverlay {
             let drawn = match settings.style {
                 MotionOverlayStyle::Arrows => state.draw_arrows(frame, &field, &settings),
                 MotionOverlayStyle::Color => state.draw_tints(frame, &field, &settings),
+                MotionOverlayStyle::Devices => state.draw_devices(frame, &field),
             };
             drawn.map_err(|error| {
                 gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw: {error}"]);
@@ -302,6 +305,25 @@ impl State {
                     let rows = y..(y + block_height).min(height);
                     component.tint(columns, rows, tint[index], TINT_OPACITY);
                 }
+            }
+        })
+    }
+
+    fn draw_devices(
+        &mut self,
+        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+        field: &MotionVectorMeta,
+    ) -> Result<(), glib::BoolError> {
+        let Some(devices) = field.devices() else { return Ok(()) };
+        let description = field.description();
+        let (width, height) = (description.width as usize, description.height as usize);
+        let side = description.block_height as usize;
+        self.tints.clear();
+        let tint = |&device: &u8| self.model.components(color::of_device(device));
+        self.tints.extend(devices.rows().iter().map(tint));
+        each_component(frame, |index, mut component| {
+            for (y, tint) in (0..height).step_by(side).zip(&self.tints) {
+                component.tint(0..width, y..(y + side).min(height), tint[index], DEVICE_OPACITY);
             }
         })
     }

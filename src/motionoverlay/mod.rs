@@ -9,7 +9,11 @@
  * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate ! motionoverlay style=color ! videoconvert ! autovideosink
  * ```
  *
- * Both styles show *movement*, the way things go as time passes: for a vector `(x, y)` into an
+ * ```text
+ * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate device=all ! motionoverlay style=devices ! videoconvert ! autovideosink
+ * ```
+ *
+ * The first two styles show *movement*, the way things go as time passes: for a vector `(x, y)` into an
  * earlier picture that is `(-x, -y)`.
  *
  * - `style=arrows`: where the reference is earlier, the tail lies where the block was and the head
@@ -18,6 +22,10 @@
  * - `style=color`: every block is tinted. The hue is the direction (right red, down green, left cyan,
  *   up violet, as on a wheel in steps of 90°), the brightness grows with the square root of the
  *   length and is full at 16 samples divided by `scale`. Blocks at rest are darkened.
+ * - `style=devices`: every row of blocks is tinted by the device that searched it, where
+ *   `motionestimate` shares a picture among several by rows, or gives each whole pictures. The
+ *   colours, in the order of the list of devices: orange, light blue, green, yellow, blue, red,
+ *   pink, grey, and from the first again. Where one device searched all, the picture stays as it is.
  *
  * A vector shorter than `threshold` samples is not drawn, and counts as at rest.
  */
@@ -42,6 +50,9 @@ pub enum MotionOverlayStyle {
     /// A tint a block.
     #[enum_value(name = "Color: direction as hue, length as brightness", nick = "color")]
     Color = 1,
+    /// A tint a row of blocks.
+    #[enum_value(name = "Devices: each row of blocks in the colour of who searched it", nick = "devices")]
+    Devices = 2,
 }
 
 glib::wrapper! {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use crate::estimator::{Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
-use crate::meta::MotionVectorMeta;
+use crate::meta::{MotionVectorMeta, RowDevices};
 
 /// A way to write fields down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,10 @@ struct Object<'a> {
     vectors: Option<&'a [MotionVector]>,
     #[serde(serialize_with = "predictors_as_pairs", skip_serializing_if = "Option::is_none")]
     predictors: Option<&'a [Predictor]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_devices: Option<&'a [u8]>,
 }
 
 fn vectors_as_triples<S: Serializer>(
@@ -127,6 +131,7 @@ fn write_ndjson(
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
     let description = field.map(MotionVectorMeta::description);
+    let devices = field.and_then(MotionVectorMeta::devices);
     let object = Object {
         picture,
         block_width: description.map(|field| field.block_width),
@@ -139,6 +144,8 @@ fn write_ndjson(
         metric: description.map(|field| field.metric.name()),
         vectors: field.map(MotionVectorMeta::vectors),
         predictors: field.and_then(MotionVectorMeta::predictors),
+        devices: devices.map(|devices| devices.names().iter().map(|name| &**name).collect()),
+        row_devices: devices.map(RowDevices::rows),
     };
     serde_json::to_writer(&mut *out, &object)?;
     out.push(b'\n');

@@ -32,7 +32,9 @@
  * (here broken for reading). `vectors` has `rows · columns` entries. Unknown times are `null`. A
  * picture without vectors has `"vectors":null`, and `null` for all that describes them. Where vectors
  * were predicted (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows them, with
- * as many entries; CSV and packed binary leave predictors out.
+ * as many entries. Where several devices each searched whole rows of blocks, `"devices":["name",…]`
+ * has their names and `"row_devices":[index,…]` one index into them a row. CSV and packed binary
+ * leave these out.
  *
  * ## CSV
  *

@@ -244,6 +244,23 @@ impl Estimator for OpenCl {
         self.slots.unload(&self.queues.upload, slot).map_err(|error| self.failed(error))
     }
 
+    fn keep_pictures(&mut self) -> bool {
+        self.slots.keep();
+        true
+    }
+
+    fn needs_samples(&self, slot: Slot) -> bool {
+        self.slots.is_lent(slot)
+    }
+
+    fn copy_samples(&mut self, slot: Slot) {
+        self.slots.copy_lent(slot);
+    }
+
+    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+        self.flights.is_loaded(slot).then(|| self.slots.salvage(slot))?
+    }
+
     fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
         self.begin_part(current, reference, Part::whole(&self.parameters))
     }

@@ -135,14 +135,35 @@ struct Place {
     packed: Buffer,
     /// The picture with its margins.
     padded: Buffer,
-    /// The memory that the picture is read from, where it is not `staging`.
-    source: Option<Arc<Block>>,
+    /// Where the picture is read from, where it is not `staging`.
+    source: Option<Lent>,
+    /// Whether all of it was loaded.
+    is_whole: bool,
     /// Tells when its samples are on the device, and read no more on the host.
     written: Option<Event>,
     /// Tells when the picture can be searched.
     ready: Option<Event>,
     /// How long the host took to hand it over.
     upload: Duration,
+}
+
+/// A picture in memory that others may write to when they are told that it is needed no longer.
+struct Lent {
+    block: Arc<Block>,
+    /// Where in the block it begins, and the bytes from one row to the next.
+    offset: usize,
+    stride: usize,
+}
+
+impl Place {
+    /// Copies the rows of `width` samples that lie in `source` to `rows`.
+    fn copy_lent(source: &Lent, width: usize, rows: &mut [u8]) {
+        // SAFETY: whoever lent the picture does not write to it as long as it is needed; the device
+        // does not either.
+        let samples = unsafe { source.block.as_slice() };
+        let from = samples[source.offset..].chunks(source.stride);
+        rows.chunks_exact_mut(width).zip(from).for_each(|(row, from)| row.copy_from_slice(&from[..width]));
+    }
 }
 
 /// The slots, and what fills them: one upload and one kernel a picture.
@@ -152,6 +173,8 @@ pub(super) struct Slots {
     height: usize,
     places: Vec<Place>,
     extend: Kernel,
+    /// Whether pictures can be salvaged.
+    keeps: bool,
 }
 
 impl Slots {
@@ -173,6 +196,7 @@ impl Slots {
                 padded: buffer(context, device, "a picture and its margins", layout.bytes())?,
                 staging: Block::new(context, device, queue, width * height)?,
                 source: None,
+                is_whole: false,
                 written: None,
                 ready: None,
                 upload: Duration::ZERO,
@@ -184,6 +208,7 @@ impl Slots {
             height,
             places: (0..count).map(place).collect::<Result<_, SetupError>>()?,
             extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
+            keeps: false,
         })
     }
 
@@ -208,7 +233,7 @@ impl Slots {
         rows: Range<usize>,
         source: Option<Arc<Block>>,
     ) -> cl::Result<()> {
-        let (top, picture) = (rows.start, picture.band(rows));
+        let (top, is_whole, picture) = (rows.start, rows.len() == picture.height(), picture.band(rows));
         let Self { width, height, ref mut places, ref mut extend, .. } = *self;
         let place = &mut places[slot.index()];
         place.ready = None;
@@ -216,7 +241,12 @@ impl Slots {
             // What became of it does not matter any more, but that it is over.
             let _ = written.wait();
         }
-        place.source = source;
+        place.is_whole = is_whole;
+        place.source = source.map(|block| Lent {
+            offset: picture.as_bytes().as_ptr() as usize - block.start(),
+            stride: picture.stride(),
+            block,
+        });
         let written = if place.source.is_none() {
             // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
             let staging = unsafe { place.staging.as_mut_slice() };
@@ -257,14 +287,51 @@ impl Slots {
         Ok(())
     }
 
-    /// Lets go of the memory that the picture in `slot` was read from: it must be on the device.
-    pub(super) fn release(&mut self, slot: estimator::Slot) {
-        self.places[slot.index()].source = None;
+    /// From now on keeps pictures for [`Self::salvage`].
+    pub(super) fn keep(&mut self) {
+        self.keeps = true;
     }
 
-    /// The same for all slots.
+    /// Lets go of the memory that the picture in `slot` was read from, unless it is kept there: it must
+    /// be on the device.
+    pub(super) fn release(&mut self, slot: estimator::Slot) {
+        if !self.keeps {
+            self.places[slot.index()].source = None;
+        }
+    }
+
+    /// Whether the picture in `slot` is kept in memory of others.
+    pub(super) fn is_lent(&self, slot: estimator::Slot) -> bool {
+        self.keeps && self.places.get(slot.index()).is_some_and(|place| place.source.is_some())
+    }
+
+    /// Copies the picture in `slot`, which must be on the device, from memory of others.
+    pub(super) fn copy_lent(&mut self, slot: estimator::Slot) {
+        let Some(place) = self.places.get_mut(slot.index()) else { return };
+        if let Some(source) = place.source.take().filter(|_| place.is_whole) {
+            // SAFETY: the staging memory is this slot's alone, and nothing of this picture went by it.
+            let staging = unsafe { place.staging.as_mut_slice() };
+            Place::copy_lent(&source, self.width, &mut staging[..self.width * self.height]);
+        }
+    }
+
+    /// The picture in `slot` as it is in the host's memory.
+    pub(super) fn salvage(&self, slot: estimator::Slot) -> Option<PictureBuf> {
+        let place = self.places.get(slot.index()).filter(|place| self.keeps && place.is_whole)?;
+        let mut samples = vec![0; self.width * self.height];
+        match &place.source {
+            Some(source) => Place::copy_lent(source, self.width, &mut samples),
+            // SAFETY: it was written when the picture was loaded; the device reads it, if anything.
+            None => samples.copy_from_slice(unsafe { &place.staging.as_slice()[..self.width * self.height] }),
+        }
+        PictureBuf::new(samples, self.width, self.height).ok()
+    }
+
+    /// Lets go of the memory that pictures were read from; what is kept there is so no longer.
     pub(super) fn release_all(&mut self) {
-        self.places.iter_mut().for_each(|place| place.source = None);
+        for place in &mut self.places {
+            place.is_whole &= place.source.take().is_none();
+        }
     }
 
     /// Downloads the picture in `slot`, without the room around it, by the queue that it came by.

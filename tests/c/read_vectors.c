@@ -1,6 +1,7 @@
 /* Runs the pipeline given as argument, which ends in a fakesink named "sink" with
  * signal-handoffs=true, and prints for every buffer its timestamp and, where it has a motion field,
- * what the field says and every vector, with its predictor if there are any. */
+ * what the field says and every vector, with its predictor if there are any, and before each row of
+ * blocks the device that found it, if that is said. */
 #include <stdio.h>
 
 #include <gst/motion/gstmotionvector.h>
@@ -22,6 +23,10 @@ print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
       field.height, field.block_width, field.block_height, field.columns,
       field.rows, field.reference_offset, field.reference_pts, field.metric);
   for (row = 0; row < field.rows; row++) {
+    const gchar *device = gst_motion_vector_field_get_row_device (&field, row);
+
+    if (device != NULL)
+      printf ("by %s\n", device);
     for (column = 0; column < field.columns; column++) {
       GstMotionVector vector =
           gst_motion_vector_field_get (&field, column, row);

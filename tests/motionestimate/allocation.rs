@@ -141,7 +141,7 @@ fn each_picture_that_waits_needs_a_buffer_more() {
 mod shared {
     use super::*;
 
-    const DEVICE: &str = "motionestimate device=0:0 on-device-failure=error block-size=8 search-range=5";
+    const DEVICE: &str = "motionestimate device=0:0 block-size=8 search-range=5";
 
     /// A pool as upstream makes it by the answer to its query.
     fn pool(answer: &gst::query::Allocation, info: &gst_video::VideoInfo) -> gst::BufferPool {
@@ -168,10 +168,12 @@ mod shared {
 
     #[test]
     fn memory_of_the_device_is_offered_and_searched_from() {
-        for format in [gst_video::VideoFormat::Gray8, gst_video::VideoFormat::I420] {
+        use gst_video::VideoFormat::{Gray8, I420};
+        for (format, failure) in [(Gray8, "native"), (I420, "native"), (I420, "error")] {
             for depth in [1, 4] {
                 let info = crate::support::info(format, SIZE);
-                let mut harness = harness(&format!("{DEVICE} pipeline-depth={depth}"), &info);
+                let launch = format!("{DEVICE} pipeline-depth={depth} on-device-failure={failure}");
+                let mut harness = harness(&launch, &info);
                 let pool = pool(&answer(&mut harness, &info), &info);
                 while harness.try_pull().is_some() {}
                 let mut out = Vec::new();
@@ -191,6 +193,71 @@ mod shared {
                 for pair in out.windows(2) {
                     check_vectors(&info, &parameters(&info), &pair[1], &pair[0]);
                 }
+            }
+        }
+    }
+
+    /// Held for the device's failure, the buffer of the reference is shared with downstream; where
+    /// nothing has to be held it is downstream's alone.
+    #[test]
+    fn the_reference_alone_is_held_and_let_go_when_asked_for() {
+        let info = gray();
+        for (failure, is_held) in [("native", true), ("error", false)] {
+            let mut harness = harness(&format!("{DEVICE} on-device-failure={failure}"), &info);
+            let answer = answer(&mut harness, &info);
+            let least = answer.allocation_pools().next().unwrap().2;
+            assert_eq!(least, u32::from(is_held));
+            let pool = pool(&answer, &info);
+            let mut buffers = vec![pass(&mut harness, &info, 0)];
+            for time in 1..4 {
+                let mut buffer = harness.push_and_pull(from_pool(&pool, &info, time)).unwrap();
+                assert_eq!(buffer.get_mut().is_none(), is_held);
+                if let Some(before) = buffers.last_mut() {
+                    assert!(before.get_mut().is_some(), "only the last is held");
+                }
+                buffers.push(buffer);
+            }
+            let pad = harness.element().unwrap().static_pad("sink").unwrap();
+            // Whether downstream answers does not matter.
+            pad.query(gst::query::Drain::new().query_mut());
+            assert!(buffers[3].get_mut().is_some(), "upstream wants it back");
+            // What lies in memory of the system is held by nobody.
+            buffers.push(pass(&mut harness, &info, 4));
+            assert!(buffers[4].get_mut().is_some());
+            buffers.remove(0);
+            for pair in buffers.windows(2) {
+                check_vectors(&info, &parameters(&info), &pair[1], &pair[0]);
+            }
+        }
+    }
+
+    /// One buffer for upstream and one for downstream: none is left to be held.
+    #[test]
+    fn of_a_small_pool_nothing_is_held() {
+        let info = gray();
+        for depth in [1, 4] {
+            for (most, is_held) in [(2, false), (3, depth == 1), (2 + depth, true)] {
+                let mut harness = harness(&format!("{DEVICE} pipeline-depth={depth}"), &info);
+                let pool = pool(&answer(&mut harness, &info), &info);
+                pool.set_active(false).unwrap();
+                let mut config = pool.config();
+                let (caps, size, ..) = config.params().unwrap();
+                config.set_params(caps.as_ref(), size, 0, most);
+                pool.set_config(config).unwrap();
+                pool.set_active(true).unwrap();
+                let mut held = 0;
+                for time in 0..20 {
+                    let dont_wait = gst::BufferPoolAcquireFlags::DONTWAIT;
+                    let params = gst::BufferPoolAcquireParams::with_flags(dont_wait);
+                    let there = pool.acquire_buffer(Some(&params));
+                    assert!(there.is_ok(), "picture {time} of a pool of {most} at depth {depth}");
+                    drop(there);
+                    harness.push(from_pool(&pool, &info, time)).unwrap();
+                    while let Some(mut buffer) = harness.try_pull() {
+                        held += usize::from(meta(&buffer).is_some() && buffer.get_mut().is_none());
+                    }
+                }
+                assert_eq!(held > 0, is_held, "a pool of {most} at depth {depth}");
             }
         }
     }

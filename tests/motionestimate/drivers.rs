@@ -45,10 +45,10 @@ fn window_with_more_candidates_than_a_work_group_has_items() {
 }
 
 /// A directory of its own for each test, removed at its end.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("motionestimate-{}-{name}", std::process::id()));
         for directory in ["plugins", "vendors"] {
             fs::create_dir_all(path.join(directory)).expect("a directory");
@@ -62,16 +62,25 @@ impl Scratch {
         self.0.join("vendors")
     }
 
+    /// Where a file of this name is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// `gst-launch-1.0` with the plugin.
+    pub fn gst_launch(&self) -> Command {
+        let mut command = Command::new("gst-launch-1.0");
+        command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
+        command
+    }
+
     /// Searches three pictures with the drivers in [`Self::vendors`].
     fn launch(&self, settings: &[&str]) -> Output {
-        let path = |name: &str| self.0.join(name);
-        Command::new("gst-launch-1.0")
+        self.gst_launch()
             .args("-m videotestsrc num-buffers=3 ! motionestimate".split(' '))
             .args(settings)
             .args("! fakesink".split(' '))
-            .env("GST_PLUGIN_PATH", path("plugins"))
-            .env("GST_REGISTRY", path("registry.bin"))
-            .env("OCL_ICD_VENDORS", path("vendors"))
+            .env("OCL_ICD_VENDORS", self.vendors())
             .env_remove("OCL_ICD_FILENAMES")
             .output()
             .expect("gst-launch-1.0 is part of GStreamer's tools")

@@ -6,6 +6,8 @@ mod bad_input;
 mod depth;
 mod drivers;
 mod events;
+#[cfg(feature = "opencl")]
+mod failures;
 mod lifecycle;
 mod properties;
 mod several;

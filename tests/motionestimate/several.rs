@@ -39,13 +39,17 @@ fn stats_show_each_device() {
     let pipeline = pipeline.unwrap().downcast::<gst::Pipeline>().unwrap();
     pipeline.set_state(gst::State::Playing).unwrap();
     let bus = pipeline.bus().unwrap();
-    let message = bus.timed_pop_filtered(
-        gst::ClockTime::from_seconds(60),
-        &[gst::MessageType::Eos, gst::MessageType::Error],
-    );
-    assert_eq!(message.unwrap().type_(), gst::MessageType::Eos);
+    let next = |kind| {
+        let kinds = [kind, gst::MessageType::Error];
+        let message = bus.timed_pop_filtered(gst::ClockTime::from_seconds(60), &kinds).unwrap();
+        assert_eq!(message.type_(), kind, "{message:?}");
+        message
+    };
+    let told = next(gst::MessageType::Element).structure().unwrap().to_owned();
+    next(gst::MessageType::Eos);
     let stats = pipeline.by_name("m").unwrap().property::<gst::Structure>("stats");
     pipeline.set_state(gst::State::Null).unwrap();
+    assert_eq!(told, stats, "the message at EOS has the same");
     let devices = stats.get::<gst::Array>("devices").unwrap();
     let devices: Vec<gst::Structure> = devices.iter().map(|device| device.get().unwrap()).collect();
     assert_eq!(devices.len(), 2);
@@ -53,6 +57,13 @@ fn stats_show_each_device() {
     let shares: Vec<f64> = devices.iter().map(|device| device.get("share").unwrap()).collect();
     assert_eq!(shares, [0.25, 0.75]);
     assert_eq!(devices[1].get::<&str>("device").unwrap(), "native");
+    // What a device does while it works: its part of the differences in its time.
+    let all = (90 * 60 * 33 * 33 * 11) as f64;
+    for (device, share) in devices.iter().zip(shares) {
+        let (rate, busy) = (device.get::<f64>("effective-rate"), device.get::<u64>("busy-time"));
+        let seconds = all * share / rate.unwrap();
+        assert!((seconds * 1e9 / busy.unwrap() as f64 - 1.0).abs() < 1e-6, "{device}");
+    }
     for device in &devices {
         assert!(device.get::<f64>("effective-rate").unwrap() > 0.0);
         assert!(device.get::<u64>("busy-time").unwrap() > 0);

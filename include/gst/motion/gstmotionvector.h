@@ -97,9 +97,13 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  *   gst_motion_vector_field_get()
  * @predictors: (nullable): as many predictors, row-major, or %NULL where nothing was predicted; may
  *   lie unaligned, hence read them with gst_motion_vector_field_get_predictor()
+ * @devices: (nullable): an array of strings, the names of the devices that found the field by rows, or
+ *   %NULL where one found all or where it cannot be said by rows
+ * @row_devices: (nullable): with @devices, for each row of blocks the index of its device; read both
+ *   with gst_motion_vector_field_get_row_device()
  *
- * A motion field. @metric, @vectors and @predictors belong to the buffer and live as long as its
- * meta.
+ * A motion field. @metric, @vectors, @predictors, @devices and @row_devices belong to the buffer and
+ * live as long as its meta.
  */
 typedef struct {
   guint width;
@@ -113,6 +117,8 @@ typedef struct {
   const gchar *metric;
   gconstpointer vectors;
   gconstpointer predictors;
+  const GValue *devices;
+  const guint8 *row_devices;
 } GstMotionVectorField;
 
 /**
@@ -188,6 +194,31 @@ gst_motion_vector_field_parse (const GstStructure * structure,
         || length / sizeof (GstMotionVectorPredictor) !=
         (guint64) read.columns * read.rows)
       return FALSE;
+  }
+
+  read.devices = gst_structure_get_value (structure, "devices");
+  bytes = gst_structure_get_value (structure, "row-devices");
+  if (read.devices != NULL || bytes != NULL) {
+    guint names, i;
+
+    if (read.devices == NULL || !GST_VALUE_HOLDS_ARRAY (read.devices)
+        || bytes == NULL || !G_VALUE_HOLDS (bytes, G_TYPE_BYTES)
+        || g_value_get_boxed (bytes) == NULL)
+      return FALSE;
+    names = gst_value_array_get_size (read.devices);
+    for (i = 0; i < names; i++) {
+      const GValue *name = gst_value_array_get_value (read.devices, i);
+
+      if (!G_VALUE_HOLDS_STRING (name) || g_value_get_string (name) == NULL)
+        return FALSE;
+    }
+    read.row_devices = (const guint8 *)
+        g_bytes_get_data ((GBytes *) g_value_get_boxed (bytes), &length);
+    if (length != read.rows)
+      return FALSE;
+    for (i = 0; i < read.rows; i++)
+      if (read.row_devices[i] >= names)
+        return FALSE;
   }
 
   *field = read;
@@ -281,6 +312,24 @@ gst_motion_vector_field_get_predictor (const GstMotionVectorField * field,
         + ((gsize) row * field->columns + column) * sizeof (predictor),
         sizeof (predictor));
   return predictor;
+}
+
+/**
+ * gst_motion_vector_field_get_row_device:
+ * @field: a field that was read
+ * @row: less than its rows
+ *
+ * Returns: (nullable): the name of the device that found the row of blocks @row; %NULL outside the
+ *   grid and where the field has no @devices
+ */
+static inline const gchar *
+gst_motion_vector_field_get_row_device (const GstMotionVectorField * field,
+    guint row)
+{
+  if (field->row_devices == NULL || row >= field->rows)
+    return NULL;
+  return g_value_get_string (gst_value_array_get_value (field->devices,
+          field->row_devices[row]));
 }
 
 G_END_DECLS

@@ -1,0 +1,66 @@
+//! Which device found which row of blocks, where several worked on a picture.
+
+use std::sync::Arc;
+
+use glib::prelude::*;
+
+use super::MetaError;
+
+/// The field with the devices' names.
+const NAMES: &str = "devices";
+
+/// The field with a number a row of blocks.
+const ROWS: &str = "row-devices";
+
+/// Which device found each row of blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowDevices {
+    names: Vec<Arc<str>>,
+    rows: glib::Bytes,
+}
+
+impl RowDevices {
+    /// `rows` has for each row of blocks the index into `names` of the device that found it.
+    ///
+    /// # Errors
+    /// [`MetaError::Device`] where a row is of a device that is not there.
+    pub fn new(names: Vec<Arc<str>>, rows: glib::Bytes) -> Result<Self, MetaError> {
+        match rows.iter().find(|&&device| usize::from(device) >= names.len()) {
+            Some(&device) => Err(MetaError::Device { device, names: names.len() }),
+            None => Ok(Self { names, rows }),
+        }
+    }
+
+    /// The names of the devices, in the order in which they were listed. Two may have the same.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
+    }
+
+    /// One index into [`Self::names`] a row of blocks.
+    pub fn rows(&self) -> &[u8] {
+        &self.rows
+    }
+
+    /// Checks that there is a device for each of `rows` rows of blocks.
+    pub(super) fn check(&self, rows: u32) -> Result<(), MetaError> {
+        let present = self.rows.len();
+        if present as u64 == u64::from(rows) { Ok(()) } else { Err(MetaError::DeviceRows { rows, present }) }
+    }
+
+    /// Reads them; `None` where the structure says nothing of devices.
+    pub(super) fn from_structure(structure: &gst::StructureRef) -> Result<Option<Self>, MetaError> {
+        if !structure.has_field(NAMES) && !structure.has_field(ROWS) {
+            return Ok(None);
+        }
+        let names: gst::Array = structure.get(NAMES).map_err(|_| MetaError::Field(NAMES))?;
+        let name = |name: &glib::SendValue| name.get::<&str>().map(Arc::from);
+        let names = names.iter().map(name).collect::<Result<_, _>>().map_err(|_| MetaError::Field(NAMES))?;
+        let rows = structure.get(ROWS).map_err(|_| MetaError::Field(ROWS))?;
+        Self::new(names, rows).map(Some)
+    }
+
+    pub(super) fn write_to(&self, structure: &mut gst::StructureRef) {
+        structure.set(NAMES, gst::Array::from_values(self.names.iter().map(|name| name.to_send_value())));
+        structure.set(ROWS, &self.rows);
+    }
+}

@@ -1,0 +1,110 @@
+//! An OpenCL device that is lost in mid-stream: PoCL behind calls that begin to fail. Each is in a
+//! process of its own, which loads the plugin as a user's does.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use crate::drivers::Scratch;
+
+const PICTURES: u32 = 12;
+
+/// The library that makes OpenCL fail.
+fn failing_opencl() -> &'static Path {
+    static PATH: LazyLock<std::path::PathBuf> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/failing_opencl.c");
+        let built = Command::new("cc")
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+            .args([&path, &source])
+            .arg("-ldl")
+            .output()
+            .expect("a C compiler");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        path
+    });
+    &PATH
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// What becomes of the stream with `settings`, and the vectors as CSV, where `call` fails after so many.
+fn search(scratch: &Scratch, settings: &str, fails: Option<(&str, u32)>) -> (Output, String) {
+    let vectors = scratch.path("vectors.csv");
+    let mut command = scratch.gst_launch();
+    command
+        .args(format!("-m videotestsrc num-buffers={PICTURES} pattern=ball motion=sweep").split(' '))
+        .args("! video/x-raw,format=I420,width=96,height=80 ! motionestimate search-range=5".split(' '))
+        .args(settings.split(' '))
+        .args("! motionserialize ! text/csv ! filesink".split(' '))
+        .arg(format!("location={}", vectors.display()));
+    if let Some((call, after)) = fails {
+        command.env("LD_PRELOAD", failing_opencl());
+        command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
+    }
+    let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
+    (output, fs::read_to_string(vectors).unwrap_or_default())
+}
+
+/// The first call in which each stage of a picture's way fails, and a number of them that is made within
+/// the first few pictures.
+const CALLS: [(&str, u32); 4] = [
+    ("clEnqueueWriteBuffer", 5),
+    ("clEnqueueNDRangeKernel", 11),
+    ("clEnqueueReadBuffer", 5),
+    ("clWaitForEvents", 7),
+];
+
+fn check(settings: &str, calls: &[(&str, u32)]) {
+    let scratch = Scratch::new(&format!("lost-{}", settings.replace([' ', ':', ','], "-")));
+    let (_, expected) = search(&scratch, "device=native", None);
+    assert!(expected.lines().count() > 11 * 30, "{expected}");
+    for &(call, after) in calls {
+        let (output, vectors) = search(&scratch, settings, Some((call, after)));
+        let text = text(&output);
+        assert!(output.status.success(), "{settings}, {call}: {text}");
+        assert_eq!(text.matches("WARNING").count(), 1, "{settings}, {call}: {text}");
+        assert!(text.contains("out of resources (-5). native goes on"), "{settings}, {call}: {text}");
+        assert!(text.contains("failed: "), "{text}");
+        assert!(text.contains(&format!("pictures-with-vectors=(guint64){}", PICTURES - 1)), "{text}");
+        assert!(text.contains("device=(string)native"), "{text}");
+        assert!(vectors == expected, "{settings}: other vectors after {call} failed");
+    }
+}
+
+#[test]
+fn the_cpu_goes_on_where_a_device_by_itself_is_lost() {
+    for settings in ["device=0:0", "device=cpu pipeline-depth=4 prediction=median"] {
+        check(settings, &CALLS);
+    }
+}
+
+#[test]
+fn the_others_of_a_list_go_on() {
+    check("device=0:0, pipeline-depth=2", &CALLS[1..2]);
+    check("device=0:0@1,native@1", &CALLS[3..]);
+    check("device=0:0@1,native@1 split=pictures pipeline-depth=4", &CALLS[..1]);
+}
+
+#[test]
+fn the_last_failure_is_an_error_where_it_is_to_be() {
+    let scratch = Scratch::new("lost-error");
+    for device in ["0:0", "0:0,"] {
+        let settings = format!("device={device} on-device-failure=error");
+        let (output, _) = search(&scratch, &settings, Some(CALLS[3]));
+        let text = text(&output);
+        assert!(!output.status.success() && text.contains("out of resources (-5)"), "{text}");
+    }
+}
+
+#[test]
+fn nothing_fails_behind_calls_that_do_not() {
+    let scratch = Scratch::new("lost-not");
+    let (_, expected) = search(&scratch, "device=native", None);
+    let (output, vectors) = search(&scratch, "device=0:0 pipeline-depth=4", Some((CALLS[0].0, 1000)));
+    assert!(output.status.success() && !text(&output).contains("WARNING"), "{}", text(&output));
+    assert!(vectors == expected);
+}

@@ -49,10 +49,6 @@ impl Estimator for Idle {
         Ok(None)
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.0.clone()))
-    }
-
     fn begin_part(&mut self, _: Slot, _: Slot, part: Part) -> Result<(), EstimateError> {
         self.1 = Some(part);
         Ok(())

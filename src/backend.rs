@@ -171,24 +171,7 @@ pub fn open(
     tuning: &Tuning,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
-    parameters.validate()?;
-    tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
-    match device {
-        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
-            native(kernel, tuning, parameters).map(Opened::from)
-        }
-        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
-        DeviceSelector::Several(list) => {
-            several::open(list, kernel, tuning, Grouping::default(), parameters).map(Opened::from)
-        }
-        DeviceSelector::Gpu
-        | DeviceSelector::Cpu
-        | DeviceSelector::Accelerator
-        | DeviceSelector::Index(..)
-        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
-    }
+    open_grouped(device, kernel, tuning, Grouping::default(), parameters)
 }
 
 /// As [`open`], with several devices working as `grouping` says.
@@ -202,11 +185,24 @@ pub fn open_grouped(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
-    let DeviceSelector::Several(list) = device else { return open(device, kernel, tuning, parameters) };
     parameters.validate()?;
     tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, list)?;
-    several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
+    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
+    match device {
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
+            native(kernel, tuning, parameters).map(Opened::from)
+        }
+        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
+        DeviceSelector::Several(list) => {
+            several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
+        }
+        DeviceSelector::Gpu
+        | DeviceSelector::Cpu
+        | DeviceSelector::Accelerator
+        | DeviceSelector::Index(..)
+        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
+    }
 }
 
 fn native(

@@ -89,10 +89,6 @@ impl Estimator for Faulty {
         self.native.unload(slot)
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters().clone()))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         self.pass(Point::Begin)?;
         self.native.begin_part(current, reference, part)

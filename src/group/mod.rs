@@ -491,13 +491,16 @@ impl Estimator for Group {
         Ok(frame.filter(|_| self.flights.is_loaded(slot)).and_then(|frame| frame.picture()))
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+        let whole = Part::whole(&self.parameters);
+        if part != whole {
+            return Err(EstimateError::NoSuchPart(part));
+        }
         self.flights.check_begin(current, reference)?;
         self.listen()?;
         let frame = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
         let (current_frame, reference_frame) = (frame(current)?, frame(reference)?);
         self.next_search += 1;
-        let whole = Part::whole(&self.parameters);
         self.searches.push_back(Search {
             number: self.next_search,
             current: current_frame,

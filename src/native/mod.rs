@@ -309,10 +309,6 @@ impl Estimator for Native {
         Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;

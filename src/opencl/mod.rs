@@ -243,10 +243,6 @@ impl Estimator for OpenCl {
         self.slots.unload(&self.queues.upload, slot).map_err(|error| self.failed(error))
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;

@@ -72,6 +72,11 @@ pub trait Estimator: Send {
     /// The most searches that can be in flight, at least 1. There is one slot more than that.
     fn depth(&self) -> usize;
 
+    /// Whether it can fail in mid-stream: a device may be lost, the CPU's own arithmetic is not.
+    fn can_fail(&self) -> bool {
+        true
+    }
+
     /// How many searches are in flight.
     fn in_flight(&self) -> usize;
 

@@ -202,6 +202,26 @@ impl Balancer {
         shares
     }
 
+    /// How many of `units` each can expect to get of the next picture, unless one is tried.
+    pub fn expected(&self, units: usize) -> Vec<usize> {
+        let mut weights = self.weights();
+        for (weight, state) in weights.iter_mut().zip(&self.devices) {
+            if self.method == Balance::Adaptive && !state.is_active {
+                *weight = 0.0;
+            }
+        }
+        divide(units, &weights)
+    }
+
+    /// Whether `device` works without the others for now.
+    pub fn is_alone(&self, device: usize) -> bool {
+        let works = |(index, state): (usize, &State)| {
+            let is_idle = self.method == Balance::Adaptive && !state.is_active;
+            index == device || state.is_gone || is_idle
+        };
+        self.trial.is_none() && self.devices.iter().enumerate().all(works)
+    }
+
     /// Weights by which every device gets little, its part, and much in turn.
     fn calibration(&self, picture: usize) -> Vec<f64> {
         let well: Vec<usize> =
@@ -222,9 +242,10 @@ impl Balancer {
         (self.until_trial, self.between_trials) = (FIRST_TRIAL, FIRST_TRIAL);
     }
 
-    /// Takes what every device did for one picture.
-    pub fn observe(&mut self, measured: &[Measured]) {
-        let seconds = measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
+    /// Takes what every device did for one picture, beside the seconds that it took before any of them
+    /// could begin.
+    pub fn observe(&mut self, measured: &[Measured], before: f64) {
+        let seconds = before + measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }
@@ -391,7 +412,7 @@ mod tests {
             };
             let measured: Vec<_> =
                 shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
-            balancer.observe(&measured);
+            balancer.observe(&measured, 0.0);
             (measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares)
         };
         (0..pictures).map(picture).collect()

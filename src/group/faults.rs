@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{Window, oracle};
+use crate::estimator::{Picture, PictureBuf, Predictor, Slot, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.

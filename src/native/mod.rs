@@ -276,6 +276,10 @@ impl Estimator for Native {
         self.flights.depth()
     }
 
+    fn can_fail(&self) -> bool {
+        false
+    }
+
     fn in_flight(&self) -> usize {
         self.flights.len()
     }

@@ -58,20 +58,25 @@ impl<'a> Stream<'a> {
         Self { estimator, pictures, vectors, next: 0 }
     }
 
-    /// The time of each of `count` pictures more: from one field to the next.
+    /// The time of each of `count` pictures more: from one field to the next. Nothing is in flight before
+    /// and after.
     pub fn run(&mut self, count: usize) -> Vec<Duration> {
         let depth = self.estimator.depth();
+        let slot = |time: usize| Slot::new(time % (depth + 1));
         let mut times = Vec::with_capacity(count);
         let mut start = Instant::now();
-        while times.len() < count {
-            let slot = |time: usize| Slot::new(time % (depth + 1));
-            let picture = &self.pictures[self.next % self.pictures.len()];
-            self.estimator.load(slot(self.next), &picture.view()).expect("a picture of its size");
-            if self.next > 0 {
-                self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two pictures");
+        let last = self.next + count + usize::from(self.next == 0);
+        while self.next < last || self.estimator.in_flight() > 0 {
+            if self.next < last {
+                let picture = &self.pictures[self.next % self.pictures.len()];
+                self.estimator.load(slot(self.next), &picture.view()).expect("a picture of its size");
+                if self.next > 0 {
+                    self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two pictures");
+                }
+                self.next += 1;
             }
-            self.next += 1;
-            if self.estimator.in_flight() == depth {
+            let in_flight = self.estimator.in_flight();
+            if in_flight == depth || (self.next == last && in_flight > 0) {
                 self.estimator.finish(&mut self.vectors).expect("a field");
                 times.push(start.elapsed());
                 start = Instant::now();
@@ -95,8 +100,8 @@ pub fn in_turn(streams: &mut [Stream<'_>], budget: Duration) -> Vec<f64> {
     const ROUNDS: u32 = 7;
     let each = budget / ROUNDS / streams.len().max(1) as u32;
     let count = |stream: &mut Stream<'_>| {
-        let once = stream.mean(3).max(1e-3);
-        (each.as_secs_f64() * 1e3 / once).clamp(2.0, 2000.0) as usize
+        let once = stream.mean(8).max(1e-3);
+        (each.as_secs_f64() * 1e3 / once).clamp(3.0, 2000.0) as usize
     };
     let counts: Vec<usize> = streams.iter_mut().map(count).collect();
     let mut least = vec![f64::MAX; streams.len()];

@@ -40,9 +40,11 @@ const GAIN: f64 = 0.3;
 /// Pictures of a trial.
 const TRIAL: usize = 3;
 
-/// Pictures before the first trial, and before the next at most.
+/// Pictures before the first trial. After each in vain there are twice as many before the next, up to
+/// [`RAREST_TRIAL`], and so many more as make it cost at most [`COST`] of the time.
 const FIRST_TRIAL: usize = 24;
 const RAREST_TRIAL: usize = 768;
+const COST: f64 = 0.005;
 
 /// Pictures that a trial is compared with.
 const RECENT: usize = 7;
@@ -50,8 +52,9 @@ const RECENT: usize = 7;
 /// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
 const WORTH: f64 = 0.97;
 
-/// A change of the picture's time by more than this is a change of load.
+/// So many pictures one after the other whose time differs by more than this are a change of load.
 const LOAD: f64 = 1.3;
+const UNUSUAL: usize = 3;
 
 /// What is known of a device.
 #[derive(Clone, Debug)]
@@ -84,6 +87,8 @@ pub struct Balancer {
     planned: usize,
     /// Times of the last pictures by the active devices.
     recent: VecDeque<f64>,
+    /// How many of the last of them were unlike those before.
+    unusual: usize,
     trial: Option<Trial>,
     /// Pictures until the next trial, and from that to the one after it.
     until_trial: usize,
@@ -103,6 +108,7 @@ impl Balancer {
             devices: Vec::new(),
             planned: 0,
             recent: VecDeque::with_capacity(RECENT),
+            unusual: 0,
             trial: None,
             until_trial: FIRST_TRIAL,
             between_trials: FIRST_TRIAL,
@@ -303,8 +309,13 @@ impl Balancer {
                     && self.recent.len() == RECENT
                     && !(usual / LOAD..usual * LOAD).contains(&seconds)
                 {
-                    (self.until_trial, self.between_trials) =
-                        (self.until_trial.min(FIRST_TRIAL), FIRST_TRIAL);
+                    self.unusual += 1;
+                    if self.unusual == UNUSUAL {
+                        (self.until_trial, self.between_trials) =
+                            (self.until_trial.min(FIRST_TRIAL), FIRST_TRIAL);
+                    }
+                } else {
+                    self.unusual = 0;
                 }
                 if self.recent.len() == RECENT {
                     self.recent.pop_front();
@@ -365,7 +376,8 @@ impl Balancer {
             }
         }
         self.between_trials = (2 * self.between_trials).min(RAREST_TRIAL);
-        self.until_trial = self.between_trials;
+        let lost = TRIAL as f64 * (tried / usual - 1.0).max(0.0);
+        self.until_trial = self.between_trials.max((lost / COST) as usize);
     }
 }
 

@@ -344,15 +344,15 @@ impl Balancer {
             return;
         }
         self.until_trial = self.between_trials;
-        // In turn: who is idle, and of those who are not, the one that does least.
-        let active: Vec<usize> =
-            well.iter().copied().filter(|&index| self.devices[index].is_active).collect();
-        let mut tried: Vec<usize> = well.iter().copied().filter(|index| !active.contains(index)).collect();
+        // In turn: who is idle, then, where there are several, who is not: the one that does least first.
+        let (mut tried, mut active): (Vec<usize>, Vec<usize>) =
+            well.into_iter().partition(|&index| !self.devices[index].is_active);
         if active.len() > 1 {
-            tried.extend(active.into_iter().min_by(|&a, &b| self.rate(a).total_cmp(&self.rate(b))));
+            active.sort_by(|&a, &b| self.rate(a).total_cmp(&self.rate(b)));
+            tried.extend(active);
         }
-        self.turn += 1;
         let Some(&device) = tried.get(self.turn % tried.len().max(1)) else { return };
+        self.turn += 1;
         let rates = self.devices.iter().map(|state| state.rate).collect();
         self.trial = Some(Trial { device, to_plan: TRIAL, seconds: Vec::with_capacity(TRIAL), rates });
     }

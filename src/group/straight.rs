@@ -7,7 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::search::{Search, Share};
-use super::{Group, worker};
+use super::{Group, Split, worker};
 use crate::estimator::{EstimateError, Estimator, MotionVector, Part, Picture, Slot};
 
 /// The estimator of that device. Its slots are those of the group.
@@ -21,8 +21,16 @@ impl Group {
     /// again.
     pub(super) fn lone(&self, parts: &[(usize, Part)]) -> Option<usize> {
         let [(member, _)] = *parts else { return None };
-        let can = self.members[member].can_be_asked_directly(self.flights.depth());
-        (can && self.balancer.is_alone(member)).then_some(member)
+        let depth = self.flights.depth();
+        let can = self.members[member].can_be_asked_directly(depth);
+        // Of whole pictures another gets none while it takes longer for one than this for all in flight.
+        let gets_none = |other: usize| {
+            let rate = self.balancer.rate(other);
+            self.members[other].is_out() || rate > 0.0 && rate * depth as f64 <= self.balancer.rate(member)
+        };
+        let mut others = (0..self.members.len()).filter(|&other| other != member);
+        let mut is_always_next = || self.split == Split::Pictures && others.all(gets_none);
+        (can && (self.balancer.is_alone(member) || is_always_next())).then_some(member)
     }
 
     /// Asks `member` directly from now on, where it gives its estimator away.

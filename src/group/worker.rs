@@ -78,7 +78,7 @@ fn watch() -> Duration {
     static WATCH: OnceLock<Duration> = OnceLock::new();
     *WATCH.get_or_init(|| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        Duration::from_micros(if cores < 8 { 20 } else { 200 })
+        Duration::from_micros(if cores < 8 { 20 } else { 100 })
     })
 }
 

@@ -1,15 +1,9 @@
 //! A picture that several threads read.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::estimator::{HostBlock, HostMemory, Parameters, Picture, PictureBuf};
-
-/// Bytes that one task copies: fewer and starting it costs more than the copy.
-const BYTES_A_TASK: usize = 256 << 10;
 
 /// Memory of one picture.
 enum Samples {
@@ -69,76 +63,64 @@ impl Frame {
         self.number
     }
 
-    /// The picture with at least its rows `needed`, from `place` where they are there.
+    /// The picture with at least its rows `needed`, from `place` where they are there, else put together
+    /// in `room`.
     ///
     /// Of the rows outside the second value, which are at most those `wanted`, anything is there.
-    pub(super) fn rows(
-        &self,
+    pub(super) fn rows<'a>(
+        &'a self,
         place: usize,
         needed: &Range<usize>,
         wanted: &Range<usize>,
-    ) -> (Cow<'_, [u8]>, Range<usize>) {
+        room: &'a mut Vec<u8>,
+    ) -> (Picture<'a>, Range<usize>) {
         let covers = |place: &&Place| place.rows.start <= needed.start && needed.end <= place.rows.end;
         let own = self.places.get(place).filter(covers);
         match own.or_else(|| self.places.iter().find(covers)) {
             Some(place) => {
                 let rows = wanted.start.max(place.rows.start)..wanted.end.min(place.rows.end);
-                (place.samples.as_slice().into(), rows)
+                (self.view(place.samples.as_slice()), rows)
             }
-            None => (self.gather(wanted).into(), wanted.clone()),
+            None => {
+                self.gather(wanted, room);
+                (self.view(room), wanted.clone())
+            }
         }
     }
 
     /// `rows` from wherever they are, each where it lies in the whole picture.
-    fn gather(&self, rows: &Range<usize>) -> Vec<u8> {
-        let mut samples = vec![0; self.width * self.height];
+    fn gather(&self, rows: &Range<usize>, room: &mut Vec<u8>) {
+        room.resize(self.width * self.height, 0);
         for place in &self.places {
             let (start, end) = (rows.start.max(place.rows.start), rows.end.min(place.rows.end));
             if start < end {
                 let bytes = start * self.width..end * self.width;
-                samples[bytes.clone()].copy_from_slice(&place.samples.as_slice()[bytes]);
+                room[bytes.clone()].copy_from_slice(&place.samples.as_slice()[bytes]);
             }
         }
-        samples
     }
 
     /// The samples of a picture of this size.
-    pub(super) fn view<'a>(&self, samples: &'a [u8]) -> Picture<'a> {
+    fn view<'a>(&self, samples: &'a [u8]) -> Picture<'a> {
         Picture::new(samples, self.width, self.height, self.width)
             .unwrap_or_else(|_| unreachable!("there is memory for every sample"))
     }
 
     /// A copy of the picture.
     pub(super) fn picture(&self) -> Option<PictureBuf> {
-        PictureBuf::new(self.gather(&(0..self.height)), self.width, self.height).ok()
+        let mut samples = Vec::new();
+        self.gather(&(0..self.height), &mut samples);
+        PictureBuf::new(samples, self.width, self.height).ok()
     }
 
     fn fill(&mut self, number: u64, picture: &Picture<'_>, wanted: &[Range<usize>]) {
         self.number = number;
-        let (width, height) = (self.width, self.height);
-        let rows_a_task = (BYTES_A_TASK / width).max(1);
-        let tasks = self.places.iter_mut().zip(wanted).flat_map(|(place, wanted)| {
-            place.rows = wanted.start.min(height)..wanted.end.min(height);
-            let rows = place.rows.clone();
-            let samples = place.samples.as_mut_slice();
-            let band = samples.get_mut(rows.start * width..rows.end * width).unwrap_or_default();
-            band.chunks_mut(rows_a_task * width)
-                .enumerate()
-                .map(move |(task, to)| (rows.start + task * rows_a_task, to))
-        });
-        let tasks: Vec<(usize, &mut [u8])> = tasks.collect();
-        let copy = |(top, to): (usize, &mut [u8])| {
-            let rows = picture.band(top..top + to.len() / width);
-            if rows.stride() == width {
-                to.copy_from_slice(&rows.as_bytes()[..to.len()]);
-            } else {
-                to.chunks_exact_mut(width).enumerate().for_each(|(y, to)| to.copy_from_slice(rows.row(y)));
+        for (place, wanted) in self.places.iter_mut().zip(wanted) {
+            place.rows = wanted.start.min(self.height)..wanted.end.min(self.height);
+            if !place.rows.is_empty() {
+                let to = place.rows.start * self.width..place.rows.end * self.width;
+                picture.band(place.rows.clone()).copy_to(&mut place.samples.as_mut_slice()[to]);
             }
-        };
-        if tasks.len() > 1 {
-            tasks.into_par_iter().for_each(copy);
-        } else {
-            tasks.into_iter().for_each(copy);
         }
     }
 }
@@ -275,6 +257,7 @@ mod tests {
             (&[true, true], &[0, 1]),
             (&[true, false, true, false], &[0, 1, 2, 1]),
         ] {
+            let mut room = Vec::new();
             let mut frames = Frames::new(&parameters, devices.iter().map(|&d| memory(d)).collect());
             let found: Vec<usize> = (0..devices.len()).map(|device| frames.place_of(device)).collect();
             assert_eq!(found, places);
@@ -283,11 +266,12 @@ mod tests {
                 assert_eq!(frame.picture().as_ref(), Some(&picture), "{devices:?} {wanted:?}");
                 for device in 0..=devices.len() {
                     for (needed, wanted) in [(3..30, 0..33), (25..26, 24..40), (0..40, 0..40)] {
-                        let (samples, rows) = frame.rows(frames.place_of(device), &needed, &wanted);
+                        let place = frames.place_of(device);
+                        let (view, rows) = frame.rows(place, &needed, &wanted, &mut room);
                         assert!(rows.start <= needed.start && needed.end <= rows.end);
                         assert!(wanted.start <= rows.start && rows.end <= wanted.end);
                         for y in rows {
-                            assert_eq!(frame.view(&samples).row(y), picture.view().row(y), "{y}");
+                            assert_eq!(view.row(y), picture.view().row(y), "{y}");
                         }
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub(super) struct Member {
     can_fail: bool,
     /// How many searches it can have in flight.
     depth: usize,
+    /// Tells, by its sender's end, that its estimator is gone.
+    ended: Receiver<()>,
     /// `None` for a device that was put out.
     orders: Option<SyncSender<Order>>,
     /// When each job that it has was sent, oldest first.
@@ -47,16 +49,20 @@ impl Member {
         let name: Arc<str> = estimator.device().into();
         let (can_fail, depth) = (estimator.can_fail(), estimator.depth());
         let (orders, taken) = sync_channel(WAITING);
+        let (running, ended) = sync_channel(0);
         let worker = Worker::new(index, place, estimator, taken, reports);
-        // Its end is not waited for: a device that hangs would hang the group too. What it uses is
-        // its own or shared.
+        // Its end is not waited for without limit: a device that hangs would hang the group too. What it
+        // uses is its own or shared.
         thread::Builder::new()
             .name(format!("motion-device-{index}"))
-            .spawn(move || worker.run())
+            .spawn(move || {
+                worker.run();
+                drop(running);
+            })
             .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
         let (sent, finished) = (VecDeque::new(), Instant::now());
         let (share, searches, busy) = (0.0, 0.0, Duration::ZERO);
-        Ok(Self { name, share, searches, busy, can_fail, depth, orders: Some(orders), sent, finished })
+        Ok(Self { name, share, searches, busy, can_fail, depth, ended, orders: Some(orders), sent, finished })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -94,6 +100,11 @@ impl Member {
     /// Sends no job to it any more. Whether it was still sent any.
     pub(super) fn put_out(&mut self) -> bool {
         self.orders.take().is_some()
+    }
+
+    /// Waits until its estimator is gone, but not longer than `patience`.
+    pub(super) fn wait_for_end(&self, patience: Duration) {
+        let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(patience);
     }
 
     /// How many jobs it has.

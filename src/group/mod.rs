@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Notice, Parameters, Part, Prediction,
@@ -47,9 +47,15 @@ use share::{by_displacements, by_rows};
 use straight::Straight;
 use worker::{Found, Job, Report};
 
-/// Rows of blocks by which shares may move from when a picture is copied to when it is a reference,
+/// How long a group that goes waits for its devices.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The least number of rows of blocks by which shares may move from when a picture is copied to when it is a reference,
 /// before it takes another copy.
 const ROWS_TO_SPARE: usize = 3;
+
+/// The part of a device's rows by which they may move.
+const PART_TO_SPARE: usize = 16;
 
 /// A device of a group to be.
 pub struct Device {
@@ -89,6 +95,22 @@ pub struct Group {
     /// be said.
     row_devices: Vec<u8>,
     times: StageTimes,
+}
+
+impl Drop for Group {
+    /// What the devices hold is free afterwards, unless one hangs.
+    fn drop(&mut self) {
+        let well: Vec<&mut Member> = self.members.iter_mut().filter(|member| !member.is_out()).collect();
+        let well: Vec<&Member> = well
+            .into_iter()
+            .map(|member| {
+                member.put_out();
+                &*member
+            })
+            .collect();
+        let until = Instant::now() + LAST_PATIENCE;
+        well.iter().for_each(|member| member.wait_for_end(until.saturating_duration_since(Instant::now())));
+    }
 }
 
 impl Group {
@@ -173,7 +195,10 @@ impl Group {
         }
         let whole = Part::whole(&self.parameters);
         let bands = by_rows(whole, &self.balancer.expected(whole.rows().len()));
-        let rows = |(member, part)| (member, worker::rows_of(part, &self.parameters, ROWS_TO_SPARE));
+        let rows = |(member, part): (usize, Part)| {
+            let spare = ROWS_TO_SPARE.max(part.rows().len() / PART_TO_SPARE);
+            (member, worker::rows_of(part, &self.parameters, spare))
+        };
         bands.into_iter().map(rows).collect()
     }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -68,12 +69,13 @@ pub(super) struct Worker {
     begun: VecDeque<Begun>,
     /// One a slot: which picture is there, and which rows of it.
     pictures: Vec<Option<(u64, Range<usize>)>>,
+    /// For pictures whose rows are in several places.
+    room: Vec<u8>,
     finished: Instant,
 }
 
 /// How long a thread looks for something to do before it sleeps: to sleep and be woken takes several
-/// microseconds, which is much where a device needs a hundred for a picture. Where others need the
-/// core, they get it meanwhile.
+/// microseconds, which is much where a device needs a hundred for a picture.
 fn watch() -> Duration {
     static WATCH: OnceLock<Duration> = OnceLock::new();
     *WATCH.get_or_init(|| {
@@ -82,18 +84,37 @@ fn watch() -> Duration {
     })
 }
 
+/// A thread that looks for something to do lets others have its core meanwhile. It gets it back at once
+/// but where they have long work: then it would rather sleep, as who sleeps is woken before them, and
+/// so many times after that.
+const CROWDED: u32 = 500;
+const LONG: Duration = Duration::from_micros(60);
+
 /// The next of `from`, waited for until `patience` is over.
 ///
 /// # Errors
 /// [`RecvTimeoutError`] where nothing came.
 pub(super) fn next<T>(from: &Receiver<T>, patience: Option<Duration>) -> Result<T, RecvTimeoutError> {
+    static SLEEPS: AtomicU32 = AtomicU32::new(0);
     let start = Instant::now();
+    let (mut at, mut sleeps) = (start, SLEEPS.load(Ordering::Relaxed));
     loop {
         match from.try_recv() {
             Ok(next) => return Ok(next),
             Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
-            Err(TryRecvError::Empty) if start.elapsed() > watch() => break,
-            Err(TryRecvError::Empty) => thread::yield_now(),
+            Err(TryRecvError::Empty) if sleeps > 0 => {
+                // Two that count at once count one too few or too many: it does not matter.
+                SLEEPS.store(sleeps - 1, Ordering::Relaxed);
+                break;
+            }
+            Err(TryRecvError::Empty) if at - start > watch() => break,
+            Err(TryRecvError::Empty) => {
+                thread::yield_now();
+                let before = std::mem::replace(&mut at, Instant::now());
+                if at - before > LONG {
+                    sleeps = CROWDED;
+                }
+            }
         }
     }
     match patience {
@@ -119,6 +140,7 @@ impl Worker {
             reports,
             begun: VecDeque::with_capacity(depth),
             pictures: vec![None; depth + 1],
+            room: Vec::new(),
             finished: Instant::now(),
         }
     }
@@ -227,8 +249,8 @@ impl Worker {
                 Some(index) => {
                     let slot = Slot::new(index);
                     self.pictures[index] = None;
-                    let (samples, rows) = frame.rows(self.place, needed, &rows);
-                    self.estimator.load_rows(slot, &frame.view(&samples), rows.clone())?;
+                    let (picture, rows) = frame.rows(self.place, needed, &rows, &mut self.room);
+                    self.estimator.load_rows(slot, &picture, rows.clone())?;
                     self.pictures[index] = Some((number, rows));
                     return Ok(slot);
                 }

@@ -40,6 +40,10 @@ pub struct Measured {
 /// How much of a new measurement goes into a rate, once there are several.
 const GAIN: f64 = 0.3;
 
+/// Shares stay as they are while a picture takes at most this much longer with them than it could: rows
+/// that move from one device to another are sent to both.
+const WORTH_MOVING: f64 = 1.02;
+
 /// What is known of a device.
 #[derive(Clone, Debug)]
 struct State {
@@ -60,6 +64,8 @@ pub struct Balancer {
     method: Balance,
     devices: Vec<State>,
     planned: usize,
+    /// How many units each got last.
+    last: Vec<usize>,
     trials: Trials,
     /// The shares that curves gave, as weights.
     fitted: Option<Vec<f64>>,
@@ -73,6 +79,7 @@ impl Balancer {
             method,
             devices: Vec::new(),
             planned: 0,
+            last: Vec::new(),
             trials: Trials::default(),
             fitted: None,
             notes: Vec::new(),
@@ -148,7 +155,7 @@ impl Balancer {
         let helps = |index: usize| self.devices[index].is_active != (tried == Some(index));
         let masked: Vec<f64> =
             weights.iter().enumerate().map(|(i, &weight)| if helps(i) { weight } else { 0.0 }).collect();
-        let mut shares = divide(units, &masked);
+        let mut shares = self.steady(units, &masked);
         // Less than a unit cannot be measured: who is tried gets one.
         if let Some(tried) = tried.filter(|&tried| helps(tried) && shares[tried] == 0)
             && let Some(most) = (0..shares.len()).max_by_key(|&index| shares[index])
@@ -161,7 +168,26 @@ impl Balancer {
                 self.set_active(index, false);
             }
         }
+        self.last.clone_from(&shares);
         shares
+    }
+
+    /// How many of `units` each gets by these weights: as many as last where that is nearly as good.
+    fn steady(&self, units: usize, weights: &[f64]) -> Vec<usize> {
+        let shares = divide(units, weights);
+        let seconds = |shares: &[usize]| {
+            let of_one =
+                |(&units, &weight): (&usize, &f64)| if units == 0 { 0.0 } else { units as f64 / weight };
+            shares.iter().zip(weights).map(of_one).fold(0.0, f64::max)
+        };
+        let are_same = self.last.len() == shares.len()
+            && self.last.iter().sum::<usize>() == units
+            && self.last.iter().zip(&shares).all(|(last, now)| (*last > 0) == (*now > 0));
+        if are_same && seconds(&self.last) <= WORTH_MOVING * seconds(&shares) {
+            self.last.clone()
+        } else {
+            shares
+        }
     }
 
     /// How many of `units` each can expect to get of the next picture.
@@ -175,7 +201,7 @@ impl Balancer {
                 }
             }
         }
-        divide(units, &weights)
+        self.steady(units, &weights)
     }
 
     /// Whether `device` works without the others for now.

@@ -331,12 +331,13 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
     let whole = Part::whole(parameters);
     let (columns, rows) = (expected.grid.columns, expected.grid.rows);
     let mut found = vec![MotionVector { x: 0, y: 0, cost: u32::MAX }; expected.vectors.len()];
-    let third = rows.div_ceil(3);
-    let mut bands = if cut == Cut::Candidates { vec![0..rows] } else { vec![0..third, third..rows] };
+    let first = if cut == Cut::Candidates { rows } else { rows.div_ceil(3) };
+    let mut bands = vec![0..first, first..rows];
     bands.retain(|band| !band.is_empty());
     let (y0, y1) = (parameters.window.y0(), parameters.window.y1());
     let middle = (y0 + y1).div_euclid(2);
-    let halves = if cut == Cut::Rows { vec![y0..=y1] } else { vec![y0..=middle, middle + 1..=y1] };
+    let last = if cut == Cut::Rows { y1 } else { middle };
+    let halves = [y0..=last, last + 1..=y1];
     for band in bands {
         for half in halves.iter().filter(|half| !half.is_empty()) {
             let mut part = whole.with_rows(band.clone());

@@ -172,24 +172,7 @@ pub fn open(
     tuning: &Tuning,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
-    parameters.validate()?;
-    tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
-    match device {
-        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
-            native(kernel, tuning, parameters).map(Opened::from)
-        }
-        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
-        DeviceSelector::Several(list) => {
-            several::open(list, kernel, tuning, Grouping::default(), parameters).map(Opened::from)
-        }
-        DeviceSelector::Gpu
-        | DeviceSelector::Cpu
-        | DeviceSelector::Accelerator
-        | DeviceSelector::Index(..)
-        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
-    }
+    open_alone(device, kernel, tuning, Grouping::default(), parameters)
 }
 
 /// As [`open`], with several devices working as `grouping` says, and with the CPU without OpenCL behind
@@ -206,19 +189,44 @@ pub fn open_grouped(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
-    let DeviceSelector::Several(list) = device else {
-        let opened = open(device, kernel, tuning, parameters)?;
-        return Ok(match several::fallback(grouping, tuning, parameters) {
-            Some(fallback) => {
-                Opened { estimator: standby::Standby::behind(opened.estimator, fallback), ..opened }
-            }
-            None => opened,
-        });
-    };
+    let opened = open_alone(device, kernel, tuning, grouping, parameters)?;
+    if matches!(device, DeviceSelector::Several(_)) {
+        return Ok(opened);
+    }
+    Ok(match several::fallback(grouping, tuning, parameters) {
+        Some(fallback) => {
+            Opened { estimator: standby::Standby::behind(opened.estimator, fallback), ..opened }
+        }
+        None => opened,
+    })
+}
+
+/// As [`open_grouped`], with nothing behind a device by itself.
+fn open_alone(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<Opened, SetupError> {
     parameters.validate()?;
     tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, list)?;
-    several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
+    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
+    match device {
+        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
+            native(kernel, tuning, parameters).map(Opened::from)
+        }
+        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
+        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
+        DeviceSelector::Several(list) => {
+            several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
+        }
+        DeviceSelector::Gpu
+        | DeviceSelector::Cpu
+        | DeviceSelector::Accelerator
+        | DeviceSelector::Index(..)
+        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
+    }
 }
 
 fn native(

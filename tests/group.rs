@@ -3,14 +3,12 @@
 
 mod common;
 
-use common::{Case, cases, check, check_in_flight, stream, three_step_cases};
+use common::{Cut, cases, check, check_in_flight, check_parts, stream, three_step_cases};
 #[cfg(feature = "opencl")]
 use gstmotionestimate::backend::{self, DeviceSelector};
 #[cfg(feature = "opencl")]
 use gstmotionestimate::estimator::{Border, Kernel, Metric, Tuning};
-use gstmotionestimate::estimator::{
-    Estimator, MotionVector, OrderKey, Parameters, Part, Prediction, Slot, Window, oracle,
-};
+use gstmotionestimate::estimator::{Estimator, Parameters, Prediction, Window};
 use gstmotionestimate::group::{Device, Group, Options, Split};
 use gstmotionestimate::native::Native;
 
@@ -76,77 +74,12 @@ fn opencl_and_native_together_are_the_oracle() {
     }
 }
 
-/// Every part of `case` by itself, found by `estimator` and put together here.
-fn check_parts(case: &Case, estimator: &mut dyn Estimator) {
-    let (parameters, who) = (&case.parameters, format!("{} on {}", estimator.kernel(), case.name));
-    let expected = oracle::search(parameters, &case.current.view(), &case.reference.view());
-    let whole = Part::whole(parameters);
-    let columns = expected.grid.columns;
-    let rows = expected.grid.rows;
-    let mut found = vec![MotionVector { x: 0, y: 0, cost: u32::MAX }; expected.vectors.len()];
-    let mut bands = vec![(0..rows.div_ceil(3)), (rows.div_ceil(3)..rows)];
-    bands.retain(|band| !band.is_empty());
-    let (y0, y1) = (parameters.window.y0(), parameters.window.y1());
-    let middle = (y0 + y1).div_euclid(2);
-    let halves = [y0..=middle, middle + 1..=y1];
-    for band in bands {
-        for half in halves.iter().filter(|half| !half.is_empty()) {
-            let mut part = whole.with_rows(band.clone());
-            if whole.with_displacements(half.clone()).check(parameters).is_ok() {
-                part = part.with_displacements(half.clone());
-            }
-            // What the part does not need is something else.
-            let rows = |samples: std::ops::Range<usize>,
-                        picture: &gstmotionestimate::estimator::PictureBuf| {
-                gstmotionestimate::estimator::PictureBuf::from_fn(
-                    parameters.width,
-                    parameters.height,
-                    |x, y| {
-                        if samples.contains(&y) { picture.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
-                    },
-                )
-            };
-            let compared = part.current_samples(parameters);
-            let searched = part.reference_samples(parameters);
-            let (current, reference) =
-                (rows(compared.clone(), &case.current), rows(searched.clone(), &case.reference));
-            estimator.load_rows(Slot::A, &reference.view(), searched).expect(&who);
-            estimator.load_rows(Slot::B, &current.view(), compared).expect(&who);
-            let mut vectors = vec![MotionVector::default(); part.grid(parameters).blocks()];
-            estimator.begin_part(Slot::B, Slot::A, part).expect(&who);
-            estimator.finish(&mut vectors).expect(&who);
-            let key = |v: MotionVector| OrderKey::new(v.cost, i32::from(v.x) / 4, i32::from(v.y) / 4);
-            for (best, other) in found[band.start * columns..].iter_mut().zip(vectors) {
-                if other.cost != u32::MAX && (best.cost == u32::MAX || key(other) < key(*best)) {
-                    *best = other;
-                }
-            }
-        }
-    }
-    assert_eq!(found, expected.vectors, "{who}");
-}
-
 #[test]
 fn native_finds_every_part() {
     for case in cases().iter().chain(&three_step_cases()) {
-        check_parts(case, native(&case.parameters, 1).as_mut());
-    }
-}
-
-#[cfg(feature = "opencl")]
-#[test]
-fn every_kernel_finds_every_part() {
-    for (index, case) in cases().iter().chain(&three_step_cases()).enumerate() {
-        let kernels = Kernel::of(case.parameters.algorithm);
-        let kernel = kernels[index % kernels.len()];
-        // Each kernel takes every third of its cases.
-        if !(index / kernels.len()).is_multiple_of(3) {
-            continue;
+        for cut in [Cut::Rows, Cut::Candidates, Cut::Both] {
+            check_parts(case, cut, native(&case.parameters, 1).as_mut());
         }
-        if kernel == Kernel::ReferenceNaive && case.parameters.window.candidates() > 1024 {
-            continue;
-        }
-        check_parts(case, pocl(&case.parameters, kernel, 1).as_mut());
     }
 }
 

@@ -8,7 +8,9 @@ mod common;
 use std::process::Command;
 use std::time::Instant;
 
-use common::{CONTENTS, Case, all_devices, cases, check, pictures, reconstruct, three_step_cases};
+use common::{
+    CONTENTS, Case, Cut, all_devices, cases, check, check_parts, pictures, reconstruct, three_step_cases,
+};
 use gstmotionestimate::estimator::{
     Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionField, MotionVector, Parameters,
     SetupError, Slot, Tuning, Window, oracle,
@@ -25,10 +27,13 @@ fn candidates_that_matter(p: &Parameters) -> usize {
     p.window.clipped(-x..=x, -y..=y).candidates()
 }
 
-/// Checks `case`, or that the kernel refuses it for the one reason there may be.
-fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) {
+/// Checks `case`, or that the kernel refuses it for the one reason there may be. What was checked.
+fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) -> Option<OpenCl> {
     match OpenCl::new(device, kernel, &tuning, &case.parameters) {
-        Ok(mut estimator) => check(case, &mut estimator),
+        Ok(mut estimator) => {
+            check(case, &mut estimator);
+            Some(estimator)
+        }
         Err(SetupError::KernelUnsupported { kernel: Kernel::ReferenceNaive, reason, advice, .. })
             if kernel == Kernel::ReferenceNaive =>
         {
@@ -37,6 +42,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
             assert!(candidates > device.largest_group.min(256), "{reason}: {}", case.name);
             assert!(reason.contains(&candidates.to_string()), "{reason}");
             assert!(advice.contains("collaborative-unaligned"), "{advice}");
+            None
         }
         Err(error) => panic!("{kernel} on {} of {}: {error:?}", device.name, case.name),
     }
@@ -49,8 +55,13 @@ fn check_all(kernel: Kernel) {
         let p = parameters(16, 16, Window::symmetric(1, 1).unwrap());
         let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         let start = Instant::now();
-        for case in &cases {
-            check_or_refused(&device, kernel, case, Tuning::default());
+        for (index, case) in cases.iter().enumerate() {
+            // Every third case in parts too, cut in one of three ways.
+            let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
+            let checked = check_or_refused(&device, kernel, case, Tuning::default());
+            if let Some(mut estimator) = checked.filter(|_| index % 3 == 0) {
+                check_parts(case, cuts[index / 3 % 3], &mut estimator);
+            }
         }
         println!("{kernel} on {}: {} cases in {:?}", device.name, cases.len(), start.elapsed());
     }

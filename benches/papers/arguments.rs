@@ -14,9 +14,10 @@ The tables of the four papers, measured on the devices that are here, beside the
 Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
 
 Papers (default: all)
-  uta        tables 1-5, 9, 10 and figures 11-15
+  uta        tables 1-10, section 8.5.2 and figures 11-15, 19: tables 6 and 7 with as many devices
+             of the same name as are here
   halldal    sections 7.1 and 7.2
-  zhang      figure 7
+  zhang      figures 7 and 12: the latter with the device and the CPU without OpenCL
   bonanno    tables 1 and 2
 
 Options

@@ -13,6 +13,7 @@ mod measure;
 mod pictures;
 mod printed;
 mod report;
+mod several;
 mod table;
 mod uta;
 mod zhang;

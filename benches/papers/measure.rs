@@ -27,6 +27,8 @@ pub enum Engine {
     Native { level: Option<Level>, threads: Option<usize> },
     /// The session's OpenCL device, with the kernel's own group size unless told.
     OpenCl { kernel: Kernel, group_size: Option<usize> },
+    /// So many OpenCL devices with the name of the session's, each an equal band of rows.
+    Equals { kernel: Kernel, count: usize },
 }
 
 impl Engine {
@@ -50,15 +52,11 @@ impl Engine {
     pub fn device<'a>(self, session: &'a Session<'_>) -> &'a str {
         match self {
             Engine::Native { .. } => "native",
-            Engine::OpenCl { .. } => session.name(),
+            Engine::OpenCl { .. } | Engine::Equals { .. } => session.name(),
         }
     }
 
-    fn open(
-        self,
-        device: &DeviceSelector,
-        parameters: &Parameters,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
+    fn open(self, device: &DeviceInfo, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
         match self {
             Engine::Native { level, .. } => {
                 let level = level.unwrap_or_else(Level::best);
@@ -66,10 +64,24 @@ impl Engine {
             }
             Engine::OpenCl { kernel, group_size } => {
                 let tuning = Tuning { group_size, ..Tuning::default() };
-                Ok(backend::open(device, kernel, &tuning, parameters)?.estimator)
+                Ok(backend::open(&device.selector, kernel, &tuning, parameters)?.estimator)
+            }
+            Engine::Equals { kernel, count } => {
+                let each =
+                    equals(device).into_iter().take(count).map(|device| format!("{}@1", device.selector));
+                let list = DeviceSelector::Several(each.collect::<Vec<_>>().join(","));
+                Ok(backend::open(&list, kernel, &Tuning::default(), parameters)?.estimator)
             }
         }
     }
+}
+
+/// The devices with the name of `device`, itself first.
+pub fn equals(device: &DeviceInfo) -> Vec<DeviceInfo> {
+    let mut equals = backend::devices();
+    equals.retain(|other| other.name == device.name && other.kind == device.kind);
+    equals.sort_by_key(|other| other.selector != device.selector);
+    equals
 }
 
 /// What a paper's time with transfers brings to the device.
@@ -239,8 +251,7 @@ impl Session<'_> {
         scene: &Scene,
         upload: Upload,
     ) -> Result<Timing, String> {
-        let mut estimator =
-            engine.open(&self.device.selector, parameters).map_err(|error| error.to_string())?;
+        let mut estimator = engine.open(self.device, parameters).map_err(|error| error.to_string())?;
         let mut run = || self.repeat(estimator.as_mut(), scene, upload).map_err(|error| error.to_string());
         match engine {
             Engine::Native { threads: Some(threads), .. } => {
@@ -309,7 +320,7 @@ impl Session<'_> {
 }
 
 /// The median, the later of two.
-fn median(mut times: Vec<Duration>) -> Duration {
+pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

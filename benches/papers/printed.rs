@@ -28,9 +28,9 @@ pub const UTA_SIZES: [(usize, usize, usize); 13] = [
     (7680, 7680, 230400),
 ];
 
-/// Uta, tables 1 to 5.
+/// Uta, tables 1 to 5, and 8. The size of 99 macroblocks is 146x144 in table 8, and 176x144 elsewhere.
 #[rustfmt::skip]
-pub const UTA_TABLES: [UtaTable; 5] = [
+pub const UTA_TABLES: [UtaTable; 6] = [
     UtaTable {
         number: 1,
         caption: "Scalability with Input Size - Search Window 31",
@@ -162,7 +162,86 @@ pub const UTA_TABLES: [UtaTable; 5] = [
             &[48513.0, 30121.0, 20352.0],
         ],
     },
+    UtaTable {
+        number: 8,
+        caption: "Multi-CPU Scalability, W=47",
+        columns: &[
+            ("", "RefCPU_opt"),
+            ("", "CollabCPU_unaligned_opt (T=256)"),
+        ],
+        rows: [
+            &[14.0, 3.0],
+            &[19.0, 5.0],
+            &[31.0, 10.0],
+            &[45.0, 16.0],
+            &[81.0, 31.0],
+            &[199.0, 72.0],
+            &[436.0, 149.0],
+            &[439.0, 167.0],
+            &[1028.0, 907.0],
+            &[1712.0, 1370.0],
+            &[2560.0, 2335.0],
+            &[6871.0, 10268.0],
+            &[13573.0, 19400.0],
+        ],
+    },
 ];
+
+/// A table of times in milliseconds over the last of the thesis' picture sizes, on 1, 2, 4 and 8 GPUs.
+pub struct UtaScaling {
+    pub number: usize,
+    pub caption: &'static str,
+    pub window: usize,
+    /// A row a size, the last of [`UTA_SIZES`].
+    pub rows: &'static [[f64; 4]],
+}
+
+/// Uta's numbers of GPUs.
+pub const UTA_GPUS: [usize; 4] = [1, 2, 4, 8];
+
+/// Uta, tables 6 and 7: GTX580, `collaborative`.
+#[rustfmt::skip]
+pub const UTA_SCALING: [UtaScaling; 2] = [
+    UtaScaling {
+        number: 6,
+        caption: "Multi-GPU Scalability, W=47",
+        window: 47,
+        rows: &[
+            [2.0, 2.0, 4.0, 10.0],
+            [3.0, 2.0, 5.0, 13.0],
+            [5.0, 4.0, 6.0, 14.0],
+            [8.0, 6.0, 9.0, 16.0],
+            [13.0, 8.0, 10.0, 19.0],
+            [25.0, 16.0, 17.0, 27.0],
+            [59.0, 35.0, 28.0, 36.0],
+            [54.0, 32.0, 27.0, 35.0],
+            [118.0, 69.0, 50.0, 62.0],
+            [199.0, 114.0, 80.0, 87.0],
+            [300.0, 166.0, 117.0, 130.0],
+            [787.0, 440.0, 300.0, 305.0],
+            [1408.0, 770.0, 522.0, 528.0],
+        ],
+    },
+    UtaScaling {
+        number: 7,
+        caption: "Multi-GPU Scalability, W=70",
+        window: 70,
+        rows: &[
+            [68.0, 44.0, 30.0, 34.0],
+            [183.0, 97.0, 62.0, 51.0],
+            [182.0, 96.0, 59.0, 51.0],
+            [331.0, 173.0, 104.0, 86.0],
+            [563.0, 295.0, 171.0, 137.0],
+            [847.0, 441.0, 251.0, 197.0],
+            [2252.0, 1168.0, 708.0, 510.0],
+            [4002.0, 2079.0, 1162.0, 851.0],
+        ],
+    },
+];
+
+/// Uta, 8.5.2, at 256x192: milliseconds of the HD6970 alone, of the Xeon alone, and of both together, of
+/// which 7 are the wait in `pthread_join`.
+pub const UTA_CPU_GPU: (usize, [f64; 3]) = (1, [13.0, 13.0, 14.0]);
 
 /// A row of Uta's tables 9 and 10: window, PSNR in dB, MSE.
 pub type Quality = (usize, f64, f64);
@@ -231,3 +310,7 @@ pub const BONANNO_SIZES: [(usize, usize, Speedup); 4] = [
     (1280, 720, [2.2092, 0.1421, 0.1375, 16.07]),
     (1920, 1080, [4.87486, 0.1871, 0.1735, 28.10]),
 ];
+
+/// Zhang, IV-C: pictures of the sequence, and how many of them the CPU gets where (7) holds; the bars of
+/// figure 12 have no figures. Equation (7) itself gives 103.7.
+pub const ZHANG_BALANCE: (f64, f64) = (300.0, 105.0);

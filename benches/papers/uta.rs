@@ -1,5 +1,5 @@
-//! Uta (2012): tables 1-5 with figures 11-15, and the quality tables 9 and 10 of section 8.6.
-//! Tables 6-8 measure several devices together.
+//! Uta (2012): tables 1-5 and 8 with figures 11-15 and 19, and the quality tables 9 and 10 of section
+//! 8.6. `several.rs` has those of several devices.
 
 use std::error::Error;
 
@@ -12,6 +12,7 @@ use crate::measure::{Engine, Searches, Session, Upload, milliseconds};
 use crate::pictures::Scene;
 use crate::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
 use crate::report::Report;
+use crate::several;
 use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
@@ -35,6 +36,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         }
         scalability(session, report, printed)?;
     }
+    several::uta(session, report)?;
     shifted(session, report)?;
     film(session, report)
 }
@@ -74,6 +76,7 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
             let unaligned = [2, 4, 8, 256].map(|items| grouped(Kernel::CollaborativeUnaligned, items));
             staged.into_iter().chain(unaligned).collect()
         }
+        8 => vec![kernel(Kernel::Reference), grouped(Kernel::CollaborativeUnaligned, 256)],
         _ => vec![
             kernel(Kernel::Reference),
             grouped(Kernel::Collaborative, 4),
@@ -82,7 +85,7 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
     }
 }
 
-/// One of tables 1 to 5, and its figure: 11 to 15 in the same order.
+/// One of tables 1 to 5 and 8, and its figure: 11 to 15 in the same order, and 19.
 fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -> Result<(), Box<dyn Error>> {
     let sizes = if session.quick { &UTA_SIZES[..3] } else { &UTA_SIZES[..] };
     let ours = columns(session, printed.number);
@@ -132,7 +135,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
         values: measured.rows.iter().map(|row| row[i].timing().map(|t| milliseconds(t.kernel))).collect(),
         printed: false,
     }));
-    let figure = 10 + printed.number;
+    let figure = if printed.number == 8 { 19 } else { 10 + printed.number };
     report.chart(
         &format!("uta-figure-{figure}"),
         &Chart {

@@ -1,4 +1,5 @@
-//! Zhang, Nezan and Cousin (2012): figure 7, pictures a second of their two kernels.
+//! Zhang, Nezan and Cousin (2012): figure 7, pictures a second of their two kernels; figure 12 is in
+//! `several.rs`.
 
 use std::error::Error;
 
@@ -9,6 +10,7 @@ use crate::measure::{Engine, Searches, Session, Upload, rate};
 use crate::pictures::{Clip, Scene};
 use crate::printed::{ZHANG, ZHANG_SEQUENCES};
 use crate::report::Report;
+use crate::several;
 use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
@@ -79,5 +81,6 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         series: printed.chain(figures).collect(),
         shape: Shape::Bars,
     };
-    report.chart("zhang-figure-7", &chart)
+    report.chart("zhang-figure-7", &chart)?;
+    several::zhang(session, report)
 }

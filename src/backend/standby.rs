@@ -144,10 +144,6 @@ impl Estimator for Standby {
         self.inner.copy_samples(slot);
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.inner.parameters().clone()))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         // Known before it begins, so that its pictures move too.
         self.searches.push_back((current, reference, part));

@@ -72,6 +72,11 @@ pub trait Estimator: Send {
     /// The most searches that can be in flight, at least 1. There is one slot more than that.
     fn depth(&self) -> usize;
 
+    /// Whether it can fail in mid-stream: a device may be lost, the CPU's own arithmetic is not.
+    fn can_fail(&self) -> bool {
+        true
+    }
+
     /// How many searches are in flight.
     fn in_flight(&self) -> usize;
 
@@ -155,24 +160,19 @@ pub trait Estimator: Send {
     /// `reference`. Neither slot can be loaded again before the search is finished or given up.
     ///
     /// # Errors
-    /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::InFlight`] where
-    /// [`Self::depth`] searches are in flight, and whatever the device reports. Nothing has begun
-    /// after an error.
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError>;
+    /// As [`Self::begin_part`].
+    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        self.begin_part(current, reference, Part::whole(self.parameters()))
+    }
 
     /// As [`Self::begin`], for a part of the search. [`Self::finish`] then takes room for the vectors
     /// of its blocks alone, and [`Self::predict`] has no field to predict unless the part is the whole.
     ///
     /// # Errors
-    /// As [`Self::begin`], and [`EstimateError::NoSuchPart`], also where this estimator does not
-    /// divide its searches.
-    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
-        if part == Part::whole(self.parameters()) {
-            self.begin(current, reference)
-        } else {
-            Err(EstimateError::NoSuchPart(part))
-        }
-    }
+    /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::InFlight`] where
+    /// [`Self::depth`] searches are in flight, [`EstimateError::NoSuchPart`], also where this estimator
+    /// does not divide its searches, and whatever the device reports. Nothing has begun after an error.
+    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError>;
 
     /// Waits for the search that began first of those in flight, and writes its vectors, one a
     /// block, to `vectors` (`rows × columns`, row-major).

@@ -1,4 +1,12 @@
+use std::sync::{Mutex, PoisonError};
+
 use super::{EstimateError, Parameters, PictureError};
+
+/// Bytes that are copied at a time.
+const BYTES_A_TASK: usize = 256 << 10;
+
+/// Bytes for which one more thread is woken: it takes about as long as copying so many.
+const BYTES_A_HELPER: usize = 2 << 20;
 
 /// A luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +72,40 @@ impl<'a> Picture<'a> {
     pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
         assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
         Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
+    }
+
+    /// Copies the samples to `to`, rows without padding. Of a large picture others copy a part: the
+    /// caller begins at once, as those may have to be woken.
+    ///
+    /// # Panics
+    /// Where `to` has no room for every sample.
+    pub(crate) fn copy_to(&self, to: &mut [u8]) {
+        let Self { width, height, stride, .. } = *self;
+        let to = &mut to[..width * height];
+        let rows_a_task = (BYTES_A_TASK / width).max(1);
+        let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
+        let work = || {
+            loop {
+                let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((task, to)) = next else { return };
+                let from = self.band(task * rows_a_task..task * rows_a_task + to.len() / width);
+                if stride == width {
+                    to.copy_from_slice(from.as_bytes());
+                } else {
+                    to.chunks_exact_mut(width)
+                        .enumerate()
+                        .for_each(|(y, to)| to.copy_from_slice(from.row(y)));
+                }
+            }
+        };
+        let helpers = (width * height / BYTES_A_HELPER).min(rayon::current_num_threads() - 1);
+        if helpers == 0 {
+            return work();
+        }
+        rayon::in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
     }
 
     /// The sample at `(x, y)` of the picture continued outside by its edge samples.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{Window, oracle};
+use crate::estimator::{Picture, PictureBuf, Predictor, Slot, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.
@@ -87,10 +87,6 @@ impl Estimator for Faulty {
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
         self.native.unload(slot)
-    }
-
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters().clone()))
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
@@ -311,8 +307,8 @@ fn who_is_slow_is_not_taken_for_lost() {
             self.0.unload(slot)
         }
 
-        fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-            self.0.begin(current, reference)
+        fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
+            self.0.begin_part(current, reference, part)
         }
 
         fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
@@ -352,7 +348,7 @@ fn the_first_search_may_take_long_where_there_is_much_to_do() {
     let parameters = Parameters::new(256, 256, 16, window);
     let native = Native::new(parameters.clone()).unwrap();
     let (reports, _) = channel();
-    let member = Member::start(0, Box::new(native), reports).unwrap();
+    let member = Member::start(0, 0, Box::new(native), reports).unwrap();
     // 256 · 256 · 129 · 129 absolute differences at 0.1 G a second.
     let differences = (256 * 256 * 129 * 129) as f64;
     assert_eq!(member.most_expected(differences).as_millis(), 10905);

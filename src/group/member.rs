@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::worker::{Job, Report, Worker};
+use super::worker::{Job, Order, Report, Worker};
 use crate::estimator::{DeviceShare, Estimator, SetupError, Tuning};
 
 /// Jobs that may wait for a device: more than are ever in flight, those of others that failed among
@@ -28,8 +28,14 @@ pub(super) struct Member {
     /// What it has done so far, in searches, and how long it took.
     searches: f64,
     busy: Duration,
+    /// Whether it can fail, so that what it does may have to be done again.
+    can_fail: bool,
+    /// How many searches it can have in flight.
+    depth: usize,
+    /// Tells, by its sender's end, that its estimator is gone.
+    ended: Receiver<()>,
     /// `None` for a device that was put out.
-    jobs: Option<SyncSender<Job>>,
+    orders: Option<SyncSender<Order>>,
     /// When each job that it has was sent, oldest first.
     sent: VecDeque<Instant>,
     /// When it finished the last one.
@@ -37,27 +43,33 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Starts the thread of `estimator`, which is member number `index`.
+    /// Starts the thread of `estimator`, which is member number `index` and reads pictures at `place`.
     ///
     /// # Errors
     /// [`SetupError::Device`] where it does not start.
     pub(super) fn start(
         index: usize,
+        place: usize,
         estimator: Box<dyn Estimator>,
         reports: Sender<Report>,
     ) -> Result<Self, SetupError> {
         let name: Arc<str> = estimator.device().into();
-        let (jobs, taken) = sync_channel(WAITING);
-        let worker = Worker::new(index, estimator, taken, reports);
-        // Its end is not waited for: a device that hangs would hang the group too. What it uses is
-        // its own or shared.
+        let (can_fail, depth) = (estimator.can_fail(), estimator.depth());
+        let (orders, taken) = sync_channel(WAITING);
+        let (running, ended) = sync_channel(0);
+        let worker = Worker::new(index, place, estimator, taken, reports);
+        // Its end is not waited for without limit: a device that hangs would hang the group too. What it
+        // uses is its own or shared.
         thread::Builder::new()
             .name(format!("motion-device-{index}"))
-            .spawn(move || worker.run())
+            .spawn(move || {
+                worker.run();
+                drop(running);
+            })
             .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
         let (sent, finished) = (VecDeque::new(), Instant::now());
         let (share, searches, busy) = (0.0, 0.0, Duration::ZERO);
-        Ok(Self { name, share, searches, busy, jobs: Some(jobs), sent, finished })
+        Ok(Self { name, share, searches, busy, can_fail, depth, ended, orders: Some(orders), sent, finished })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -99,12 +111,17 @@ impl Member {
     }
 
     pub(super) fn is_out(&self) -> bool {
-        self.jobs.is_none()
+        self.orders.is_none()
     }
 
     /// Sends no job to it any more. Whether it was still sent any.
     pub(super) fn put_out(&mut self) -> bool {
-        self.jobs.take().is_some()
+        self.orders.take().is_some()
+    }
+
+    /// Waits until its estimator is gone, but not longer than `patience`.
+    pub(super) fn wait_for_end(&self, patience: Duration) {
+        let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(patience);
     }
 
     /// How many jobs it has.
@@ -119,11 +136,31 @@ impl Member {
 
     /// Gives it a job. `false` where it takes none.
     pub(super) fn send(&mut self, job: Job) -> bool {
-        let is_sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send(job).is_ok());
+        let is_sent = self.order(Order::Job(job));
         if is_sent {
             self.sent.push_back(Instant::now());
         }
         is_sent
+    }
+
+    /// Whether the group can do without its thread, with so many searches in flight.
+    pub(super) fn can_be_asked_directly(&self, depth: usize) -> bool {
+        !self.can_fail && self.depth >= depth && !self.is_out()
+    }
+
+    /// Has it give its estimator away. `None` where it takes no orders.
+    pub(super) fn leave(&self) -> Option<Receiver<Box<dyn Estimator>>> {
+        let (to, estimator) = sync_channel(1);
+        self.order(Order::Leave(to)).then_some(estimator)
+    }
+
+    /// Gives it its estimator back. `false` where it takes no orders.
+    pub(super) fn go_back(&self, estimator: Box<dyn Estimator>) -> bool {
+        self.order(Order::Back(estimator))
+    }
+
+    fn order(&self, order: Order) -> bool {
+        self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok())
     }
 
     /// Notes that it has finished a job.

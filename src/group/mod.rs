@@ -9,83 +9,53 @@
 //! back, through channels that take no lock; no thread is started for a picture, for which Uta lost
 //! 7 ms (8.5.2). A device that fails, panics or says nothing for [`Options::patience`] is put out of the
 //! group, and its part is done again by the others.
+//!
+//! For that a picture is copied once, each row to where its device reads it. A device that works
+//! alone and cannot fail is asked directly instead, without copy and without thread: a group is not
+//! slower than its best member.
 
 mod balance;
+mod estimator;
 #[cfg(test)]
 mod faults;
 mod fit;
 mod frame;
 mod member;
+mod options;
+mod search;
 mod share;
+mod straight;
 mod worker;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, DeviceShare, EstimateError, Estimator, Flights, Grid, Kernel, MotionVector, Notice, OrderKey,
-    Parameters, Part, Picture, PictureBuf, Prediction, Predictor, SetupError, Slot, StageTimes,
-    UNITS_PER_SAMPLE,
+    Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Notice, Parameters, Part, Prediction,
+    SetupError, StageTimes,
 };
-use crate::native::median_predictors;
 pub use balance::{Balance, Balancer, Measured};
 use frame::{Frame, Frames};
 use member::Member;
+pub use options::{Fallback, Options, Split};
+use search::{Search, Share, better};
 pub use share::divide;
+use share::{by_displacements, by_rows};
+use straight::Straight;
 use worker::{Found, Job, Report};
 
-/// How the work is divided among the devices of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Split {
-    /// By rows.
-    #[default]
-    Auto,
-    /// A device gets a band of block rows, and of the pictures the rows that it needs.
-    Rows,
-    /// A device gets a share of the displacements, for the whole picture (Uta 7.1). Of an algorithm
-    /// that goes from one displacement to the next, rows.
-    Candidates,
-    /// A device gets whole pictures (Zhang IV). Several devices are busy only where so many
-    /// searches are in flight.
-    Pictures,
-}
+/// How long a group that goes waits for its devices.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a group works.
-pub struct Options {
-    /// How the work is divided.
-    pub split: Split,
-    /// How much each device gets.
-    pub balance: Balance,
-    /// How long a device may at least take for a job before it counts as lost. Where its pictures take
-    /// long, it may take fifty times as long as they do on average; its first, as long as it takes by
-    /// the slowest rate that a device has, 0.1 G absolute differences a second.
-    pub patience: Duration,
-    /// Makes what takes the place of the last device that failed; without it the failure is an error.
-    pub fallback: Option<Fallback>,
-}
+/// The least number of rows of blocks by which shares may move from when a picture is copied to when it is a reference,
+/// before it takes another copy.
+const ROWS_TO_SPARE: usize = 3;
 
-/// Makes an estimator for the same parameters and depth as the others.
-pub type Fallback = Box<dyn FnMut() -> Result<Box<dyn Estimator>, SetupError> + Send>;
-
-impl Options {
-    /// [`Self::patience`] where nothing is chosen: longer than any search should take, and a compiler
-    /// that is started by the first.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            split: Split::default(),
-            balance: Balance::default(),
-            patience: Self::PATIENCE,
-            fallback: None,
-        }
-    }
-}
+/// The part of a device's rows by which they may move.
+const PART_TO_SPARE: usize = 16;
 
 /// A device of a group to be.
 pub struct Device {
@@ -93,27 +63,6 @@ pub struct Device {
     pub estimator: Box<dyn Estimator>,
     /// How much of the work it gets, compared with the others.
     pub weight: f64,
-}
-
-/// A part of a search and who does it.
-struct Share {
-    member: usize,
-    part: Part,
-    /// Once it is done.
-    vectors: Option<Vec<MotionVector>>,
-    busy: Duration,
-}
-
-/// A search in flight.
-struct Search {
-    number: u64,
-    current: Arc<Frame>,
-    reference: Arc<Frame>,
-    shares: Vec<Share>,
-    /// The longest of each stage so far.
-    stages: StageTimes,
-    /// Whether everyone did what it was given: nobody failed.
-    is_as_planned: bool,
 }
 
 /// An estimator made of estimators.
@@ -130,8 +79,11 @@ pub struct Group {
     reporter: Sender<Report>,
     flights: Flights,
     frames: Frames,
-    /// One a slot.
+    /// One a slot; none while one device is asked directly.
     slots: Vec<Option<Arc<Frame>>>,
+    /// How long it took to copy the picture in each slot.
+    copying: Vec<Duration>,
+    straight: Option<Straight>,
     searches: VecDeque<Search>,
     next_search: u64,
     /// Rooms for vectors that are in no use.
@@ -143,6 +95,22 @@ pub struct Group {
     /// be said.
     row_devices: Vec<u8>,
     times: StageTimes,
+}
+
+impl Drop for Group {
+    /// What the devices hold is free afterwards, unless one hangs.
+    fn drop(&mut self) {
+        let well: Vec<&mut Member> = self.members.iter_mut().filter(|member| !member.is_out()).collect();
+        let well: Vec<&Member> = well
+            .into_iter()
+            .map(|member| {
+                member.put_out();
+                &*member
+            })
+            .collect();
+        let until = Instant::now() + LAST_PATIENCE;
+        well.iter().for_each(|member| member.wait_for_end(until.saturating_duration_since(Instant::now())));
+    }
 }
 
 impl Group {
@@ -168,13 +136,15 @@ impl Group {
         }
         let kernel = first.estimator.kernel();
         let name = devices.iter().map(|d| d.estimator.device()).collect::<Vec<_>>().join(" + ");
-        let memory = devices.iter().find_map(|device| device.estimator.host_memory());
+        let memories = devices.iter().map(|device| device.estimator.host_memory()).collect();
+        let frames = Frames::new(parameters, memories);
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
         let balancer = Balancer::new(options.balance, &weights);
         let (reporter, reports) = channel();
         let depth = depth.max(1);
-        let member =
-            |(index, device): (usize, Device)| Member::start(index, device.estimator, reporter.clone());
+        let member = |(index, device): (usize, Device)| {
+            Member::start(index, frames.place_of(index), device.estimator, reporter.clone())
+        };
         let members = devices.into_iter().enumerate().map(member).collect::<Result<_, _>>()?;
         Ok(Self {
             parameters: parameters.clone(),
@@ -188,8 +158,10 @@ impl Group {
             reports,
             reporter,
             flights: Flights::new(depth),
-            frames: Frames::new(parameters, memory),
+            frames,
             slots: vec![None; depth + 1],
+            copying: vec![Duration::ZERO; depth + 1],
+            straight: None,
             searches: VecDeque::with_capacity(depth),
             next_search: 0,
             rooms: Vec::new(),
@@ -216,6 +188,20 @@ impl Group {
         }
     }
 
+    /// The rows of samples that each member will need, as far as that can be said before.
+    fn rows_to_be(&self) -> Vec<(usize, Range<usize>)> {
+        if !self.frames.are_divided() || !matches!(self.split(), Split::Auto | Split::Rows) {
+            return Vec::new();
+        }
+        let whole = Part::whole(&self.parameters);
+        let bands = by_rows(whole, &self.balancer.expected(whole.rows().len()));
+        let rows = |(member, part): (usize, Part)| {
+            let spare = ROWS_TO_SPARE.max(part.rows().len() / PART_TO_SPARE);
+            (member, worker::rows_of(part, &self.parameters, spare))
+        };
+        bands.into_iter().map(rows).collect()
+    }
+
     /// How this search is divided.
     fn split(&self) -> Split {
         match self.split {
@@ -231,12 +217,14 @@ impl Group {
     fn hand_out(&mut self, index: usize, parts: Vec<(usize, Part)>) -> Result<(), EstimateError> {
         for (member, part) in parts {
             let search = &mut self.searches[index];
+            // Without its pictures nobody can do it again.
+            let Some((current, reference)) = search.pictures.clone() else { continue };
             search.shares.push(Share { member, part, vectors: None, busy: Duration::ZERO });
             let job = Job {
                 search: search.number,
                 part,
-                current: search.current.clone(),
-                reference: search.reference.clone(),
+                current,
+                reference,
                 vectors: self.rooms.pop().unwrap_or_default(),
             };
             if !self.members[member].send(job) {
@@ -264,8 +252,9 @@ impl Group {
             let lost = |message: String| EstimateError::Device { device: device.clone(), message };
             let Some(fallback) = &mut self.fallback else { return Err(lost(reason.into())) };
             let index = self.members.len();
+            let place = self.frames.place_of(index);
             let started = fallback()
-                .and_then(|estimator| Member::start(index, estimator, self.reporter.clone()))
+                .and_then(|estimator| Member::start(index, place, estimator, self.reporter.clone()))
                 .map_err(|error| lost(format!("{reason}; and nothing takes its place: {error}")))?;
             let text = format!("{device} failed: {reason}. {} goes on", started.name());
             self.notices.push(Notice::Failure(text));
@@ -290,29 +279,39 @@ impl Group {
         Ok(())
     }
 
-    /// Waits until all of the oldest search is done.
-    fn collect(&mut self) -> Result<(), EstimateError> {
+    /// Waits until all of the search at `index` of those in flight is done.
+    fn collect(&mut self, index: usize) -> Result<(), EstimateError> {
         loop {
-            let Some(oldest) = self.searches.front() else { return Err(EstimateError::NothingInFlight) };
-            let waited_for = oldest.shares.iter().filter(|share| share.vectors.is_none());
-            let differences = self.differences();
+            let Some(search) = self.searches.get(index) else { return Err(EstimateError::NothingInFlight) };
+            if search.shares.is_empty() {
+                let (device, message) = (self.name.clone(), "its pictures went with the device".into());
+                return Err(EstimateError::Device { device, message });
+            }
+            let waited_for = search.shares.iter().filter(|share| share.vectors.is_none());
             // Jobs are done in order, so the time runs for the one that each member works on.
             let end = |share: &Share| {
-                let member = &self.members[share.member];
-                let allowed = self.patience.max(member.most_expected(differences));
-                (member.busy_since() + allowed, share.member, allowed)
+                let member = share.member;
+                (self.members[member].busy_since() + self.allowed(member), member)
             };
-            let Some((end, member, allowed)) = waited_for.map(end).min() else { return Ok(()) };
+            let Some((end, member)) = waited_for.map(end).min() else { return Ok(()) };
             let left = end.saturating_duration_since(Instant::now());
-            match self.reports.recv_timeout(left) {
+            match worker::next(&self.reports, Some(left)) {
                 Ok(report) => self.take(report)?,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.put_out(member, &format!("no answer for {allowed:?}"))?;
-                }
+                Err(RecvTimeoutError::Timeout) => self.put_out_as_silent(member)?,
                 // This group has a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return Err(EstimateError::NothingInFlight),
             }
         }
+    }
+
+    /// How long `member` may be silent.
+    fn allowed(&self, member: usize) -> Duration {
+        self.patience.max(self.members[member].most_expected(self.differences()))
+    }
+
+    /// Puts `member` out for having said nothing as long as it may.
+    fn put_out_as_silent(&mut self, member: usize) -> Result<(), EstimateError> {
+        self.put_out(member, &format!("no answer for {:?}", self.allowed(member)))
     }
 
     /// The absolute differences of a search, as if each were computed.
@@ -374,7 +373,7 @@ impl Group {
         if self.split == Split::Pictures {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
-            self.balancer.observe(&measured);
+            self.balancer.observe(&measured, search.copying.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
             self.notices.push(Notice::Balance(format!(
@@ -398,7 +397,6 @@ impl Group {
         self.row_devices.resize(if by_rows { self.parameters.grid().rows } else { 0 }, 0);
         self.members.iter_mut().for_each(Member::forget_share);
         for Share { part, vectors: found, member, busy } in search.shares.drain(..) {
-            let Some(found) = found else { continue };
             let rows = part.rows();
             let displacements = part.displacements().count() as f64 / window.rows() as f64;
             let share = rows.len() as f64 / self.parameters.grid().rows as f64 * displacements;
@@ -406,6 +404,8 @@ impl Group {
             if by_rows {
                 self.row_devices[rows.clone()].fill(u8::try_from(member).unwrap_or(u8::MAX));
             }
+            // Who was asked directly has written them where they belong.
+            let Some(found) = found else { continue };
             let band = &mut vectors[rows.start * columns..rows.end * columns];
             if part.displacements() == all {
                 band.copy_from_slice(&found);
@@ -414,177 +414,5 @@ impl Group {
             }
             self.rooms.push(found);
         }
-    }
-}
-
-/// The better of two candidates of a block.
-fn better(one: MotionVector, other: MotionVector) -> MotionVector {
-    let key = |vector: MotionVector| {
-        let samples = |component: i16| i32::from(component) / UNITS_PER_SAMPLE;
-        OrderKey::new(vector.cost, samples(vector.x), samples(vector.y))
-    };
-    match (one.cost, other.cost) {
-        // Neither is a candidate by its cost.
-        (_, u32::MAX) => one,
-        (u32::MAX, _) => other,
-        _ => {
-            if key(other) < key(one) {
-                other
-            } else {
-                one
-            }
-        }
-    }
-}
-
-/// A band of rows for each that gets any.
-fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
-    let mut next = part.rows().start;
-    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
-    bands
-        .map(|(member, rows)| {
-            let band = part.with_rows(next..next + rows);
-            next += rows;
-            (member, band)
-        })
-        .collect()
-}
-
-/// Rows of the window for each that gets any.
-fn by_displacements(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
-    let mut next = *part.displacements().start();
-    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
-    bands
-        .map(|(member, rows)| {
-            let band = part.with_displacements(next..=next + rows as i32 - 1);
-            next += rows as i32;
-            (member, band)
-        })
-        .collect()
-}
-
-impl Estimator for Group {
-    fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-
-    fn device(&self) -> &str {
-        &self.name
-    }
-
-    fn kernel(&self) -> Kernel {
-        self.kernel
-    }
-
-    fn depth(&self) -> usize {
-        self.flights.depth()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.flights.len()
-    }
-
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.flights.empty(slot)?;
-        picture.check_size(&self.parameters)?;
-        let start = Instant::now();
-        if let Some(before) = self.slots[slot.index()].take() {
-            self.frames.put_back(before);
-        }
-        self.slots[slot.index()] = Some(self.frames.fill(picture));
-        self.flights.fill(slot);
-        if self.flights.len() == 0 {
-            self.times.upload = start.elapsed();
-        }
-        Ok(())
-    }
-
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
-        let frame = self.slots.get(slot.index()).and_then(Option::as_ref);
-        Ok(frame.filter(|_| self.flights.is_loaded(slot)).and_then(|frame| frame.picture()))
-    }
-
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.flights.check_begin(current, reference)?;
-        self.listen()?;
-        let frame = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
-        let (current_frame, reference_frame) = (frame(current)?, frame(reference)?);
-        self.next_search += 1;
-        let whole = Part::whole(&self.parameters);
-        self.searches.push_back(Search {
-            number: self.next_search,
-            current: current_frame,
-            reference: reference_frame,
-            shares: Vec::new(),
-            stages: StageTimes::default(),
-            is_as_planned: true,
-        });
-        let parts = self.plan(whole);
-        let handed_out = self.hand_out(self.searches.len() - 1, parts);
-        if handed_out.is_err() {
-            self.searches.pop_back();
-        }
-        handed_out?;
-        self.flights.begin(current, reference, whole);
-        Ok(())
-    }
-
-    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        self.flights.oldest()?;
-        self.parameters.grid().check(vectors)?;
-        let collected = self.collect();
-        self.flights.finish();
-        let search = self.searches.pop_front();
-        let is_predicting = self.parameters.prediction != Prediction::None;
-        let kept = self.last_field.take();
-        collected?;
-        let Some(mut search) = search else { return Err(EstimateError::NothingInFlight) };
-        self.learn(&search);
-        self.merge(&mut search, vectors);
-        self.times = search.stages;
-        if is_predicting {
-            let mut kept = kept.unwrap_or_default();
-            kept.clear();
-            kept.extend_from_slice(vectors);
-            self.last_field = Some(kept);
-        }
-        Ok(())
-    }
-
-    fn cancel(&mut self) {
-        self.flights.clear();
-        self.last_field = None;
-        self.searches.clear();
-    }
-
-    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
-        if self.parameters.prediction == Prediction::None {
-            return Err(EstimateError::NotPredicting);
-        }
-        let start = Instant::now();
-        let field = self.last_field.as_ref().ok_or(EstimateError::NoField)?;
-        let grid: Grid = self.parameters.grid();
-        median_predictors(grid, field, predictors)?;
-        self.times.prediction = start.elapsed();
-        Ok(())
-    }
-
-    fn stage_times(&self) -> StageTimes {
-        self.times
-    }
-
-    fn shares(&self, shares: &mut Vec<DeviceShare>) {
-        shares.clear();
-        let differences = self.differences();
-        shares.extend(self.members.iter().map(|member| member.share(differences)));
-    }
-
-    fn row_devices(&self, rows: &mut Vec<u8>) {
-        rows.clear();
-        rows.extend_from_slice(&self.row_devices);
-    }
-
-    fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
     }
 }

@@ -1,5 +1,7 @@
 //! Who gets how much: whole units divided as weights say.
 
+use crate::estimator::Part;
+
 /// Divides `units` in proportion to `weights`, of which at least one must be positive: what each
 /// gets, by largest remainders, so that the sum is `units`. Who has no weight gets none.
 pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
@@ -21,6 +23,32 @@ pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
         shares[index] += 1;
     }
     shares
+}
+
+/// A band of rows for each that gets any.
+pub(super) fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
+    let mut next = part.rows().start;
+    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
+    bands
+        .map(|(member, rows)| {
+            let band = part.with_rows(next..next + rows);
+            next += rows;
+            (member, band)
+        })
+        .collect()
+}
+
+/// Rows of the window for each that gets any.
+pub(super) fn by_displacements(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
+    let mut next = *part.displacements().start();
+    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
+    bands
+        .map(|(member, rows)| {
+            let band = part.with_displacements(next..=next + rows as i32 - 1);
+            next += rows as i32;
+            (member, band)
+        })
+        .collect()
 }
 
 #[cfg(test)]

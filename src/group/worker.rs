@@ -4,12 +4,24 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::frame::Frame;
-use crate::estimator::{EstimateError, Estimator, MotionVector, Part, Slot, StageTimes};
+use crate::estimator::{EstimateError, Estimator, MotionVector, Parameters, Part, Slot, StageTimes};
+
+/// What a device is told.
+pub(super) enum Order {
+    /// To do this.
+    Job(Job),
+    /// To give its estimator away and wait for [`Self::Back`]; what it has to do is done before.
+    Leave(SyncSender<Box<dyn Estimator>>),
+    /// To go on with this estimator.
+    Back(Box<dyn Estimator>),
+}
 
 /// A part of a search, with room for its vectors.
 pub(super) struct Job {
@@ -49,62 +61,135 @@ struct Begun {
 /// A device's end of the way.
 pub(super) struct Worker {
     member: usize,
+    /// Where it reads pictures.
+    place: usize,
     estimator: Box<dyn Estimator>,
-    jobs: Receiver<Job>,
+    orders: Receiver<Order>,
     reports: Sender<Report>,
     begun: VecDeque<Begun>,
     /// One a slot: which picture is there, and which rows of it.
     pictures: Vec<Option<(u64, Range<usize>)>>,
+    /// For pictures whose rows are in several places.
+    room: Vec<u8>,
     finished: Instant,
+}
+
+/// How long a thread looks for something to do before it sleeps: to sleep and be woken takes several
+/// microseconds, which is much where a device needs a hundred for a picture.
+fn watch() -> Duration {
+    static WATCH: OnceLock<Duration> = OnceLock::new();
+    *WATCH.get_or_init(|| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Duration::from_micros(if cores < 8 { 20 } else { 100 })
+    })
+}
+
+/// A thread that looks for something to do lets others have its core meanwhile. It gets it back at once
+/// but where they have long work: then it would rather sleep, as who sleeps is woken before them, and
+/// so many times after that.
+const CROWDED: u32 = 500;
+const LONG: Duration = Duration::from_micros(60);
+
+/// The next of `from`, waited for until `patience` is over.
+///
+/// # Errors
+/// [`RecvTimeoutError`] where nothing came.
+pub(super) fn next<T>(from: &Receiver<T>, patience: Option<Duration>) -> Result<T, RecvTimeoutError> {
+    static SLEEPS: AtomicU32 = AtomicU32::new(0);
+    let start = Instant::now();
+    let (mut at, mut sleeps) = (start, SLEEPS.load(Ordering::Relaxed));
+    loop {
+        match from.try_recv() {
+            Ok(next) => return Ok(next),
+            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+            Err(TryRecvError::Empty) if sleeps > 0 => {
+                // Two that count at once count one too few or too many: it does not matter.
+                SLEEPS.store(sleeps - 1, Ordering::Relaxed);
+                break;
+            }
+            Err(TryRecvError::Empty) if at - start > watch() => break,
+            Err(TryRecvError::Empty) => {
+                thread::yield_now();
+                let before = std::mem::replace(&mut at, Instant::now());
+                if at - before > LONG {
+                    sleeps = CROWDED;
+                }
+            }
+        }
+    }
+    match patience {
+        Some(patience) => from.recv_timeout(patience.saturating_sub(start.elapsed())),
+        None => from.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    }
 }
 
 impl Worker {
     pub(super) fn new(
         member: usize,
+        place: usize,
         estimator: Box<dyn Estimator>,
-        jobs: Receiver<Job>,
+        orders: Receiver<Order>,
         reports: Sender<Report>,
     ) -> Self {
         let depth = estimator.depth();
         Self {
             member,
+            place,
             estimator,
-            jobs,
+            orders,
             reports,
             begun: VecDeque::with_capacity(depth),
             pictures: vec![None; depth + 1],
+            room: Vec::new(),
             finished: Instant::now(),
         }
     }
 
     /// Works until there is nobody to work for, or the device fails.
     pub(super) fn run(mut self) {
-        // What was half done is dropped with the estimator.
-        let ended = catch_unwind(AssertUnwindSafe(|| self.work()));
-        let error = match ended {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error,
-            Err(panic) => EstimateError::Device {
-                device: name(self.estimator.as_ref()),
-                message: format!("it panicked: {}", panic_text(panic.as_ref())),
-            },
-        };
-        // Nobody to tell it to is nobody to miss it.
-        let _ = self.reports.send(Report { member: self.member, outcome: Err(error) });
+        loop {
+            // What was half done is dropped with the estimator.
+            let ended = catch_unwind(AssertUnwindSafe(|| self.work()));
+            let error = match ended {
+                Ok(Ok(None)) => return,
+                Ok(Ok(Some(to))) => {
+                    let Self { member, place, estimator, orders, reports, .. } = self;
+                    // Where nobody takes it, no order comes any more either.
+                    let _ = to.send(estimator);
+                    let Ok(Order::Back(estimator)) = orders.recv() else { return };
+                    self = Self::new(member, place, estimator, orders, reports);
+                    continue;
+                }
+                Ok(Err(error)) => error,
+                Err(panic) => panicked(&name(self.estimator.as_ref()), panic.as_ref()),
+            };
+            // Nobody to tell it to is nobody to miss it.
+            let _ = self.reports.send(Report { member: self.member, outcome: Err(error) });
+            return;
+        }
     }
 
-    fn work(&mut self) -> Result<(), EstimateError> {
+    /// Works until there is nobody to work for, or the estimator is wanted elsewhere.
+    fn work(&mut self) -> Result<Option<SyncSender<Box<dyn Estimator>>>, EstimateError> {
         loop {
-            let next = match self.begun.len() {
-                0 => match self.jobs.recv() {
-                    Ok(job) => Some(job),
-                    Err(_) => return Ok(()),
+            let order = match self.begun.len() {
+                0 => match next(&self.orders, None) {
+                    Ok(order) => Some(order),
+                    Err(_) => return Ok(None),
                 },
-                begun if begun < self.estimator.depth() => self.jobs.try_recv().ok(),
+                begun if begun < self.estimator.depth() => self.orders.try_recv().ok(),
                 _ => None,
             };
-            match next {
-                Some(job) => self.begin(job)?,
+            match order {
+                Some(Order::Job(job)) => self.begin(job)?,
+                Some(Order::Leave(to)) => {
+                    while !self.begun.is_empty() {
+                        self.finish()?;
+                    }
+                    return Ok(Some(to));
+                }
+                // It has one.
+                Some(Order::Back(_)) => (),
                 None => self.finish()?,
             }
         }
@@ -113,14 +198,13 @@ impl Worker {
     /// Begins `job`; those before it are finished where it needs their slots.
     fn begin(&mut self, job: Job) -> Result<(), EstimateError> {
         let at = Instant::now();
-        let parameters = self.estimator.parameters().clone();
-        let (part, side) = (job.part, parameters.block_size);
-        let compared = part.current_samples(&parameters);
-        let searched = part.reference_samples(&parameters);
+        let part = job.part;
+        let parameters = self.estimator.parameters();
+        let compared = part.current_samples(parameters);
+        let searched = part.reference_samples(parameters);
         // The current picture is the next reference: with what the next search may need of it, a row
         // of blocks more for shares that move, it is loaded once.
-        let wanted = compared.start.min(searched.start).saturating_sub(side)
-            ..(compared.end.max(searched.end) + side).min(parameters.height);
+        let wanted = rows_of(part, parameters, 1);
         let is_same = job.reference.number() == job.current.number();
         let searched = if is_same { wanted.clone() } else { searched };
         let reference = self.place(&job.reference, &searched, &searched, None)?;
@@ -165,7 +249,8 @@ impl Worker {
                 Some(index) => {
                     let slot = Slot::new(index);
                     self.pictures[index] = None;
-                    self.estimator.load_rows(slot, &frame.view(), rows.clone())?;
+                    let (picture, rows) = frame.rows(self.place, needed, &rows, &mut self.room);
+                    self.estimator.load_rows(slot, &picture, rows.clone())?;
                     self.pictures[index] = Some((number, rows));
                     return Ok(slot);
                 }
@@ -190,6 +275,21 @@ impl Worker {
         let _ = self.reports.send(Report { member: self.member, outcome: Ok(found) });
         Ok(())
     }
+}
+
+/// The rows of samples that a search of `part` needs of either picture, and those of as many rows of
+/// blocks more on each side.
+pub(super) fn rows_of(part: Part, parameters: &Parameters, more: usize) -> Range<usize> {
+    let (compared, searched) = (part.current_samples(parameters), part.reference_samples(parameters));
+    let margin = more * parameters.block_size;
+    compared.start.min(searched.start).saturating_sub(margin)
+        ..(compared.end.max(searched.end) + margin).min(parameters.height)
+}
+
+/// The error of a device that has panicked.
+pub(super) fn panicked(device: &str, panic: &(dyn Any + Send)) -> EstimateError {
+    let message = format!("it panicked: {}", panic_text(panic));
+    EstimateError::Device { device: device.into(), message }
 }
 
 /// The name of the device, as far as it can still tell.

@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::estimator::prediction::median_predictors;
-    use crate::estimator::{Kernel, Parameters, PictureBuf, StageTimes, Window, oracle};
+    use crate::estimator::{Kernel, Parameters, Part, PictureBuf, StageTimes, Window, oracle};
     use crate::native::Native;
 
     fn parameters(block_size: usize, range: i32) -> Parameters {
@@ -316,9 +316,9 @@ mod tests {
             self.native.unload(slot)
         }
 
-        fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
+        fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
             let fails = self.fails.first().is_some_and(|(begin, _)| *begin);
-            if fails { Err(failure()) } else { self.native.begin(current, reference) }
+            if fails { Err(failure()) } else { self.native.begin_part(current, reference, part) }
         }
 
         fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {

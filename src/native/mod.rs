@@ -276,6 +276,10 @@ impl Estimator for Native {
         self.flights.depth()
     }
 
+    fn can_fail(&self) -> bool {
+        false
+    }
+
     fn in_flight(&self) -> usize {
         self.flights.len()
     }
@@ -307,10 +311,6 @@ impl Estimator for Native {
         let Parameters { width, height, .. } = self.parameters;
         let is_loaded = self.flights.is_loaded(slot);
         Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
-    }
-
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters))
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {

@@ -261,10 +261,6 @@ impl Estimator for OpenCl {
         self.flights.is_loaded(slot).then(|| self.slots.salvage(slot))?
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;

@@ -251,12 +251,7 @@ impl Slots {
             // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
             let staging = unsafe { place.staging.as_mut_slice() };
             let staging = &mut staging[..width * picture.height()];
-            if picture.stride() == width {
-                staging.copy_from_slice(picture.as_bytes());
-            } else {
-                let rows = staging.chunks_exact_mut(width).enumerate();
-                rows.for_each(|(y, row)| row.copy_from_slice(picture.row(y)));
-            }
+            picture.copy_to(staging);
             // SAFETY: the memory lives as long as the estimator, which waits for its queues.
             unsafe { queue.begin_write(&place.packed, top * width, staging)? }
         } else if picture.stride() == width {

@@ -3,8 +3,8 @@
 
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf,
-    Prediction, Predictor, Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, OrderKey, Parameters, Part, Picture,
+    PictureBuf, Prediction, Predictor, Slot, Window, oracle,
 };
 
 /// Two pictures and what to find in them.
@@ -310,6 +310,64 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
     ));
     estimator.begin(slot(last), slot(last - 1)).expect(&who);
     finish(estimator, last);
+}
+
+/// How a search is cut into parts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cut {
+    /// Into bands of rows of blocks.
+    Rows,
+    /// Into halves of the displacements, where the algorithm can be cut so.
+    Candidates,
+    /// Both ways.
+    Both,
+}
+
+/// Every part of `case` by itself, found by `estimator` and put together here.
+pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
+    let parameters = &case.parameters;
+    let who = format!("{} cut by {cut:?} on {}", estimator.kernel(), case.name);
+    let expected = oracle::search(parameters, &case.current.view(), &case.reference.view());
+    let whole = Part::whole(parameters);
+    let (columns, rows) = (expected.grid.columns, expected.grid.rows);
+    let mut found = vec![MotionVector { x: 0, y: 0, cost: u32::MAX }; expected.vectors.len()];
+    let first = if cut == Cut::Candidates { rows } else { rows.div_ceil(3) };
+    let mut bands = vec![0..first, first..rows];
+    bands.retain(|band| !band.is_empty());
+    let (y0, y1) = (parameters.window.y0(), parameters.window.y1());
+    let middle = (y0 + y1).div_euclid(2);
+    let last = if cut == Cut::Rows { y1 } else { middle };
+    let halves = [y0..=last, last + 1..=y1];
+    for band in bands {
+        for half in halves.iter().filter(|half| !half.is_empty()) {
+            let mut part = whole.with_rows(band.clone());
+            if whole.with_displacements(half.clone()).check(parameters).is_ok() {
+                part = part.with_displacements(half.clone());
+            }
+            // What the part does not need is something else.
+            let rows = |samples: &std::ops::Range<usize>, picture: &PictureBuf| {
+                let sample = |x: usize, y: usize| {
+                    if samples.contains(&y) { picture.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
+                };
+                PictureBuf::from_fn(parameters.width, parameters.height, sample)
+            };
+            let compared = part.current_samples(parameters);
+            let searched = part.reference_samples(parameters);
+            let (current, reference) = (rows(&compared, &case.current), rows(&searched, &case.reference));
+            estimator.load_rows(Slot::A, &reference.view(), searched).expect(&who);
+            estimator.load_rows(Slot::B, &current.view(), compared).expect(&who);
+            let mut vectors = vec![MotionVector::default(); part.grid(parameters).blocks()];
+            estimator.begin_part(Slot::B, Slot::A, part).expect(&who);
+            estimator.finish(&mut vectors).expect(&who);
+            let key = |v: MotionVector| OrderKey::new(v.cost, i32::from(v.x) / 4, i32::from(v.y) / 4);
+            for (best, other) in found[band.start * columns..].iter_mut().zip(vectors) {
+                if other.cost != u32::MAX && (best.cost == u32::MAX || key(other) < key(*best)) {
+                    *best = other;
+                }
+            }
+        }
+    }
+    assert_eq!(found, expected.vectors, "{who}");
 }
 
 /// `count` pictures of texture that moves, with grain.

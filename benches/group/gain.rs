@@ -1,0 +1,124 @@
+//! A group beside its members: alone in it, and all together.
+
+use std::time::Duration;
+
+use gstmotionestimate::backend::DeviceInfo;
+use gstmotionestimate::estimator::{Estimator, Parameters};
+use gstmotionestimate::group::{Balance, Split};
+
+use crate::streams::{OneThread, Stream, group, in_turn, open, pictures, shares};
+
+/// Width, height and range.
+pub const SIZES: [(usize, usize, i32); 4] =
+    [(352, 288, 16), (1280, 720, 16), (1920, 1080, 16), (3840, 2160, 16)];
+
+/// Time for the streams of one case.
+const BUDGET: Duration = Duration::from_millis(1500);
+
+/// Pictures in which shares settle, with room for a few trials.
+const TO_SETTLE: usize = 90;
+
+fn boxed(
+    devices: Vec<Box<dyn Estimator>>,
+    depth: usize,
+    split: Split,
+    balance: Balance,
+) -> Box<dyn Estimator> {
+    Box::new(group(devices, depth, split, balance))
+}
+
+/// "A group is never more than 3 % slower than its best member alone": each by itself, a group of it
+/// alone, and the group of all.
+pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
+    println!("\n## The best alone and the group: ms a picture, in turn\n");
+    println!(
+        "| size | range | in flight | who | alone | group | of alone | shares |\n|---|---|---|---|---|---|---|---|"
+    );
+    for p in cases {
+        let pictures = pictures(p);
+        for depth in [1, 4] {
+            let case = format!("{} x {} | {} | {depth}", p.width, p.height, p.window.x1());
+            let mut best: Option<(f64, &DeviceInfo)> = None;
+            for device in devices {
+                let in_group = boxed(vec![open(device, p, depth)], depth, Split::Rows, Balance::Adaptive);
+                let mut streams = [open(device, p, depth), in_group].map(|e| Stream::new(e, &pictures));
+                streams.iter_mut().for_each(|stream| drop(stream.run(4)));
+                let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
+                let ratio = by_itself / grouped;
+                println!("| {case} | {} | {by_itself:.3} | {grouped:.3} | {ratio:.3} | |", device.name);
+                if best.is_none_or(|(time, _)| by_itself < time) {
+                    best = Some((by_itself, device));
+                }
+            }
+            let Some((_, best)) = best.filter(|_| devices.len() > 1) else { continue };
+            let all = devices.iter().map(|device| open(device, p, depth)).collect();
+            let mut streams = [open(best, p, depth), boxed(all, depth, Split::Rows, Balance::Adaptive)]
+                .map(|estimator| Stream::new(estimator, &pictures));
+            streams[0].run(4);
+            streams[1].run(TO_SETTLE);
+            let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
+            println!(
+                "| {case} | all, beside {} | {by_itself:.3} | {grouped:.3} | {:.3} | {} |",
+                best.name,
+                by_itself / grouped,
+                shares(streams[1].estimator.as_ref())
+            );
+        }
+    }
+}
+
+/// Every split and balance against the ideal, the sum of rates.
+pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
+    for p in cases {
+        let pictures = pictures(p);
+        println!("\n## Gain: {} x {}, {} candidates\n", p.width, p.height, p.candidates());
+        println!(
+            "| who | in flight | ms a picture | of the ideal | of the best alone | shares |\n|---|---|---|---|---|---|"
+        );
+        for depth in [1, 4] {
+            let mut alone: Vec<Stream<'_>> =
+                devices.iter().map(|device| Stream::new(open(device, p, depth), &pictures)).collect();
+            alone.iter_mut().for_each(|stream| drop(stream.run(4)));
+            let times = in_turn(&mut alone, BUDGET);
+            for (device, time) in devices.iter().zip(&times) {
+                println!("| {} | {depth} | {time:.3} | | | |", device.name);
+            }
+            let best = times.iter().copied().fold(f64::MAX, f64::min);
+            let ideal = 1.0 / times.iter().map(|time| 1.0 / time).sum::<f64>();
+            println!("| ideal: sum of rates | {depth} | {ideal:.3} | 1.00 | {:.2} | |", best / ideal);
+            let members = || devices.iter().map(|device| open(device, p, depth)).collect::<Vec<_>>();
+            for (split, balance) in [
+                (Split::Auto, Balance::Adaptive),
+                (Split::Rows, Balance::Fit),
+                (Split::Rows, Balance::Static),
+                (Split::Candidates, Balance::Adaptive),
+                (Split::Pictures, Balance::Adaptive),
+            ] {
+                let mut streams = [Stream::new(boxed(members(), depth, split, balance), &pictures)];
+                streams[0].run(TO_SETTLE);
+                let time = in_turn(&mut streams, BUDGET / 3)[0];
+                println!(
+                    "| all, {split:?} {balance:?} | {depth} | {time:.3} | {:.2} | {:.2} | {} |",
+                    ideal / time,
+                    best / time,
+                    shares(streams[0].estimator.as_ref())
+                );
+            }
+            if devices.len() > 1 {
+                for (name, weights) in [
+                    ("equal rows", vec![1.0; devices.len()]),
+                    ("rows by rates", times.iter().map(|time| 1.0 / time).collect()),
+                ] {
+                    let mut one = OneThread::new(members(), &weights);
+                    let count = (BUDGET.as_secs_f64() * 300.0 / one.mean(&pictures, 3)).clamp(3.0, 500.0);
+                    let time = one.mean(&pictures, count as usize);
+                    println!(
+                        "| all by one thread, {name} | {depth} | {time:.3} | {:.2} | {:.2} | |",
+                        ideal / time,
+                        best / time
+                    );
+                }
+            }
+        }
+    }
+}

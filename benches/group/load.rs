@@ -1,0 +1,71 @@
+//! A load put on the CPU in mid-run: shares before, during and after.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use gstmotionestimate::backend::DeviceInfo;
+use gstmotionestimate::estimator::Parameters;
+use gstmotionestimate::group::{Balance, Split};
+
+use crate::streams::{Stream, group, median, open, pictures, shares};
+
+/// Pictures of a row of the table.
+const STEP: usize = 10;
+
+/// Work on every core that the search could use, until it is dropped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn new() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let spin = |stop: Arc<AtomicBool>| {
+            move || {
+                let mut number = 1_u64;
+                while !stop.load(Ordering::Relaxed) {
+                    number = black_box(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+                }
+            }
+        };
+        let threads = (0..cores).map(|_| thread::spawn(spin(stop.clone()))).collect();
+        Self { stop, threads }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
+    for p in cases {
+        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        println!("\n## A load on every core in mid-run: {} x {}, {}\n", p.width, p.height, names.join(", "));
+        println!("| pictures | load | ms a picture | shares |\n|---|---|---|---|");
+        let pictures = pictures(p);
+        let members = devices.iter().map(|device| open(device, p, 1)).collect();
+        let group = group(members, 1, Split::Rows, Balance::Adaptive);
+        let mut stream = Stream::new(Box::new(group), &pictures);
+        let mut next = 0;
+        for is_loaded in [false, true, false] {
+            let load = is_loaded.then(Load::new);
+            for _ in 0..6 {
+                let times = stream.run(STEP);
+                let shares = shares(stream.estimator.as_ref());
+                let word = if is_loaded { "yes" } else { "no" };
+                println!("| {next} - {} | {word} | {:.3} | {shares} |", next + STEP - 1, median(times));
+                next += STEP;
+            }
+            drop(load);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Devices of simulated times: no clock, the same noise every time.
+
+use super::*;
+
+/// Seconds that each device takes for so many units of a picture beside the others.
+type Model<'a> = &'a dyn Fn(usize, usize, &[usize]) -> f64;
+
+/// Noise of a few percent, the same everywhere.
+struct Noise(u32);
+
+impl Noise {
+    fn factor(&mut self, percent: f64) -> f64 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        1.0 + percent / 100.0 * (f64::from(self.0 >> 8) / f64::from(1 << 23) - 1.0)
+    }
+}
+
+/// The pictures' times, and the shares.
+fn run(
+    balancer: &mut Balancer,
+    pictures: usize,
+    units: usize,
+    noise: f64,
+    model: Model<'_>,
+) -> Vec<(f64, Vec<usize>)> {
+    let mut random = Noise(7);
+    let picture = |_| {
+        let shares = balancer.plan(units);
+        assert_eq!(shares.iter().sum::<usize>(), units);
+        let measure = |(device, &units): (usize, &usize)| Measured {
+            device,
+            units,
+            seconds: model(device, units, &shares) * random.factor(noise),
+        };
+        let measured: Vec<_> =
+            shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
+        balancer.observe(&measured, 0.0);
+        (measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares)
+    };
+    (0..pictures).map(picture).collect()
+}
+
+fn mean(pictures: &[(f64, Vec<usize>)]) -> f64 {
+    pictures.iter().map(|(seconds, _)| seconds).sum::<f64>() / pictures.len() as f64
+}
+
+/// Milliseconds: what each call costs, and a unit.
+fn linear(devices: &'static [(f64, f64)]) -> impl Fn(usize, usize, &[usize]) -> f64 {
+    move |device, units, _| (devices[device].0 + units as f64 * devices[device].1) * 1e-3
+}
+
+#[test]
+fn shares_settle_within_20_pictures() {
+    for (devices, noise) in [
+        (&[(0.0, 0.1), (0.0, 0.1)][..], 0.0),
+        (&[(0.0, 0.1), (0.0, 0.7)], 5.0),
+        (&[(1.0, 0.05), (0.2, 0.3)], 5.0),
+        (&[(0.5, 0.2), (0.1, 0.3), (2.0, 0.1), (0.1, 1.0)], 5.0),
+    ] {
+        // 256 rows at once: the time at which all finish together.
+        let rates: f64 = devices.iter().map(|d| 1.0 / d.1).sum();
+        let fixed: f64 = devices.iter().map(|d| d.0 / d.1).sum();
+        let ideal = (256.0 + fixed) / rates * 1e-3;
+        let model = linear(devices);
+        let mut balancer = Balancer::new(Balance::Adaptive, &vec![1.0; devices.len()]);
+        run(&mut balancer, 20, 256, noise, &model);
+        let settled = run(&mut balancer, 4, 256, noise, &model);
+        let time = mean(&settled);
+        assert!(time < 1.08 * ideal, "{devices:?}: {time} s where {ideal} s are possible");
+    }
+}
+
+#[test]
+fn a_load_is_followed_within_20_pictures_and_back() {
+    let quiet = linear(&[(0.1, 0.1), (0.1, 0.1)]);
+    let loaded = linear(&[(0.1, 0.1), (0.1, 0.4)]);
+    let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+    run(&mut balancer, 100, 128, 3.0, &quiet);
+    let during = run(&mut balancer, 24, 128, 3.0, &loaded);
+    let (_, shares) = &during[20];
+    assert!((99..107).contains(&shares[0]), "{shares:?}");
+    let after = run(&mut balancer, 60, 128, 3.0, &quiet);
+    let near_half = |(_, shares): &&(f64, Vec<usize>)| (60..=68).contains(&shares[0]);
+    assert!(after[20..].iter().filter(near_half).count() >= 34, "{after:?}");
+}
+
+/// Two devices that share the cores: together they are slower than the better one alone.
+#[test]
+fn who_does_not_help_is_left_idle_and_costs_next_to_nothing() {
+    let contended = |device: usize, units: usize, shares: &[usize]| {
+        let alone = shares.iter().filter(|&&units| units > 0).count() == 1;
+        let unit = [0.1, 0.3][device] * if alone { 1.0 } else { 1.9 };
+        units as f64 * unit * 1e-3
+    };
+    let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+    run(&mut balancer, 80, 68, 3.0, &contended);
+    assert_eq!(balancer.take_notes().last(), Some(&(1, false)));
+    let later = mean(&run(&mut balancer, 2000, 68, 3.0, &contended));
+    assert!(later < 1.03 * 6.8e-3, "{later}");
+    assert!(balancer.take_notes().is_empty(), "it stays idle");
+    // The load that made it so is gone.
+    let apart = linear(&[(0.0, 0.1), (0.0, 0.3)]);
+    run(&mut balancer, 2000, 68, 3.0, &apart);
+    assert_eq!(balancer.take_notes(), [(1, true)]);
+}
+
+#[test]
+fn who_is_too_slow_for_a_row_gets_none() {
+    let model = linear(&[(0.0, 0.01), (0.0, 5.0)]);
+    let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+    run(&mut balancer, 60, 68, 3.0, &model);
+    let later = run(&mut balancer, 4000, 68, 3.0, &model);
+    assert!(later.iter().filter(|(_, shares)| shares[1] > 0).count() < 40);
+}
+
+#[test]
+fn a_device_that_goes_leaves_its_work_to_the_others() {
+    let model = linear(&[(0.0, 0.1), (0.0, 0.3), (0.0, 0.2)]);
+    for method in [Balance::Adaptive, Balance::Fit, Balance::Static] {
+        let mut balancer = Balancer::new(method, &[1.0, 1.0, 1.0]);
+        run(&mut balancer, 50, 60, 0.0, &model);
+        balancer.remove(0);
+        let after = run(&mut balancer, 50, 60, 0.0, &model);
+        assert!(after.iter().all(|(_, shares)| shares[0] == 0 && shares[1] + shares[2] == 60));
+        balancer.remove(1);
+        assert_eq!(balancer.plan(60), [0, 0, 60]);
+        balancer.add(1.0);
+        assert_eq!(balancer.plan(60)[..2], [0, 0]);
+    }
+}
+
+#[test]
+fn weights_hold_where_they_are_static() {
+    let mut balancer = Balancer::new(Balance::Static, &[0.9, 0.1]);
+    let pictures = run(&mut balancer, 50, 100, 5.0, &linear(&[(0.0, 1.0), (0.0, 0.1)]));
+    assert!(pictures.iter().all(|(_, shares)| shares == &[90, 10]));
+}
+
+#[test]
+fn fitted_curves_finish_together() {
+    let model = |device: usize, units: usize, _: &[usize]| {
+        let x = units as f64;
+        [0.3 + 0.05 * x + 0.0004 * x * x, 0.1 + 0.2 * x, 1.0 + 0.1 * x][device] * 1e-3
+    };
+    let mut balancer = Balancer::new(Balance::Fit, &[1.0, 1.0, 1.0]);
+    run(&mut balancer, 20, 200, 0.0, &model);
+    let shares = balancer.plan(200);
+    let times: Vec<f64> = (0..3).map(|device| model(device, shares[device], &shares)).collect();
+    let (least, most) =
+        (times.iter().copied().fold(1.0, f64::min), times.iter().copied().fold(0.0, f64::max));
+    assert!(most < 1.04 * least, "{shares:?} {times:?}");
+    assert_eq!(shares, balancer.plan(200));
+}

@@ -1,0 +1,203 @@
+//! Whether a device pays is tried: a few pictures with it, or without it, beside those as usual.
+
+use std::collections::VecDeque;
+
+use super::{Balancer, Measured};
+
+/// Pictures of a trial.
+const TRIAL: usize = 3;
+
+/// Pictures that a trial is compared with. They come before the first.
+const RECENT: usize = 7;
+
+/// Pictures more before the first trial, and after the load has changed. After each trial in vain there are
+/// twice as many before the next, up to [`RAREST_TRIAL`], and so many more as make it cost at most
+/// [`COST`] of the time.
+const FIRST_TRIAL: usize = 6;
+const AFTER_LOAD: usize = 12;
+const RAREST_TRIAL: usize = 768;
+const COST: f64 = 0.005;
+
+/// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
+const WORTH: f64 = 0.97;
+
+/// So many pictures one after the other whose time differs by more than this are a change of load.
+const LOAD: f64 = 1.3;
+const UNUSUAL: usize = 3;
+
+/// Pictures with one device more or less than usual.
+#[derive(Debug)]
+struct Trial {
+    device: usize,
+    /// Pictures that are planned still.
+    to_plan: usize,
+    seconds: Vec<f64>,
+    /// The rates before, which hold again if everything stays as it was.
+    rates: Vec<Option<f64>>,
+}
+
+/// When who is tried.
+#[derive(Debug)]
+pub(super) struct Trials {
+    /// Times of the last pictures by the active devices.
+    recent: VecDeque<f64>,
+    /// How many of the last of them were unlike those before.
+    unusual: usize,
+    trial: Option<Trial>,
+    /// Pictures until the next trial, and from that to the one after it.
+    until: usize,
+    between: usize,
+    /// Who is tried next.
+    turn: usize,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self {
+            recent: VecDeque::with_capacity(RECENT),
+            unusual: 0,
+            trial: None,
+            until: FIRST_TRIAL,
+            between: FIRST_TRIAL,
+            turn: 0,
+        }
+    }
+}
+
+impl Trials {
+    /// Whether one is going on.
+    pub(super) fn is_on(&self) -> bool {
+        self.trial.is_some()
+    }
+
+    /// Forgets how long pictures took: other devices do them.
+    fn begin_again(&mut self) {
+        self.recent.clear();
+        (self.until, self.between) = (FIRST_TRIAL, FIRST_TRIAL);
+    }
+
+    /// Whether a trial is due with the next picture.
+    fn is_due(&self) -> bool {
+        !self.is_on() && self.recent.len() == RECENT && self.until <= 1
+    }
+
+    /// Counts a picture that is planned.
+    fn count(&mut self) {
+        if !self.is_on() && self.recent.len() == RECENT {
+            self.until = if self.until <= 1 { self.between } else { self.until - 1 };
+        }
+    }
+
+    /// The usual time of a picture.
+    fn usual(&mut self) -> Option<f64> {
+        median(self.recent.make_contiguous())
+    }
+
+    /// Notes the time of a picture as usual.
+    fn note(&mut self, seconds: f64) {
+        if self.recent.len() == RECENT {
+            let is_unusual = |usual: f64| !(usual / LOAD..usual * LOAD).contains(&seconds);
+            self.unusual = if self.usual().is_some_and(is_unusual) { self.unusual + 1 } else { 0 };
+            if self.unusual == UNUSUAL {
+                (self.until, self.between) = (self.until.min(AFTER_LOAD), FIRST_TRIAL);
+            }
+            self.recent.pop_front();
+        }
+        self.recent.push_back(seconds);
+    }
+
+    /// Has the next trial come later, the more so the longer pictures took with the last, compared with
+    /// usual.
+    fn was_in_vain(&mut self, longer: f64) {
+        self.between = (2 * self.between).min(RAREST_TRIAL);
+        let lost = TRIAL as f64 * (longer - 1.0).max(0.0);
+        self.until = self.between.max((lost / COST) as usize);
+    }
+}
+
+impl Balancer {
+    pub(super) fn set_active(&mut self, device: usize, is_active: bool) {
+        self.devices[device].is_active = is_active;
+        self.notes.push((device, is_active));
+        self.trials.begin_again();
+    }
+
+    /// Compares pictures with one device more or less with those as usual.
+    pub(super) fn judge(&mut self, measured: &[Measured], seconds: f64) {
+        let took_part = |index: usize| measured.iter().any(|m| m.device == index);
+        let differs = |index: &usize| took_part(*index) != self.devices[*index].is_active;
+        let mut others =
+            (0..self.devices.len()).filter(|&index| !self.devices[index].is_gone).filter(differs);
+        match (others.next(), others.next(), &mut self.trials.trial) {
+            // As usual.
+            (None, _, _) => self.trials.note(seconds),
+            (Some(device), None, Some(trial)) if trial.device == device => {
+                trial.seconds.push(seconds);
+                if trial.seconds.len() == TRIAL {
+                    self.end_trial();
+                }
+            }
+            // Planned before something changed.
+            _ => (),
+        }
+    }
+
+    /// Who is tried with the next picture, in turn: who is idle, then, where there are several, who is
+    /// not, the one that does least first.
+    pub(super) fn next_tried(&self) -> Option<usize> {
+        if let Some(trial) = &self.trials.trial {
+            return (trial.to_plan > 0).then_some(trial.device);
+        }
+        let well = (0..self.devices.len()).filter(|&index| !self.devices[index].is_gone);
+        let (mut tried, mut active): (Vec<usize>, Vec<usize>) =
+            well.partition(|&index| !self.devices[index].is_active);
+        if active.len() > 1 {
+            active.sort_by(|&a, &b| self.rate(a).total_cmp(&self.rate(b)));
+            tried.extend(active);
+        }
+        let next = tried.get(self.trials.turn % tried.len().max(1));
+        next.copied().filter(|_| self.trials.is_due())
+    }
+
+    /// The same, for a picture that is planned now: a trial begins where one is due.
+    pub(super) fn plan_trial(&mut self) -> Option<usize> {
+        let device = self.next_tried();
+        self.trials.count();
+        let device = device?;
+        if !self.trials.is_on() {
+            self.trials.turn += 1;
+            let rates = self.devices.iter().map(|state| state.rate).collect();
+            self.trials.trial =
+                Some(Trial { device, to_plan: TRIAL, seconds: Vec::with_capacity(TRIAL), rates });
+        }
+        if let Some(trial) = &mut self.trials.trial {
+            trial.to_plan -= 1;
+        }
+        Some(device)
+    }
+
+    fn end_trial(&mut self) {
+        let Some(trial) = self.trials.trial.take() else { return };
+        let (Some(usual), Some(tried)) = (self.trials.usual(), median(&trial.seconds)) else { return };
+        let was_active = self.devices[trial.device].is_active;
+        let is_worth_it = if was_active { usual < WORTH * tried } else { tried < WORTH * usual };
+        if is_worth_it != was_active {
+            self.set_active(trial.device, is_worth_it);
+            return;
+        }
+        for (index, (state, rate)) in self.devices.iter_mut().zip(trial.rates).enumerate() {
+            // Of who was tried in vain, what was seen is all there is.
+            if was_active || index != trial.device {
+                state.rate = rate;
+            }
+        }
+        self.trials.was_in_vain(tried / usual);
+    }
+}
+
+/// The one in the middle.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}

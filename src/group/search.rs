@@ -1,0 +1,58 @@
+//! A search in flight, and its parts put together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::frame::Frame;
+use crate::estimator::{MotionVector, OrderKey, Part, StageTimes, UNITS_PER_SAMPLE};
+
+/// A part of a search and who does it.
+pub(super) struct Share {
+    pub(super) member: usize,
+    pub(super) part: Part,
+    /// Once it is done.
+    pub(super) vectors: Option<Vec<MotionVector>>,
+    pub(super) busy: Duration,
+}
+
+/// A search in flight.
+pub(super) struct Search {
+    pub(super) number: u64,
+    /// Current picture and reference; `None` where one device is asked directly.
+    pub(super) pictures: Option<(Arc<Frame>, Arc<Frame>)>,
+    /// How long it took to copy the current picture.
+    pub(super) copying: Duration,
+    pub(super) shares: Vec<Share>,
+    /// The longest of each stage so far.
+    pub(super) stages: StageTimes,
+    /// Whether everyone did what it was given: nobody failed.
+    pub(super) is_as_planned: bool,
+}
+
+impl Search {
+    /// A search that nobody does yet.
+    pub(super) fn new(number: u64, pictures: Option<(Arc<Frame>, Arc<Frame>)>, copying: Duration) -> Self {
+        let stages = StageTimes::default();
+        Self { number, pictures, copying, shares: Vec::new(), stages, is_as_planned: true }
+    }
+}
+
+/// The better of two candidates of a block.
+pub(super) fn better(one: MotionVector, other: MotionVector) -> MotionVector {
+    let key = |vector: MotionVector| {
+        let samples = |component: i16| i32::from(component) / UNITS_PER_SAMPLE;
+        OrderKey::new(vector.cost, samples(vector.x), samples(vector.y))
+    };
+    match (one.cost, other.cost) {
+        // Neither is a candidate by its cost.
+        (_, u32::MAX) => one,
+        (u32::MAX, _) => other,
+        _ => {
+            if key(other) < key(one) {
+                other
+            } else {
+                one
+            }
+        }
+    }
+}

@@ -239,10 +239,7 @@ pub enum MotionEstimateKernel {
     #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
     Exhaustive = 8,
     /// See [`Kernel::Elimination`].
-    #[enum_value(
-        name = "What cannot win left out by lower bounds of its cost (device native only)",
-        nick = "elimination"
-    )]
+    #[enum_value(name = "What cannot win left out by lower bounds of its cost", nick = "elimination")]
     Elimination = 9,
     /// See [`Kernel::ThreeStepNaive`].
     #[enum_value(

@@ -1,0 +1,273 @@
+//! The kernel of elimination (`kernels/elimination.cl`): the sums that it needs of the reference, and
+//! how it is cut to a device and a window.
+//!
+//! Memory on the device beside the pictures and the vectors: ten bytes a sample of a padded picture,
+//! for the sums, and the fields of two searches.
+
+use std::mem;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::cl::{self, Arg, Buffer};
+use super::device::{Device, DeviceKind};
+use super::picture::Layout;
+use super::program::Source;
+use super::search::{LOCAL_MEMORY_WANTED, Run, Search, Task};
+use crate::estimator::{Border, Grid, MotionVector, SetupError, Window};
+
+/// Candidates of a run at most: as many as an item has bits for. Fewer on CPUs, whose compilers unroll
+/// for every item of a group at once.
+const MOST_RUN: usize = 32;
+const MOST_RUN_CPU: usize = 4;
+
+/// Columns and runs of a tile at most. Candidates of a tile are numbered in 16 bits.
+const MOST_COLUMNS: usize = 160;
+const MOST_RUNS: usize = 8;
+
+/// Classes of columns of which each suspects a candidate at first, and other first suspects of a block:
+/// `FIRSTS` and `KNOWN` in the kernel.
+const FIRSTS: usize = 16;
+const KNOWN: usize = 6;
+
+/// Blocks of a group at most: the lists have four bits for them.
+const MOST_BLOCKS: usize = 16;
+
+/// Work-items of a group that computes sums.
+const SUM_ITEMS: [usize; 2] = [64, 2];
+
+/// Bounds, lists, costs; and what they need.
+pub(super) struct Elimination {
+    sum_squares: cl::Kernel,
+    pair_sums: cl::Kernel,
+    kernel: cl::Kernel,
+    squares: Buffer,
+    small: Buffer,
+    large: Buffer,
+    /// The field found last, and room for the next.
+    fields: [Buffer; 2],
+    shape: Shape,
+    pitch: usize,
+    columns: usize,
+}
+
+impl Elimination {
+    pub(super) fn new(task: &Task<'_>) -> Result<Self, SetupError> {
+        let layout = Layout::new(task.parameters, task.window);
+        let shape = Shape::new(task)?;
+        let fixed = (task.device.kind != DeviceKind::Cpu).then_some(shape.items);
+        let options = shape.options(task, layout.pitch());
+        let build = |name| task.build_shaped(Source::Elimination, name, fixed, &options);
+        let kernel = build(c"elimination")?;
+        let largest = task.largest_group(&kernel)?;
+        if shape.items > largest {
+            return Err(group_too_large(task, shape.items, largest));
+        }
+        let samples = layout.bytes();
+        let field = || {
+            let bytes = vec![0; task.blocks() * size_of::<MotionVector>()];
+            let buffer = task.buffer("the field found last", bytes.len())?;
+            let queue = task.context.queue(task.device.raw());
+            queue
+                .and_then(|queue| queue.write(&buffer, &bytes))
+                .map_err(|error| task.device.refused(error))?;
+            Ok(buffer)
+        };
+        Ok(Self {
+            sum_squares: build(c"sum_squares")?,
+            pair_sums: build(c"pair_sums")?,
+            kernel,
+            squares: task.buffer("the sums of small parts", 2 * samples)?,
+            small: task.buffer("pairs of sums of small parts", 4 * samples)?,
+            large: task.buffer("pairs of sums of large parts", 4 * samples)?,
+            fields: [field()?, field()?],
+            shape,
+            pitch: layout.pitch(),
+            columns: task.parameters.grid().columns,
+        })
+    }
+}
+
+impl Search for Elimination {
+    fn least_rows(&self) -> usize {
+        self.shape.blocks_down
+    }
+
+    fn divides_window(&self) -> bool {
+        false
+    }
+
+    fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
+        let rows = run.blocks / self.columns;
+        let reached = rows * self.shape.block + run.window.rows() - 1;
+        let over = |across: usize| [across.div_ceil(SUM_ITEMS[0]), reached.div_ceil(SUM_ITEMS[1])];
+        let [squares, small, large] = [&self.squares, &self.small, &self.large].map(Arg::Buffer);
+
+        let args = [Arg::Buffer(run.reference), squares, run.geometry];
+        // SAFETY: the kernel reads and writes rows that the search reaches, for which the layout was
+        // made, and no word past their ends; there are as many sums as samples.
+        unsafe { run.queue.launch(&mut self.sum_squares, &args, over(self.pitch / 4), SUM_ITEMS)? };
+        let args = [squares, small, large, run.geometry];
+        // SAFETY: as above.
+        unsafe { run.queue.launch(&mut self.pair_sums, &args, over(self.pitch), SUM_ITEMS)? };
+
+        let shape = self.shape.arg();
+        let [last, next] = &self.fields;
+        let args = [
+            Arg::Buffer(run.current),
+            Arg::Buffer(run.reference),
+            small,
+            large,
+            Arg::Buffer(last),
+            Arg::Buffer(next),
+            Arg::Buffer(run.vectors),
+            Arg::Local(self.shape.local_bytes()),
+            Arg::Struct(bytemuck::bytes_of(&shape)),
+            run.geometry,
+        ];
+        let groups = [self.columns.div_ceil(self.shape.blocks_across), rows.div_ceil(self.shape.blocks_down)];
+        // SAFETY: tiles are no larger than the window, groups of blocks no larger than the grid, which
+        // they cover, and `local_bytes` is what such a group needs; the layout was made for the window,
+        // with OVER_READ bytes more than the word read past it; fields and vectors hold all blocks.
+        unsafe { run.queue.launch(&mut self.kernel, &args, groups, [self.shape.items, 1])? };
+        let [last, next] = &mut self.fields;
+        mem::swap(last, next);
+        Ok(())
+    }
+}
+
+fn group_too_large(task: &Task<'_>, items: usize, largest: usize) -> SetupError {
+    task.unsupported(
+        format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
+        format!("choose a tuning group-size of {largest} or less"),
+    )
+}
+
+/// Field for field `Shape` in `elimination.cl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct ShapeArg {
+    tile_columns: i32,
+    tile_rows: i32,
+    blocks_across: i32,
+    blocks_down: i32,
+}
+
+/// How the work is cut: what `elimination.cl` is compiled for, or told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    block: usize,
+    /// Candidates of a run.
+    run: usize,
+    tile_columns: usize,
+    tile_rows: usize,
+    blocks_across: usize,
+    blocks_down: usize,
+    items: usize,
+    /// Room of each list.
+    list: usize,
+}
+
+impl Shape {
+    fn new(task: &Task<'_>) -> Result<Self, SetupError> {
+        let Task { device, tuning, parameters, window, .. } = *task;
+        let on_cpu = device.kind == DeviceKind::Cpu;
+        let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 128 });
+        if items > device.largest_group {
+            return Err(group_too_large(task, items, device.largest_group));
+        }
+        let run = tuning.run.unwrap_or(MOST_RUN).min(if on_cpu { MOST_RUN_CPU } else { MOST_RUN });
+        let usual = if on_cpu { 1 } else { 2 };
+        let blocks = [tuning.blocks_across, tuning.blocks_down].map(|n| n.unwrap_or(usual));
+        let limit = local_memory(device);
+        let cut = Self::cut(
+            parameters.block_size,
+            &parameters.grid(),
+            window,
+            (run, on_cpu || tuning.run.is_some()),
+            blocks,
+            items,
+            limit,
+        );
+        cut.ok_or_else(|| {
+            task.unsupported(
+                format!("its local memory of {limit} bytes is too small for its lists"),
+                "choose collaborative-unaligned, which uses none".into(),
+            )
+        })
+    }
+
+    /// Runs of `run` candidates at most, of that length where there are as many if `one_length`.
+    fn cut(
+        block: usize,
+        grid: &Grid,
+        window: &Window,
+        (run, one_length): (usize, bool),
+        blocks: [usize; 2],
+        items: usize,
+        limit: usize,
+    ) -> Option<Self> {
+        // In equal parts of `most` at most.
+        let part = |all: usize, most: usize| all.div_ceil(all.div_ceil(most));
+        let tile_columns = part(window.columns(), MOST_COLUMNS);
+        let tile_rows = part(window.rows(), MOST_RUNS * run);
+        let run = if one_length { run.min(tile_rows) } else { part(tile_rows, run) };
+        let blocks_across = blocks[0].min(grid.columns).min(MOST_BLOCKS);
+        let blocks_down = blocks[1].min(grid.rows).min(MOST_BLOCKS / blocks_across);
+        let list = (2 * items).max(blocks_across * blocks_down * (FIRSTS + KNOWN)).next_multiple_of(64);
+        let shape = Self { block, run, tile_columns, tile_rows, blocks_across, blocks_down, items, list };
+        // Blocks cost most where they are large, columns and rows where the window is.
+        if shape.local_bytes() <= limit {
+            Some(shape)
+        } else if blocks_across * blocks_down > 1 {
+            let blocks = if blocks_down >= blocks_across {
+                [blocks_across, blocks_down / 2]
+            } else {
+                [blocks_across / 2, blocks_down]
+            };
+            Self::cut(block, grid, window, (run, one_length), blocks, items, limit)
+        } else {
+            None
+        }
+    }
+
+    fn blocks(&self) -> usize {
+        self.blocks_across * self.blocks_down
+    }
+
+    /// Local memory of a group, array by array as in the kernel.
+    fn local_bytes(&self) -> usize {
+        let tasks = self.blocks() * self.tile_columns * self.tile_rows.div_ceil(self.run);
+        let words = self.blocks() * (self.block * self.block / 4 + 16 + 4 + FIRSTS + 3) + 3 * self.list + 3;
+        4 * words + 2 * 2 * tasks
+    }
+
+    /// The `-D` options for this shape, beside those of every kernel. On a CPU it is mostly told, for
+    /// compiling takes longer there than it saves.
+    fn options(&self, task: &Task<'_>, pitch: usize) -> String {
+        let Self { run, list, tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
+        let common = format!(" -D RUN={run} -D LIST={list} -D FIRSTS={FIRSTS}");
+        if task.device.kind == DeviceKind::Cpu {
+            return common;
+        }
+        let inside_only = u8::from(task.parameters.border == Border::Restrict);
+        format!(
+            "{common} -D PITCH={pitch} -D INSIDE_ONLY={inside_only} -D TILE_COLUMNS={tile_columns} \
+             -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} -D BLOCKS_DOWN={blocks_down}"
+        )
+    }
+
+    fn arg(&self) -> ShapeArg {
+        // All of it is less than 8191 displacements to either side.
+        ShapeArg {
+            tile_columns: self.tile_columns as i32,
+            tile_rows: self.tile_rows as i32,
+            blocks_across: self.blocks_across as i32,
+            blocks_down: self.blocks_down as i32,
+        }
+    }
+}
+
+/// Local memory that a group may use.
+fn local_memory(device: &Device) -> usize {
+    device.local_memory.min(LOCAL_MEMORY_WANTED.max(48 << 10))
+}

@@ -76,6 +76,11 @@ typedef struct {
 #define BLOCK_TASKS (RUNS * TILE_COLUMNS)
 #define TASKS (BLOCKS * BLOCK_TASKS)
 
+// The samples of a tile: words of a row, an odd number, so that rows beside each other meet no bank of
+// local memory twice; a row begins up to 3 samples before the first candidate.
+#define AREA_WORDS (((TILE_COLUMNS + BLOCKS_ACROSS * BLOCK + 2) / 4 + 1) | 1)
+#define AREA_ROWS (TILE_ROWS + BLOCKS_DOWN * BLOCK - 1)
+
 // First candidate row of a run in its tile: the last run is moved back over its neighbour.
 #define FIRST_ROW(run) min((run) * RUN, TILE_ROWS - RUN)
 
@@ -98,21 +103,33 @@ typedef struct {
 // More than every cost, and what a bound is compared with that is to eliminate nothing.
 #define NO_COST 0x7fffffffu
 
+// Bounds by quarters are floats for SAD, whose arithmetic is at least as fast and exact here: sums and
+// bounds, also times RANKS, are less than 2^24. A sum is kept with 2^23 more, which is the exponent's bits
+// above its own; `own` of a block likewise.
+#if METRIC_SSD
+typedef uint Bound;
+#define LOWER_SUM(word) ((word) & 0xffff)
+#define UPPER_SUM(word) ((word) >> 16)
+#else
+typedef float Bound;
+#define LOWER_SUM(word) as_float(((word) & 0xffff) | 0x4b000000u)
+#define UPPER_SUM(word) as_float((word) >> 16 | 0x4b000000u)
+#endif
+
+// Places of a run's candidates.
+#define RANKS 32
+
 // What the difference of two sums adds to a bound by quarters.
 //
 // Shifted sums differ by d >= 1 only where the sums differ by 2^SHIFT * (d - 1) + 1 or more. SAD makes
 // up for it in `quarter_limit`, SSD here.
-static inline uint add_quarter(uint bound, uint a, uint b)
+static inline Bound add_quarter(Bound bound, Bound a, Bound b)
 {
 #if METRIC_SSD
     const uint difference = abs_diff(a, b), d = SHIFT > 0 ? max(difference, 1u) - 1 : difference;
     return bound + d * d;
-#elif FOUR_SAMPLES >= 1
-    uint sum;
-    asm("sad.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(bound));
-    return sum;
 #else
-    return bound + abs_diff(a, b);
+    return bound + fabs(a - b);
 #endif
 }
 
@@ -129,6 +146,19 @@ static inline uint quarter_limit(uint limit)
     return (limit + 5 * ((1 << SHIFT) - 1)) >> SHIFT;
 #endif
 }
+
+// The bound of candidate v of a run, or a little less, and with it v.
+static inline Bound place_of(Bound bound, int v)
+{
+#if METRIC_SSD
+    return (bound & ~(uint)(RANKS - 1)) | (uint)v;
+#else
+    return bound * (float)RANKS + (float)v;
+#endif
+}
+
+// The worst of these, of no candidate.
+#define NO_PLACE ((Bound)UINT_MAX)
 
 // A bound by quarters in 16 bits, in the same order, though some may be equal then.
 static inline uint rank_of(uint bound)
@@ -152,76 +182,82 @@ static inline uint sum_four(uint word, uint sum)
 // Rows of the picture from the window's first row on that a search reaches.
 #define REACHED_ROWS (g.rows * BLOCK + g.window_rows - 1)
 
-// The sums of the squares that begin at each sample: item (i, j) takes the 4 samples from 4 * i on of
-// the j-th row reached. Squares that go on outside of what is reached belong to no candidate, and
-// repeat words or rows.
-//
-//   squares  of the sample at byte b of its picture at element b
-__kernel void sum_squares(__global const uchar *restrict picture, __global ushort *restrict squares,
-                          Geometry g)
+// Samples that a group of `sum_parts` takes across and down, and squares that it needs for them.
+#define SUM_COLUMNS 128
+#define SUM_ROWS 16
+#define SQUARES_ACROSS (SUM_COLUMNS + (3 * SQUARE + 3) / 4 * 4)
+#define SQUARES_DOWN (SUM_ROWS + SQUARE)
+
+// The words of sums of each sample that a search reaches. Parts that go on outside belong to no candidate,
+// and repeat words or rows.
+__kernel FIXED_GROUP void sum_parts(__global const uchar *restrict picture, __global uint *restrict small,
+                                    __global uint *restrict large, Geometry g)
 {
-    const int i = (int)get_global_id(0), j = (int)get_global_id(1);
-    const int words = g.pitch / 4, top = g.top + g.y0;
-    if (i >= words || j >= REACHED_ROWS)
-        return;
-    uint sums[4] = {0, 0, 0, 0};
+    __local ushort squares[SQUARES_ACROSS * SQUARES_DOWN];
+    const int item = (int)get_local_id(0), words = g.pitch / 4, top = g.top + g.y0;
+    const int left = (int)get_group_id(0) * SUM_COLUMNS, first = (int)get_group_id(1) * SUM_ROWS;
+
+    for (int unit = item; unit < SQUARES_ACROSS / 4 * SQUARES_DOWN; unit += ITEMS) {
+        const int across = unit % (SQUARES_ACROSS / 4), down = unit / (SQUARES_ACROSS / 4);
+        const int word = left / 4 + across;
+        uint sums[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int k = 0; k < SQUARE; ++k) {
-        const int row = top + min(j + k, REACHED_ROWS - 1);
-        __global const uint *line = (__global const uint *)(picture + (size_t)row * (size_t)g.pitch);
-        uint low = line[i];
+        for (int k = 0; k < SQUARE; ++k) {
+            const int row = top + min(first + down + k, REACHED_ROWS - 1);
+            __global const uint *line = (__global const uint *)(picture + (size_t)row * (size_t)g.pitch);
+            uint low = line[min(word, words - 1)];
 #pragma unroll
-        for (int n = 0; n < (SQUARE + 3) / 4; ++n) {
-            const uint high = line[min(i + n + 1, words - 1)];
-            const int left = SQUARE - 4 * n;
-            const uint mask = left >= 4 ? UINT_MAX : (1u << 8 * (left & 3)) - 1;
+            for (int n = 0; n < (SQUARE + 3) / 4; ++n) {
+                const uint high = line[min(word + n + 1, words - 1)];
+                const int rest = SQUARE - 4 * n;
+                const uint mask = rest >= 4 ? UINT_MAX : (1u << 8 * (rest & 3)) - 1;
 #pragma unroll
-            for (int s = 0; s < 4; ++s)
-                sums[s] = sum_four(join_words(low, high, (uint)s) & mask, sums[s]);
-            low = high;
+                for (int s = 0; s < 4; ++s)
+                    sums[s] = sum_four(join_words(low, high, (uint)s) & mask, sums[s]);
+                low = high;
+            }
+        }
+#pragma unroll
+        for (int s = 0; s < 4; ++s)
+            squares[down * SQUARES_ACROSS + 4 * across + s] = (ushort)sums[s];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int unit = item; unit < SUM_COLUMNS / 4 * SUM_ROWS; unit += ITEMS) {
+        const int x = unit % (SUM_COLUMNS / 4) * 4, y = unit / (SUM_COLUMNS / 4);
+        __local const ushort *upper = squares + y * SQUARES_ACROSS + x, *lower = upper + SQUARE * SQUARES_ACROSS;
+        uint small_words[4], large_words[4];
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+            const uint a = upper[s], b = upper[s + SQUARE];
+            const uint c = upper[s + 2 * SQUARE], d = upper[s + 3 * SQUARE];
+            const uint one = a + b + lower[s] + lower[s + SQUARE];
+            const uint two = c + d + lower[s + 2 * SQUARE] + lower[s + 3 * SQUARE];
+            small_words[s] = a | b << 16;
+            large_words[s] = one >> SHIFT | two >> SHIFT << 16;
+        }
+        if (left + x < g.pitch && first + y < REACHED_ROWS) {
+            const size_t place = (size_t)(top + first + y) * (size_t)g.pitch + (size_t)(left + x);
+            *(__global uint4 *)(small + place) = vload4(0, small_words);
+            *(__global uint4 *)(large + place) = vload4(0, large_words);
         }
     }
-    const ushort4 four = (ushort4)((ushort)sums[0], (ushort)sums[1], (ushort)sums[2], (ushort)sums[3]);
-    ((__global ushort4 *)(squares + (size_t)(top + j) * (size_t)g.pitch))[i] = four;
-}
-
-// The words of sums of each sample, from those of its squares: item (i, j) takes sample i of the j-th
-// row reached.
-__kernel void pair_sums(__global const ushort *restrict squares, __global uint *restrict small,
-                        __global uint *restrict large, Geometry g)
-{
-    const int i = (int)get_global_id(0), j = (int)get_global_id(1), top = g.top + g.y0;
-    if (i >= g.pitch || j >= REACHED_ROWS)
-        return;
-    const size_t row = (size_t)(top + j) * (size_t)g.pitch;
-    __global const ushort *upper = squares + row;
-    __global const ushort *lower =
-        squares + (size_t)(top + min(j + SQUARE, REACHED_ROWS - 1)) * (size_t)g.pitch;
-    uint halves[2], first = 0;
-#pragma unroll
-    for (int n = 0; n < 2; ++n) {
-        const int a = min(i + 2 * n * SQUARE, g.pitch - 1), b = min(i + (2 * n + 1) * SQUARE, g.pitch - 1);
-        halves[n] = ((uint)upper[a] + upper[b] + lower[a] + lower[b]) >> SHIFT;
-        first = n == 0 ? upper[a] | (uint)upper[b] << 16 : first;
-    }
-    small[row + (size_t)i] = first;
-    large[row + (size_t)i] = halves[0] | halves[1] << 16;
 }
 
 // The bounds of a run by quarters, whose first candidate's word of sums is `from`.
-static inline void bound_run(uint *bounds, __global const uint *from, int pitch, uint4 own)
+static inline void bound_run(Bound *bounds, __global const uint *from, int pitch, __local const uint *own)
 {
-#pragma unroll
-    for (int v = 0; v < RUN; ++v)
-        bounds[v] = 0;
+    const Bound upper_left = LOWER_SUM(own[0]), upper_right = LOWER_SUM(own[1]);
+    const Bound lower_left = LOWER_SUM(own[2]), lower_right = LOWER_SUM(own[3]);
 #pragma unroll
     for (int i = 0; i < RUN + QUARTER; ++i)
         if (i < RUN || i >= QUARTER) {
-            const uint word = from[i * pitch], left = word & 0xffff, right = word >> 16;
+            const uint word = from[i * pitch];
+            const Bound left = LOWER_SUM(word), right = UPPER_SUM(word);
             if (i < RUN)
-                bounds[i] = add_quarter(add_quarter(bounds[i], left, own.x), right, own.y);
+                bounds[i] = add_quarter(add_quarter(0, left, upper_left), right, upper_right);
             if (i >= QUARTER)
-                bounds[i - QUARTER] = add_quarter(add_quarter(bounds[i - QUARTER], left, own.z), right, own.w);
+                bounds[i - QUARTER] = add_quarter(add_quarter(bounds[i - QUARTER], left, lower_left), right, lower_right);
         }
 }
 
@@ -249,7 +285,8 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
     __local uint *suspects = known_costs + BLOCKS, *finalists = suspects + LIST, *sums = finalists + LIST;
     // How many there are of the lists: suspects, finalists, runs.
     __local uint *counts_of = sums + LIST;
-    __local ushort *least = (__local ushort *)(counts_of + 3), *runs = least + TASKS;
+    __local uint *area = counts_of + 3;
+    __local ushort *least = (__local ushort *)(area + AREA_WORDS * AREA_ROWS), *runs = least + TASKS;
 
     const uint item = (uint)get_local_id(0);
     const int own_column = (int)get_group_id(0) * BLOCKS_ACROSS, own_row = (int)get_group_id(1) * BLOCKS_DOWN;
@@ -287,8 +324,11 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
         for (int next_x = 0; next_x < g.window_columns; next_x += TILE_COLUMNS) {
             const int tile_x = min(next_x, g.window_columns - TILE_COLUMNS);
             const int tile_y = min(next_y, g.window_rows - TILE_ROWS);
-            const bool first_tile = next_x == 0 && next_y == 0;
+            const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & 3;
+            const int area_y = row * BLOCK + g.y0 + tile_y;
 
+            stage_words(area, AREA_WORDS, sample_at(reference, g, area_x - skew, area_y), g.pitch, AREA_WORDS,
+                        AREA_ROWS);
             for (uint i = item; i < BLOCKS * FIRSTS; i += ITEMS)
                 firsts[i] = UINT_MAX;
             if (item == 0)
@@ -300,23 +340,23 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                 const int down = FIRST_ROW((int)(task / (uint)TILE_COLUMNS % (uint)RUNS));
                 const int x = (column + (int)(block % BLOCKS_ACROSS)) * BLOCK + g.x0 + tile_x + across;
                 const int y = (row + (int)(block / BLOCKS_ACROSS)) * BLOCK + g.y0 + tile_y + down;
-                uint bounds[RUN], best = UINT_MAX;
+                Bound bounds[RUN], best = NO_PLACE;
                 bound_run(bounds, large + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left), PITCH,
-                          vload4(block, quarters));
+                          quarters + block * 4);
                 const bool column_inside = x >= 0 && x + BLOCK <= g.extended_width;
                 const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -g.above - y : RUN;
                 const int last_inside = !INSIDE_ONLY ? RUN - 1 : g.extended_height - BLOCK - y;
-                int place = 0;
 #pragma unroll
                 for (int v = 0; v < RUN; ++v) {
-                    const bool is_better = bounds[v] < best && first_inside <= v && v <= last_inside;
-                    best = is_better ? bounds[v] : best;
-                    place = is_better ? v : place;
+                    const Bound place = place_of(bounds[v], v);
+                    best = min(best, first_inside <= v && v <= last_inside ? place : NO_PLACE);
                 }
-                least[task] = (ushort)rank_of(best);
-                if (best < UINT_MAX)
+                const uint place = best < NO_PLACE ? (uint)best : UINT_MAX;
+                const uint rank = rank_of(METRIC_SSD ? place : place / RANKS);
+                least[task] = (ushort)rank;
+                if (place < UINT_MAX)
                     atomic_min(&firsts[block * FIRSTS + (uint)across % FIRSTS],
-                               rank_of(best) << 16 | (uint)((down + place) * TILE_COLUMNS + across));
+                               rank << 16 | (uint)((down + (int)(place % RANKS)) * TILE_COLUMNS + across));
             }
             barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -327,15 +367,15 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                         ENTRY(i / FIRSTS, tile_x + (int)(candidate % (uint)TILE_COLUMNS),
                               tile_y + (int)(candidate / (uint)TILE_COLUMNS));
             }
-            for (uint i = item; i < (first_tile ? BLOCKS * KNOWN : 0); i += ITEMS) {
+            for (uint i = item; i < BLOCKS * KNOWN; i += ITEMS) {
                 const uint block = i / KNOWN, known = i % KNOWN;
                 const int c = column + (int)(block % BLOCKS_ACROSS), r = row + (int)(block / BLOCKS_ACROSS);
                 const int near_c = clamp(c + (known == 1) - (known == 2), 0, g.columns - 1);
                 const int near_r = clamp(r + (known == 3) - (known == 4), 0, g.rows - 1);
                 const MotionVector vector = last[(near_r + g.above / BLOCK) * g.columns + near_c];
-                const int x = known == 5 ? 0 : clamp(vector.x / 4, g.x0, g.x0 + g.window_columns - 1);
-                const int y = known == 5 ? 0 : clamp(vector.y / 4, g.y0, g.y0 + g.window_rows - 1);
-                if (counts(g, c, r, x, y))
+                const int x = known == 5 ? 0 : vector.x / 4, y = known == 5 ? 0 : vector.y / 4;
+                const uint across = (uint)(x - g.x0 - tile_x), down = (uint)(y - g.y0 - tile_y);
+                if (across < (uint)TILE_COLUMNS && down < (uint)TILE_ROWS && counts(g, c, r, x, y))
                     suspects[atomic_inc(&counts_of[0])] = ENTRY(block, x - g.x0, y - g.y0);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -383,16 +423,14 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                 const uint finals = counts_of[1];
                 for (uint i = item; i < finals * SPLIT; i += ITEMS) {
                     const uint entry = finalists[i / SPLIT], block = BLOCK_OF(entry), line = i % SPLIT * 4;
-                    const int c = column + (int)(block % BLOCKS_ACROSS), r = row + (int)(block / BLOCKS_ACROSS);
-                    const int x = c * BLOCK + g.x0 + COLUMN_OF(entry);
-                    const int y = r * BLOCK + g.y0 + ROW_OF(entry) + (int)line;
+                    const int x = (int)(block % BLOCKS_ACROSS) * BLOCK + COLUMN_OF(entry) - tile_x + skew;
+                    const int y = (int)(block / BLOCKS_ACROSS * BLOCK + line) + ROW_OF(entry) - tile_y;
                     const uint shift = (uint)x & 3;
-                    __global const uchar *from = sample_at(reference, g, x - (int)shift, y);
+                    __local const uint *words = area + y * AREA_WORDS + x / 4;
                     __local const uint *own = samples + (block * BLOCK + line) * BLOCK_WORDS;
                     uint cost = 0;
 #pragma unroll
-                    for (int k = 0; k < 4; ++k) {
-                        __global const uint *words = (__global const uint *)(from + k * PITCH);
+                    for (int k = 0; k < 4; ++k, words += AREA_WORDS) {
                         uint low = words[0];
 #pragma unroll
                         for (int j = 0; j < BLOCK_WORDS; ++j) {
@@ -441,24 +479,24 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                     if (left == 0 && limit > 0 && least[task] <= rank_of(limit - 1)) {
                         const int block_x = (column + (int)(block % BLOCKS_ACROSS)) * BLOCK + x;
                         const int block_y = (row + (int)(block / BLOCKS_ACROSS)) * BLOCK + y;
-                        uint bounds[RUN];
+                        Bound bounds[RUN];
                         bound_run(bounds,
                                   large + (size_t)(block_y + g.top) * (size_t)g.pitch + (size_t)(block_x + g.left),
-                                  PITCH, vload4(block, quarters));
+                                  PITCH, quarters + block * 4);
                         const bool column_inside = block_x >= 0 && block_x + BLOCK <= g.extended_width;
                         const int first_inside = !INSIDE_ONLY ? 0 : column_inside ? -g.above - block_y : RUN;
                         const int last_inside = !INSIDE_ONLY ? RUN - 1 : g.extended_height - BLOCK - block_y;
 #pragma unroll
                         for (int v = 0; v < RUN; ++v)
-                            left |= bounds[v] < limit && first_inside <= v && v <= last_inside ? 1u << v : 0;
+                            left |= bounds[v] < (Bound)limit && first_inside <= v && v <= last_inside ? 1u << v : 0;
                     }
-                    if (left != 0) {
-                        uint place = atomic_add(&counts_of[0], popcount(left));
-                        for (; left != 0 && place < LIST; left &= left - 1, ++place) {
-                            const int v = 31 - (int)clz(left & (~left + 1));
-                            suspects[place] = ENTRY(block, across, down + v);
-                        }
-                        is_full = left != 0;
+                    // One by one, so that items in step, who have adjacent columns, list what is adjacent.
+                    while (left != 0 && !is_full) {
+                        const uint place = atomic_inc(&counts_of[0]);
+                        is_full = place >= LIST;
+                        if (!is_full)
+                            suspects[place] = ENTRY(block, across, down + 31 - (int)clz(left & (~left + 1)));
+                        left = is_full ? left : left & (left - 1);
                     }
                     if (!is_full)
                         next_run += ITEMS;

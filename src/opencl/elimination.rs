@@ -1,7 +1,7 @@
 //! The kernel of elimination (`kernels/elimination.cl`): the sums that it needs of the reference, and
 //! how it is cut to a device and a window.
 //!
-//! Memory on the device beside the pictures and the vectors: ten bytes a sample of a padded picture,
+//! Memory on the device beside the pictures and the vectors: eight bytes a sample of a padded picture,
 //! for the sums, and the fields of two searches.
 
 use std::mem;
@@ -32,15 +32,13 @@ const KNOWN: usize = 6;
 /// Blocks of a group at most: the lists have four bits for them.
 const MOST_BLOCKS: usize = 16;
 
-/// Work-items of a group that computes sums.
-const SUM_ITEMS: [usize; 2] = [64, 2];
+/// Samples that a group computes sums of: `SUM_COLUMNS` and `SUM_ROWS` in the kernel.
+const SUMMED: [usize; 2] = [128, 16];
 
 /// Bounds, lists, costs; and what they need.
 pub(super) struct Elimination {
-    sum_squares: cl::Kernel,
-    pair_sums: cl::Kernel,
+    sum_parts: cl::Kernel,
     kernel: cl::Kernel,
-    squares: Buffer,
     small: Buffer,
     large: Buffer,
     /// The field found last, and room for the next.
@@ -73,10 +71,8 @@ impl Elimination {
             Ok(buffer)
         };
         Ok(Self {
-            sum_squares: build(c"sum_squares")?,
-            pair_sums: build(c"pair_sums")?,
+            sum_parts: build(c"sum_parts")?,
             kernel,
-            squares: task.buffer("the sums of small parts", 2 * samples)?,
             small: task.buffer("pairs of sums of small parts", 4 * samples)?,
             large: task.buffer("pairs of sums of large parts", 4 * samples)?,
             fields: [field()?, field()?],
@@ -99,16 +95,12 @@ impl Search for Elimination {
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()> {
         let rows = run.blocks / self.columns;
         let reached = rows * self.shape.block + run.window.rows() - 1;
-        let over = |across: usize| [across.div_ceil(SUM_ITEMS[0]), reached.div_ceil(SUM_ITEMS[1])];
-        let [squares, small, large] = [&self.squares, &self.small, &self.large].map(Arg::Buffer);
-
-        let args = [Arg::Buffer(run.reference), squares, run.geometry];
+        let [small, large] = [&self.small, &self.large].map(Arg::Buffer);
+        let args = [Arg::Buffer(run.reference), small, large, run.geometry];
+        let groups = [self.pitch.div_ceil(SUMMED[0]), reached.div_ceil(SUMMED[1])];
         // SAFETY: the kernel reads and writes rows that the search reaches, for which the layout was
-        // made, and no word past their ends; there are as many sums as samples.
-        unsafe { run.queue.launch(&mut self.sum_squares, &args, over(self.pitch / 4), SUM_ITEMS)? };
-        let args = [squares, small, large, run.geometry];
-        // SAFETY: as above.
-        unsafe { run.queue.launch(&mut self.pair_sums, &args, over(self.pitch), SUM_ITEMS)? };
+        // made, and no word past their ends; there are as many words of sums as samples.
+        unsafe { run.queue.launch(&mut self.sum_parts, &args, groups, [self.shape.items, 1])? };
 
         let shape = self.shape.arg();
         let [last, next] = &self.fields;
@@ -167,7 +159,27 @@ struct Shape {
     list: usize,
 }
 
+/// How a shape may be cut.
+struct Cuts {
+    block: usize,
+    items: usize,
+    /// Candidates of a run at most.
+    run: usize,
+    /// Runs are as long as they may be, whatever is left of the last.
+    one_length: bool,
+    /// Blocks of a group across and down.
+    most_blocks: [usize; 2],
+    /// Candidates of a tile.
+    most_columns: usize,
+    most_rows: usize,
+}
+
 impl Shape {
+    /// The shape for `task`.
+    ///
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`] where local memory is too small or the device allows no group
+    /// as large as is asked for.
     fn new(task: &Task<'_>) -> Result<Self, SetupError> {
         let Task { device, tuning, parameters, window, .. } = *task;
         let on_cpu = device.kind == DeviceKind::Cpu;
@@ -176,18 +188,19 @@ impl Shape {
             return Err(group_too_large(task, items, device.largest_group));
         }
         let run = tuning.run.unwrap_or(MOST_RUN).min(if on_cpu { MOST_RUN_CPU } else { MOST_RUN });
-        let usual = if on_cpu { 1 } else { 2 };
-        let blocks = [tuning.blocks_across, tuning.blocks_down].map(|n| n.unwrap_or(usual));
-        let limit = local_memory(device);
-        let cut = Self::cut(
-            parameters.block_size,
-            &parameters.grid(),
-            window,
-            (run, on_cpu || tuning.run.is_some()),
-            blocks,
+        let usual = if on_cpu { [1, 1] } else { [2, 1] };
+        let cuts = Cuts {
+            block: parameters.block_size,
             items,
-            limit,
-        );
+            run,
+            // Of one length whatever the window, so that few are ever compiled for.
+            one_length: on_cpu || tuning.run.is_some(),
+            most_blocks: [tuning.blocks_across.unwrap_or(usual[0]), tuning.blocks_down.unwrap_or(usual[1])],
+            most_columns: MOST_COLUMNS,
+            most_rows: MOST_RUNS * run,
+        };
+        let limit = local_memory(device);
+        let cut = Self::cut(cuts, &parameters.grid(), window, limit);
         cut.ok_or_else(|| {
             task.unsupported(
                 format!("its local memory of {limit} bytes is too small for its lists"),
@@ -196,37 +209,30 @@ impl Shape {
         })
     }
 
-    /// Runs of `run` candidates at most, of that length where there are as many if `one_length`.
-    fn cut(
-        block: usize,
-        grid: &Grid,
-        window: &Window,
-        (run, one_length): (usize, bool),
-        blocks: [usize; 2],
-        items: usize,
-        limit: usize,
-    ) -> Option<Self> {
+    /// As much of everything as `limit` bytes of local memory hold: at most so many blocks, columns and
+    /// rows. `None` where they hold nothing.
+    fn cut(cuts: Cuts, grid: &Grid, window: &Window, limit: usize) -> Option<Self> {
+        let Cuts { block, items, run, one_length, mut most_blocks, mut most_columns, mut most_rows } = cuts;
         // In equal parts of `most` at most.
         let part = |all: usize, most: usize| all.div_ceil(all.div_ceil(most));
-        let tile_columns = part(window.columns(), MOST_COLUMNS);
-        let tile_rows = part(window.rows(), MOST_RUNS * run);
-        let run = if one_length { run.min(tile_rows) } else { part(tile_rows, run) };
-        let blocks_across = blocks[0].min(grid.columns).min(MOST_BLOCKS);
-        let blocks_down = blocks[1].min(grid.rows).min(MOST_BLOCKS / blocks_across);
-        let list = (2 * items).max(blocks_across * blocks_down * (FIRSTS + KNOWN)).next_multiple_of(64);
-        let shape = Self { block, run, tile_columns, tile_rows, blocks_across, blocks_down, items, list };
-        // Blocks cost most where they are large, columns and rows where the window is.
-        if shape.local_bytes() <= limit {
-            Some(shape)
-        } else if blocks_across * blocks_down > 1 {
-            let blocks = if blocks_down >= blocks_across {
-                [blocks_across, blocks_down / 2]
-            } else {
-                [blocks_across / 2, blocks_down]
-            };
-            Self::cut(block, grid, window, (run, one_length), blocks, items, limit)
-        } else {
-            None
+        loop {
+            let tile_columns = part(window.columns(), most_columns);
+            let tile_rows = part(window.rows(), most_rows);
+            let run = if one_length { run.min(tile_rows) } else { part(tile_rows, run) };
+            let blocks_across = most_blocks[0].min(grid.columns).min(MOST_BLOCKS);
+            let blocks_down = most_blocks[1].min(grid.rows).min(MOST_BLOCKS / blocks_across);
+            let list = (4 * items).max(blocks_across * blocks_down * (FIRSTS + KNOWN)).next_multiple_of(64);
+            let shape = Self { block, run, tile_columns, tile_rows, blocks_across, blocks_down, items, list };
+            if shape.local_bytes() <= limit {
+                return Some(shape);
+            }
+            match (blocks_across, blocks_down, tile_columns, tile_rows) {
+                (1, 1, 1, 1) => return None,
+                (1, 1, columns, rows) if rows >= columns => most_rows = rows / 2,
+                (1, 1, columns, _) => most_columns = columns / 2,
+                (across, down, ..) if down >= across => most_blocks = [across, down / 2],
+                (across, down, ..) => most_blocks = [across / 2, down],
+            }
         }
     }
 
@@ -238,14 +244,17 @@ impl Shape {
     fn local_bytes(&self) -> usize {
         let tasks = self.blocks() * self.tile_columns * self.tile_rows.div_ceil(self.run);
         let words = self.blocks() * (self.block * self.block / 4 + 16 + 4 + FIRSTS + 3) + 3 * self.list + 3;
-        4 * words + 2 * 2 * tasks
+        let area_words = ((self.tile_columns + self.blocks_across * self.block + 2) / 4 + 1) | 1;
+        let area_rows = self.tile_rows + self.blocks_down * self.block - 1;
+        4 * (words + area_words * area_rows) + 2 * 2 * tasks
     }
 
     /// The `-D` options for this shape, beside those of every kernel. On a CPU it is mostly told, for
     /// compiling takes longer there than it saves.
     fn options(&self, task: &Task<'_>, pitch: usize) -> String {
         let Self { run, list, tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
-        let common = format!(" -D RUN={run} -D LIST={list} -D FIRSTS={FIRSTS}");
+        let common = format!(" -D RUN={run} -D LIST={list} -D FIRSTS={FIRSTS}")
+            + &std::env::var("ELIM").unwrap_or_default();
         if task.device.kind == DeviceKind::Cpu {
             return common;
         }

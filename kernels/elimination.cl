@@ -73,8 +73,15 @@ typedef struct {
 
 #define BLOCKS (BLOCKS_ACROSS * BLOCKS_DOWN)
 #define RUNS ((TILE_ROWS + RUN - 1) / RUN)
-#define BLOCK_TASKS (RUNS * TILE_COLUMNS)
-#define TASKS (BLOCKS * BLOCK_TASKS)
+#define TASKS (BLOCKS * RUNS * TILE_COLUMNS)
+
+// Tasks count through columns of candidates, blocks across, runs, blocks down: items that work at the
+// same time share words of sums, which the cache holds for them.
+#define TASK_COLUMN(task) ((int)((task) % (uint)TILE_COLUMNS))
+#define TASK_RUN(task) ((int)((task) / (uint)(TILE_COLUMNS * BLOCKS_ACROSS) % (uint)RUNS))
+#define TASK_BLOCK(task)                                                       \
+    ((task) / (uint)(TILE_COLUMNS * BLOCKS_ACROSS * RUNS) * BLOCKS_ACROSS +    \
+     (task) / (uint)TILE_COLUMNS % (uint)BLOCKS_ACROSS)
 
 // The samples of a tile: words of a row, an odd number, so that rows beside each other meet no bank of
 // local memory twice; a row begins up to 3 samples before the first candidate.
@@ -327,17 +334,20 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
             const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & 3;
             const int area_y = row * BLOCK + g.y0 + tile_y;
 
-            stage_words(area, AREA_WORDS, sample_at(reference, g, area_x - skew, area_y), g.pitch, AREA_WORDS,
-                        AREA_ROWS);
+            // Several words on their way from global memory at once.
+            __global const uchar *corner = sample_at(reference, g, area_x - skew, area_y);
+#pragma unroll 8
+            for (uint w = item; w < AREA_WORDS * AREA_ROWS; w += ITEMS)
+                area[w] = ((__global const uint *)(corner + w / AREA_WORDS * (uint)PITCH))[w % AREA_WORDS];
             for (uint i = item; i < BLOCKS * FIRSTS; i += ITEMS)
                 firsts[i] = UINT_MAX;
             if (item == 0)
                 counts_of[2] = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             for (uint task = item; task < TASKS; task += ITEMS) {
-                const uint block = task / (uint)BLOCK_TASKS;
-                const int across = (int)(task % (uint)TILE_COLUMNS);
-                const int down = FIRST_ROW((int)(task / (uint)TILE_COLUMNS % (uint)RUNS));
+                const uint block = TASK_BLOCK(task);
+                const int across = TASK_COLUMN(task);
+                const int down = FIRST_ROW(TASK_RUN(task));
                 const int x = (column + (int)(block % BLOCKS_ACROSS)) * BLOCK + g.x0 + tile_x + across;
                 const int y = (row + (int)(block / BLOCKS_ACROSS)) * BLOCK + g.y0 + tile_y + down;
                 Bound bounds[RUN], best = NO_PLACE;
@@ -462,7 +472,7 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                 barrier(CLK_LOCAL_MEM_FENCE);
 
                 for (uint task = item; task < (is_first ? TASKS : 0); task += ITEMS) {
-                    const uint limit = quarter_limit(costs[task / (uint)BLOCK_TASKS] + 1);
+                    const uint limit = quarter_limit(costs[TASK_BLOCK(task)] + 1);
                     if (least[task] <= rank_of(limit - 1))
                         runs[atomic_inc(&counts_of[2])] = (ushort)task;
                 }
@@ -470,9 +480,9 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
                 const uint count = counts_of[2];
                 bool is_full = false;
                 while (next_run < count && !is_full) {
-                    const uint task = runs[next_run], block = task / (uint)BLOCK_TASKS;
-                    const int across = tile_x + (int)(task % (uint)TILE_COLUMNS);
-                    const int down = tile_y + FIRST_ROW((int)(task / (uint)TILE_COLUMNS % (uint)RUNS));
+                    const uint task = runs[next_run], block = TASK_BLOCK(task);
+                    const int across = tile_x + TASK_COLUMN(task);
+                    const int down = tile_y + FIRST_ROW(TASK_RUN(task));
                     const int x = g.x0 + across, y = g.y0 + down;
                     const int nearest = (int)abs(clamp(0, y, y + RUN - 1));
                     const uint limit = quarter_limit(LIMIT(block, (int)abs(x) + nearest));

@@ -183,12 +183,12 @@ impl Shape {
     fn new(task: &Task<'_>) -> Result<Self, SetupError> {
         let Task { device, tuning, parameters, window, .. } = *task;
         let on_cpu = device.kind == DeviceKind::Cpu;
-        let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 128 });
+        let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 256 });
         if items > device.largest_group {
             return Err(group_too_large(task, items, device.largest_group));
         }
         let run = tuning.run.unwrap_or(MOST_RUN).min(if on_cpu { MOST_RUN_CPU } else { MOST_RUN });
-        let usual = if on_cpu { [1, 1] } else { [2, 1] };
+        let usual = if on_cpu { [1, 1] } else { [2, 2] };
         let cuts = Cuts {
             block: parameters.block_size,
             items,

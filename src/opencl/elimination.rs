@@ -12,8 +12,11 @@ use super::cl::{self, Arg, Buffer};
 use super::device::{Device, DeviceKind};
 use super::picture::Layout;
 use super::program::Source;
-use super::search::{LOCAL_MEMORY_WANTED, Run, Search, Task};
+use super::search::{Run, Search, Task};
 use crate::estimator::{Border, Grid, MotionVector, SetupError, Window};
+
+/// Local memory that a group uses at most where the device has more.
+const LOCAL_MEMORY_WANTED: usize = 48 << 10;
 
 /// Candidates of a run at most: as many as an item has bits for. Fewer on CPUs, whose compilers unroll
 /// for every item of a group at once.
@@ -253,8 +256,7 @@ impl Shape {
     /// compiling takes longer there than it saves.
     fn options(&self, task: &Task<'_>, pitch: usize) -> String {
         let Self { run, list, tile_columns, tile_rows, blocks_across, blocks_down, .. } = self;
-        let common = format!(" -D RUN={run} -D LIST={list} -D FIRSTS={FIRSTS}")
-            + &std::env::var("ELIM").unwrap_or_default();
+        let common = format!(" -D RUN={run} -D LIST={list} -D FIRSTS={FIRSTS}");
         if task.device.kind == DeviceKind::Cpu {
             return common;
         }
@@ -278,5 +280,45 @@ impl Shape {
 
 /// Local memory that a group may use.
 fn local_memory(device: &Device) -> usize {
-    device.local_memory.min(LOCAL_MEMORY_WANTED.max(48 << 10))
+    device.local_memory.min(LOCAL_MEMORY_WANTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::Parameters;
+
+    fn cuts(block: usize, items: usize, run: usize) -> Cuts {
+        Cuts {
+            block,
+            items,
+            run,
+            one_length: false,
+            most_blocks: [2, 2],
+            most_columns: MOST_COLUMNS,
+            most_rows: MOST_RUNS * run,
+        }
+    }
+
+    #[test]
+    fn shapes_fit_and_what_they_number_does() {
+        for block in (4..=64).step_by(4) {
+            for (x, y) in [(0, 0), (1, 0), (16, 16), (64, 64), (500, 1), (2000, 2000), (8191, 8191)] {
+                let window = Window::symmetric(x, y).unwrap();
+                let grid = Parameters::new(320, 200, block, window).grid();
+                for (items, run, limit) in [(16, MOST_RUN_CPU, 32 << 10), (256, MOST_RUN, 48 << 10)] {
+                    let shape = Shape::cut(cuts(block, items, run), &grid, &window, limit).unwrap();
+                    assert!(shape.local_bytes() <= limit, "{shape:?} in {limit}");
+                    assert!(shape.run <= shape.tile_rows.min(MOST_RUN), "{shape:?}");
+                    assert!(shape.tile_rows <= window.rows() && shape.tile_columns <= window.columns());
+                    assert!(shape.tile_rows * shape.tile_columns <= 1 << 16, "{shape:?}");
+                    assert!(shape.blocks() <= MOST_BLOCKS && shape.blocks_across <= grid.columns);
+                    assert!(shape.blocks() * (FIRSTS + KNOWN) <= shape.list, "{shape:?}");
+                }
+            }
+        }
+        let window = Window::symmetric(1, 1).unwrap();
+        let grid = Parameters::new(320, 200, 64, window).grid();
+        assert!(Shape::cut(cuts(64, 16, 4), &grid, &window, 8 << 10).is_none());
+    }
 }

@@ -63,8 +63,8 @@
  * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
  * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
  * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
- * | `run` | integer | for `tiled`: candidates, one under the other, that a work-item takes at once |
- * | `blocks-across`, `blocks-down` | integer | for `tiled`: blocks of a work-group |
+ * | `run` | integer | for `tiled` and `elimination`: candidates, one under the other, that a work-item takes at once |
+ * | `blocks-across`, `blocks-down` | integer | for `tiled` and `elimination`: blocks of a work-group |
  *
  * What `kernel` and `tuning` leave open is chosen by the user's file
  * `gst-plugin-motionestimate/tuning.toml` in the configuration folder (`$XDG_CONFIG_HOME`, else

@@ -20,6 +20,9 @@ use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 /// of a GPU takes its time to rise.
 const LEAST: Duration = Duration::from_millis(300);
 
+/// The vectors of each pair of pictures.
+type Fields = Vec<Vec<MotionVector>>;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let files: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let all = env::var("DEVICES").is_ok_and(|which| which == "all");
@@ -104,7 +107,7 @@ fn measure(
     tuning: Tuning,
     parameters: &Parameters,
     pictures: &[PictureBuf],
-) -> Result<(Duration, Vec<Vec<MotionVector>>), Box<dyn Error>> {
+) -> Result<(Duration, Fields), Box<dyn Error>> {
     let tuning = Tuning { depth: Some(pictures.len() - 1), ..tuning };
     let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
     for (slot, picture) in pictures.iter().enumerate() {

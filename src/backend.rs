@@ -155,8 +155,8 @@ pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
 /// it, the CPU without OpenCL has a use for depth and threads alone.
 ///
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
-/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] it
-/// takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
+/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU has
+/// not it takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
 /// there is no OpenCL device. [`Opened::fallback`] tells.
 ///
 /// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that
@@ -213,9 +213,7 @@ fn open_alone(
     tuning.validate()?;
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     match device {
-        DeviceSelector::Auto if Kernel::NATIVE.contains(&kernel) => {
-            native(kernel, tuning, parameters).map(Opened::from)
-        }
+        DeviceSelector::Auto if !of_opencl(kernel) => native(kernel, tuning, parameters).map(Opened::from),
         DeviceSelector::Auto => open_best(kernel, tuning, parameters),
         DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
         DeviceSelector::Several(list) => {
@@ -244,6 +242,16 @@ fn native(
     Ok(Box::new(native))
 }
 
+/// Whether an OpenCL device may have it.
+fn of_opencl(kernel: Kernel) -> bool {
+    !Kernel::NATIVE.contains(&kernel) || Kernel::OPENCL.contains(&kernel)
+}
+
+/// Whether the CPU without OpenCL has it too, so that no OpenCL device but a GPU is worth the way to it.
+fn of_native(kernel: Kernel) -> bool {
+    kernel == Kernel::Auto || Kernel::NATIVE.contains(&kernel)
+}
+
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
     let fallback = match opencl::open_best(kernel, tuning, parameters) {
         Some(Ok(opened)) => return Ok(opened),
@@ -251,7 +259,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
         // another kernel than the one asked for.
         Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
         Some(Err(error)) => Some(error),
-        None if kernel == Kernel::Auto => None,
+        None if of_native(kernel) => None,
         None => Some(SetupError::KernelUnsupported {
             kernel,
             device: "auto".into(),
@@ -259,7 +267,8 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
             advice: "the native CPU takes its place".into(),
         }),
     };
-    Ok(Opened { fallback, ..native(Kernel::Auto, tuning, parameters)?.into() })
+    let kernel = if of_native(kernel) { kernel } else { Kernel::Auto };
+    Ok(Opened { fallback, ..native(kernel, tuning, parameters)?.into() })
 }
 
 /// The error for a name that no device answers to.
@@ -361,15 +370,15 @@ mod opencl {
         open_on(&find(selector)?, kernel, tuning, parameters)
     }
 
-    /// Opens the best device for `kernel`: a GPU, or with an explicit kernel any device, GPUs and
-    /// more compute units first. `None` where there is none; where none starts, the first's error.
+    /// Opens the best device for `kernel`: a GPU, or with a kernel that only OpenCL has any device, GPUs
+    /// and more compute units first. `None` where there is none; where none starts, the first's error.
     pub(super) fn open_best(
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,
     ) -> Option<Result<Opened, SetupError>> {
         let mut devices = opencl::devices();
-        devices.retain(|device| kernel != Kernel::Auto || device.kind == DeviceKind::Gpu);
+        devices.retain(|device| !super::of_native(kernel) || device.kind == DeviceKind::Gpu);
         devices.sort_by_key(|device| (device.kind != DeviceKind::Gpu, Reverse(device.compute_units)));
         let mut opened = devices.iter().map(|device| open_on(device, kernel, tuning, parameters));
         let first = opened.next()?;

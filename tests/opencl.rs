@@ -103,6 +103,11 @@ fn tiled_is_exact() {
 }
 
 #[test]
+fn elimination_is_exact() {
+    check_all(Kernel::Elimination);
+}
+
+#[test]
 fn three_step_naive_is_exact() {
     check_all(Kernel::ThreeStepNaive);
 }

@@ -198,10 +198,10 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
     }
 }
 
-/// On GPUs `tiled` is compiled for its window, with several blocks a group and long runs. What it
-/// compiles there for other vendors' GPUs runs on every device.
+/// On GPUs `tiled` and `elimination` are compiled for their window, with several blocks a group and long
+/// runs. What they compile there for other vendors' GPUs runs on every device.
 #[test]
-fn tiled_as_for_gpus_is_exact() {
+fn kernels_as_for_gpus_are_exact() {
     let window = |x0, x1, y0, y1| Window::new(x0, x1, y0, y1).unwrap();
     let case_of = |width, height, block_size, window, metric, border, content| {
         let p = Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
@@ -224,15 +224,17 @@ fn tiled_as_for_gpus_is_exact() {
     for mut device in all_devices() {
         device.kind = DeviceKind::Gpu;
         device.local_memory = device.local_memory.min(48 << 10);
-        for case in &cases {
-            // One search at a time and several are cut in ways of their own.
-            for depth in [1, 2] {
-                let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
-                check_tuned(&device, Kernel::Tiled, tuning, case);
+        // `tiled` cuts one search at a time and several in ways of their own.
+        for (kernel, depths) in [(Kernel::Tiled, 1..=2), (Kernel::Elimination, 1..=1)] {
+            for case in &cases {
+                for depth in depths.clone() {
+                    let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+                    check_tuned(&device, kernel, tuning, case);
+                }
             }
+            let tuning = Tuning { run: Some(5), blocks_across: Some(3), blocks_down: Some(2), ..group(48) };
+            check_tuned(&device, kernel, tuning, &cases[0]);
         }
-        let tuning = Tuning { run: Some(5), blocks_across: Some(3), blocks_down: Some(2), ..group(48) };
-        check_tuned(&device, Kernel::Tiled, tuning, &cases[0]);
     }
 }
 

@@ -88,10 +88,10 @@ pub(super) fn open(
     let is_weighed = named.iter().any(|named| named.weight.is_some());
     // A kernel is for those that it is a kernel of; the others have their own.
     let are_native = |named: &Named| named.selector == DeviceSelector::Native;
-    let is_native = Kernel::NATIVE.contains(&kernel);
+    let (is_native, is_opencl) = (Kernel::NATIVE.contains(&kernel), super::of_opencl(kernel));
     let of = |is_theirs: bool, is_for_all: bool| if is_theirs || is_for_all { kernel } else { Kernel::Auto };
     let of_native = of(is_native, named.iter().all(are_native));
-    let of_opencl = of(!is_native, !named.iter().any(are_native));
+    let of_opencl = of(is_opencl, !named.iter().any(are_native));
     for Named { selector, weight } in named {
         let exactly = match &selector {
             DeviceSelector::Native => DeviceSelector::Native,

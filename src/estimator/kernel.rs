@@ -29,8 +29,8 @@ pub enum Kernel {
     Tiled,
     /// The CPU without OpenCL: every cost is computed.
     Exhaustive,
-    /// The CPU without OpenCL: candidates that cannot win are left out by lower bounds of their
-    /// costs, from the sums of their samples.
+    /// Candidates that cannot win are left out by lower bounds of their costs, from the sums of their
+    /// samples: on the CPU without OpenCL, and on OpenCL devices.
     Elimination,
     /// Three-step search: a work-group a block and candidate, a work-item a sample, one launch a
     /// step (Bonanno II).
@@ -43,7 +43,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel that does full search on an OpenCL device.
-    pub const OPENCL: [Kernel; 7] = [
+    pub const OPENCL: [Kernel; 8] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::CollaborativeNaive,
@@ -51,6 +51,7 @@ impl Kernel {
         Kernel::CollaborativeUnaligned,
         Kernel::TwoPass,
         Kernel::Tiled,
+        Kernel::Elimination,
     ];
 
     /// Every kernel that does full search on the CPU without OpenCL.

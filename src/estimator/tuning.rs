@@ -38,12 +38,14 @@ pub struct Tuning {
     /// Into how many launches the jobs are cut, at least 1; `None` is one a job, as in the thesis.
     /// Of no meaning with [`Launch::Once`].
     pub launches: Option<usize>,
-    /// Candidates, one under the other, that a work-item of the kernel `tiled` takes at once, at
+    /// Candidates, one under the other, that a work-item of the kernels `tiled` and `elimination` takes at once, at
     /// least 1: as many at most, for runs are of one length.
     pub run: Option<usize>,
-    /// Blocks across that a work-group of the kernel `tiled` takes, at least 1.
+    /// Blocks across that a work-group of the kernels `tiled` and `elimination` takes, at least 1; fewer
+    /// where those of `elimination` do not fit local memory.
     pub blocks_across: Option<usize>,
-    /// Blocks down that a work-group of the kernel `tiled` takes, at least 1.
+    /// Blocks down that a work-group of the kernels `tiled` and `elimination` takes, at least 1; fewer
+    /// where those of `elimination` do not fit local memory.
     pub blocks_down: Option<usize>,
     /// The most searches in flight at once, 1 to [`Self::MAX_DEPTH`]; `None` is 1. The user's
     /// choice and no device's, so files do not hold it.

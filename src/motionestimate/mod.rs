@@ -67,8 +67,8 @@
  * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
  * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
  * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
- * | `run` | integer | for `tiled`: candidates, one under the other, that a work-item takes at once |
- * | `blocks-across`, `blocks-down` | integer | for `tiled`: blocks of a work-group |
+ * | `run` | integer | for `tiled` and `elimination`: candidates, one under the other, that a work-item takes at once |
+ * | `blocks-across`, `blocks-down` | integer | for `tiled` and `elimination`: blocks of a work-group |
  *
  * What `kernel` and `tuning` leave open is chosen by the user's file
  * `gst-plugin-motionestimate/tuning.toml` in the configuration folder (`$XDG_CONFIG_HOME`, else
@@ -246,10 +246,7 @@ pub enum MotionEstimateKernel {
     #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
     Exhaustive = 8,
     /// See [`Kernel::Elimination`].
-    #[enum_value(
-        name = "What cannot win left out by lower bounds of its cost (device native only)",
-        nick = "elimination"
-    )]
+    #[enum_value(name = "What cannot win left out by lower bounds of its cost", nick = "elimination")]
     Elimination = 9,
     /// See [`Kernel::ThreeStepNaive`].
     #[enum_value(

@@ -8,6 +8,7 @@ mod cl;
 mod collaborative;
 mod context;
 mod device;
+mod elimination;
 mod flight;
 mod host;
 mod launch;

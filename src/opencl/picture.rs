@@ -104,8 +104,14 @@ impl Layout {
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.geometry.pitch as usize * self.padded_rows
+    /// Samples of a row, with the room beside it.
+    pub(super) fn pitch(&self) -> usize {
+        self.geometry.pitch as usize
+    }
+
+    /// Bytes of a picture: as many as samples.
+    pub(super) fn bytes(&self) -> usize {
+        self.pitch() * self.padded_rows
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) enum Source {
     Prediction,
     Recurrence,
     Tiled,
+    Elimination,
     ThreeStep,
 }
 
@@ -41,6 +42,7 @@ impl Source {
             Self::Prediction => include_str!("../../kernels/prediction.cl"),
             Self::Recurrence => include_str!("../../kernels/recurrence.cl"),
             Self::Tiled => include_str!("../../kernels/tiled.cl"),
+            Self::Elimination => include_str!("../../kernels/elimination.cl"),
             Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
         }
     }

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::device::{Device, DeviceKind};
 use super::picture;
 use super::program::{self, Source};
-use super::{collaborative, reference, three_step, tiled, two_pass};
+use super::{collaborative, elimination, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
 
 /// Bytes of an order key.
@@ -76,7 +76,8 @@ pub(super) fn search(task: &Task<'_>) -> Result<Box<dyn Search>, SetupError> {
         }
         Kernel::TwoPass => Box::new(two_pass::TwoPass::new(task)?),
         Kernel::Tiled => Box::new(tiled::Tiled::new(task)?),
-        Kernel::Exhaustive | Kernel::Elimination => {
+        Kernel::Elimination => Box::new(elimination::Elimination::new(task)?),
+        Kernel::Exhaustive => {
             return Err(SetupError::KernelUnsupported {
                 kernel: task.kernel,
                 device: task.device.name.clone(),

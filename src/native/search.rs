@@ -60,29 +60,30 @@ impl<'a> Block<'a> {
         let Room { narrow, wide, transposed } = room;
         match self.job.parameters.metric {
             Metric::Sad if self.job.parameters.block_size <= tile::PART => {
-                self.search(&mut Sad(engine), narrow, transposed)
+                self.search(engine, &mut Sad, narrow, transposed)
             }
-            Metric::Sad => self.search(&mut WideSad(engine, &mut narrow[0]), wide, transposed),
-            Metric::Ssd => self.search(&mut Ssd(engine), wide, transposed),
+            Metric::Sad => self.search(engine, &mut WideSad(&mut narrow[0]), wide, transposed),
+            Metric::Ssd => self.search(engine, &mut Ssd, wide, transposed),
         }
     }
 
     /// The best candidate.
     #[inline(always)]
-    fn search<P: PartCosts>(
+    fn search<E: Engine, P: PartCosts>(
         self,
+        engine: E,
         costs_of: &mut P,
         room: &mut [Costs<P::Cost>; 2],
         transposed: &mut Transposed,
     ) -> OrderKey {
         let window = self.window();
         let mut best = OrderKey::WORST;
-        let left_over = left_over::<P::Engine>(window.columns());
+        let left_over = left_over::<E>(window.columns());
         let end = window.x1() + 1 - left_over as i32;
-        for (y, rows) in bands(window.y0(), window.rows(), P::Engine::ROWS) {
+        for (y, rows) in bands(window.y0(), window.rows(), E::ROWS) {
             for x in (window.x0()..end).step_by(tile::COLUMNS) {
                 let columns = tile::COLUMNS.min((end - x) as usize);
-                self.sum_parts((x, y), (rows, columns), costs_of, room, None);
+                self.sum_parts((x, y), (rows, columns), (engine, &mut *costs_of), room, None);
                 best = best_of(&room[0], (rows, columns), |u, v| OrderKey::tie(x + u, y + v), best);
             }
         }
@@ -93,11 +94,17 @@ impl<'a> Block<'a> {
             let rows = tile::COLUMNS.min((window.y1() - y + 1) as usize);
             if rows * left_over <= FEW {
                 for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
-                    best = best.min(self.key(costs_of.engine(), (x, y)));
+                    best = best.min(self.key(engine, (x, y)));
                 }
                 continue;
             }
-            self.sum_parts((end, y), (rows, left_over), costs_of, room, Some(&mut *transposed));
+            self.sum_parts(
+                (end, y),
+                (rows, left_over),
+                (engine, &mut *costs_of),
+                room,
+                Some(&mut *transposed),
+            );
             best = best_of(&room[0], (left_over, rows), |u, v| OrderKey::tie(end + v, y + u), best);
         }
         best
@@ -152,11 +159,11 @@ impl<'a> Block<'a> {
     /// The costs of a tile, columns for rows where there is a place to exchange them in. They are
     /// in the first element of `room`; the other holds those of a part meanwhile.
     #[inline(always)]
-    fn sum_parts<P: PartCosts>(
+    fn sum_parts<E: Engine, P: PartCosts>(
         self,
         displacement: (i32, i32),
         shape: (usize, usize),
-        costs_of: &mut P,
+        (engine, costs_of): (E, &mut P),
         [sums, part]: &mut [Costs<P::Cost>; 2],
         mut transposed: Option<&mut Transposed>,
     ) {
@@ -171,9 +178,9 @@ impl<'a> Block<'a> {
                 task = transposed.of(&task);
             }
             if is_whole {
-                return costs_of.part(&task, sums);
+                return costs_of.part(engine, &task, sums);
             }
-            costs_of.part(&task, part);
+            costs_of.part(engine, &task, part);
             let sums = sums[..task.rows()].as_flattened_mut();
             for (sum, cost) in sums.iter_mut().zip(part.as_flattened()) {
                 *sum = sum.plus(*cost);
@@ -201,47 +208,33 @@ impl<'a> Block<'a> {
 /// (A trait and no closure: only a method can be told to become part of the function that is
 /// compiled for the instruction set.)
 trait PartCosts {
-    type Engine: Engine;
     type Cost: Cost;
 
-    fn engine(&self) -> Self::Engine;
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<Self::Cost>);
+    fn part<E: Engine>(&mut self, engine: E, task: &Task<'_>, costs: &mut Costs<Self::Cost>);
 }
 
 /// The SAD of blocks of one part.
-struct Sad<E>(E);
+struct Sad;
 
-impl<E: Engine> PartCosts for Sad<E> {
-    type Engine = E;
+impl PartCosts for Sad {
     type Cost = u16;
 
     #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        self.0.sad(task, costs);
+    fn part<E: Engine>(&mut self, engine: E, task: &Task<'_>, costs: &mut Costs<u16>) {
+        engine.sad(task, costs);
     }
 }
 
 /// The SAD of larger blocks.
-struct WideSad<'a, E>(E, &'a mut Costs<u16>);
+struct WideSad<'a>(&'a mut Costs<u16>);
 
-impl<E: Engine> PartCosts for WideSad<'_, E> {
-    type Engine = E;
+impl PartCosts for WideSad<'_> {
     type Cost = u32;
 
     #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        self.0.sad(task, self.1);
-        let narrow = self.1[..task.rows()].as_flattened();
+    fn part<E: Engine>(&mut self, engine: E, task: &Task<'_>, costs: &mut Costs<u32>) {
+        engine.sad(task, self.0);
+        let narrow = self.0[..task.rows()].as_flattened();
         for (cost, narrow) in costs.as_flattened_mut().iter_mut().zip(narrow) {
             *cost = u32::from(*narrow);
         }
@@ -249,20 +242,14 @@ impl<E: Engine> PartCosts for WideSad<'_, E> {
 }
 
 /// The SSD of any block.
-struct Ssd<E>(E);
+struct Ssd;
 
-impl<E: Engine> PartCosts for Ssd<E> {
-    type Engine = E;
+impl PartCosts for Ssd {
     type Cost = u32;
 
     #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        self.0.ssd(task, costs);
+    fn part<E: Engine>(&mut self, engine: E, task: &Task<'_>, costs: &mut Costs<u32>) {
+        engine.ssd(task, costs);
     }
 }
 

@@ -80,85 +80,119 @@ const BAND: usize = 16;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    let mut rows = [const { MaybeUninit::<Row>::uninit() }; PART + ROWS - 1];
-    let rows = permuted(task, &mut rows);
-    let bands = task.rows().div_ceil(BAND);
-    for band in 0..bands {
-        let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-        let (rows, costs) = (&rows[start..], &mut costs[start..end]);
+    let mut rows = [const { MaybeUninit::<Row>::uninit() }; PART + ROWS];
+    let rows = &mut Rows { task, rows: &mut rows, written: 0 };
+    let bands = (task.rows() as u32).div_ceil(BAND as u32);
+    let mut start = 0;
+    for band in 1..=bands {
+        let end = (task.rows() as u32 * band / bands) as usize;
+        let costs = &mut costs[start..end];
         match end - start {
-            1 => sad_of_band::<1>(task, rows, costs),
-            2 => sad_of_band::<2>(task, rows, costs),
-            3 => sad_of_band::<3>(task, rows, costs),
-            4 => sad_of_band::<4>(task, rows, costs),
-            5 => sad_of_band::<5>(task, rows, costs),
-            6 => sad_of_band::<6>(task, rows, costs),
-            7 => sad_of_band::<7>(task, rows, costs),
-            8 => sad_of_band::<8>(task, rows, costs),
-            9 => sad_of_band::<9>(task, rows, costs),
-            10 => sad_of_band::<10>(task, rows, costs),
-            11 => sad_of_band::<11>(task, rows, costs),
-            12 => sad_of_band::<12>(task, rows, costs),
-            13 => sad_of_band::<13>(task, rows, costs),
-            14 => sad_of_band::<14>(task, rows, costs),
-            15 => sad_of_band::<15>(task, rows, costs),
-            _ => sad_of_band::<BAND>(task, rows, costs),
+            1 => sad_of_band::<1>(rows, start, costs),
+            2 => sad_of_band::<2>(rows, start, costs),
+            3 => sad_of_band::<3>(rows, start, costs),
+            4 => sad_of_band::<4>(rows, start, costs),
+            5 => sad_of_band::<5>(rows, start, costs),
+            6 => sad_of_band::<6>(rows, start, costs),
+            7 => sad_of_band::<7>(rows, start, costs),
+            8 => sad_of_band::<8>(rows, start, costs),
+            9 => sad_of_band::<9>(rows, start, costs),
+            10 => sad_of_band::<10>(rows, start, costs),
+            11 => sad_of_band::<11>(rows, start, costs),
+            12 => sad_of_band::<12>(rows, start, costs),
+            13 => sad_of_band::<13>(rows, start, costs),
+            14 => sad_of_band::<14>(rows, start, costs),
+            15 => sad_of_band::<15>(rows, start, costs),
+            _ => sad_of_band::<BAND>(rows, start, costs),
         }
+        start = end;
     }
 }
 
-/// Every row that a candidate of `task` has samples in.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline]
-fn permuted<'a>(task: &Task<'_>, rows: &'a mut [MaybeUninit<Row>]) -> &'a [Row] {
-    let first = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
-    let second = _mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5);
-    let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (k, row) in rows.iter_mut().enumerate() {
-        let samples: &[u8; 64] =
-            task.reference()[k * task.pitch()..].first_chunk().expect("READ samples a row");
-        // SAFETY: 64 samples are as many as a register holds.
-        let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
-        row.write([_mm512_permutexvar_epi64(first, samples), _mm512_permutexvar_epi64(second, samples)]);
+/// The rows that the candidates of a task have samples in, the first `written` of them permuted.
+///
+/// They are permuted one by one while others are compared: the stores then cost next to nothing.
+struct Rows<'a, 'b> {
+    task: &'a Task<'a>,
+    rows: &'b mut [MaybeUninit<Row>; PART + ROWS],
+    written: usize,
+}
+
+impl Rows<'_, '_> {
+    /// `V` rows from row `k` on.
+    ///
+    /// # Safety
+    /// There must be AVX-512. (A function for which it is enabled cannot be told to become part of
+    /// its caller; were it not, the caller's sums would leave their registers.)
+    #[inline(always)]
+    unsafe fn from<const V: usize>(&mut self, k: usize) -> &[Row; V] {
+        while self.written < k + V {
+            let samples = &self.task.reference()[self.written * self.task.pitch()..];
+            let samples: &[u8; 64] = samples.first_chunk().expect("READ samples a row");
+            // SAFETY: 64 samples are as many as a register holds, and there is AVX-512.
+            self.rows[self.written].write(unsafe {
+                let samples = _mm512_loadu_si512(samples.as_ptr().cast());
+                let first = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
+                let second = _mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5);
+                [_mm512_permutexvar_epi64(first, samples), _mm512_permutexvar_epi64(second, samples)]
+            });
+            self.written += 1;
+        }
+        let rows = self.rows[k..].first_chunk().expect("no more rows than the largest task has");
+        // SAFETY: a row and room for one have the same layout, and all before `written` are written.
+        unsafe { &*(rows as *const [MaybeUninit<Row>; V]).cast() }
     }
-    // SAFETY: `reference` has as many rows as `rows`, each with READ = 64 samples even in the last,
-    // so that all of them have just been written.
-    unsafe { written(rows) }
 }
 
 /// `vdbpsadbw`: the SAD of four samples with 32 neighbouring candidates, eight a lane. A row of
 /// candidates is one register of sums, and a row of samples serves all `V` of them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn sad_of_band<const V: usize>(task: &Task<'_>, rows: &[Row], costs: &mut [[u16; COLUMNS]]) {
-    /// Picks the four-sample groups that a lane's candidates begin with, and the groups after them.
-    const FIRST: i32 = 0b10_01_01_00;
-    const NEXT: i32 = 0b11_10_10_01;
-    let rows = &rows[..task.height() + V - 1];
-    let mut sums = [_mm512_setzero_si512(); V];
-    for k in 0..task.height() {
-        let current = &task.current()[k * task.pitch()..][..task.width()];
-        let rows: &[Row; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
-        let (pairs, last) = current.as_chunks::<8>();
-        for (half, pair) in pairs.iter().enumerate().take(2) {
-            let (a, b) = (group(pair[..4].try_into().expect("4")), group(pair[4..].try_into().expect("4")));
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                let a = _mm512_dbsad_epu8::<FIRST>(a, row[half]);
-                let b = _mm512_dbsad_epu8::<NEXT>(b, row[half]);
-                *sum = _mm512_add_epi16(*sum, _mm512_add_epi16(a, b));
-            }
-        }
-        if let Ok(last) = last.try_into() {
-            let last = group(last);
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                *sum = _mm512_add_epi16(*sum, _mm512_dbsad_epu8::<FIRST>(last, row[pairs.len() & 1]));
-            }
-        }
-    }
+fn sad_of_band<const V: usize>(rows: &mut Rows<'_, '_>, start: usize, costs: &mut [[u16; COLUMNS]]) {
+    let task = rows.task;
+    let sums = match task.width() {
+        4 => sums_of_band::<V, 1>(rows, start),
+        8 => sums_of_band::<V, 2>(rows, start),
+        12 => sums_of_band::<V, 3>(rows, start),
+        _ => sums_of_band::<V, 4>(rows, start),
+    };
     for (costs, sum) in costs.iter_mut().zip(sums) {
         // SAFETY: a row of costs is as large as a register, and every bit pattern is a cost.
         unsafe { _mm512_storeu_si512(costs.as_mut_ptr().cast(), sum) };
     }
+}
+
+/// The same for a part that is `G` groups of four samples wide.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn sums_of_band<const V: usize, const G: usize>(rows: &mut Rows<'_, '_>, start: usize) -> [__m512i; V] {
+    /// Picks the four-sample groups that a lane's candidates begin with, and the groups after them.
+    const FIRST: i32 = 0b10_01_01_00;
+    const NEXT: i32 = 0b11_10_10_01;
+    let task = rows.task;
+    let mut sums = [_mm512_setzero_si512(); V];
+    for k in 0..task.height() {
+        let current = task.current()[k * task.pitch()..].as_chunks::<4>().0;
+        let current: &[_; G] = current.first_chunk().expect("as many groups as the part is wide");
+        let current = current.map(|samples| group(samples));
+        // SAFETY: this function runs only where there is AVX-512.
+        let rows = unsafe { rows.from::<V>(start + k) };
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            let mut of_row = _mm512_dbsad_epu8::<FIRST>(current[0], row[0]);
+            if G > 1 {
+                of_row = _mm512_add_epi16(of_row, _mm512_dbsad_epu8::<NEXT>(current[1], row[0]));
+            }
+            if G > 2 {
+                let mut right = _mm512_dbsad_epu8::<FIRST>(current[2], row[1]);
+                if G > 3 {
+                    right = _mm512_add_epi16(right, _mm512_dbsad_epu8::<NEXT>(current[3], row[1]));
+                }
+                of_row = _mm512_add_epi16(of_row, right);
+            }
+            *sum = _mm512_add_epi16(*sum, of_row);
+        }
+    }
+    sums
 }
 
 /// What has been written to `rows`.

@@ -2,7 +2,7 @@
 //! instruction set.
 
 use super::columns::Order;
-use super::plane::{Plane, useful_window};
+use super::plane::Plane;
 use super::tile::{self, Cost, Costs, Engine, Pair, Task, best_of};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
@@ -123,7 +123,7 @@ impl<'a> Block<'a> {
     /// The candidates that can win.
     #[inline(always)]
     pub(super) fn window(self) -> Window {
-        useful_window(self.job.parameters, self.column, self.row)
+        self.job.parameters.winning_window(self.column, self.row)
     }
 
     /// The key of one candidate.

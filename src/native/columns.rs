@@ -156,3 +156,63 @@ unsafe fn compare_registers<R: Register, C: Cost, const W: usize, const S: usize
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::portable::Portable;
+    use super::super::tile::{Engine, READ};
+    #[cfg(target_arch = "x86_64")]
+    use super::super::{avx2::Avx2, avx512::Avx512, sse::*};
+    use super::*;
+
+    /// Whether `engine` finds the tile's costs both ways, and in parts of all shapes.
+    fn check<E: Engine>(engine: E) {
+        let pitch = 96;
+        let samples = |seed: usize| -> Vec<u8> {
+            (0..60 * pitch).map(|i: usize| ((i + seed).wrapping_mul(2_654_435_761) >> 16) as u8).collect()
+        };
+        let (current, reference) = (samples(1), samples(77));
+        for (width, height) in (1..=4).flat_map(|w| (1..=4).map(move |h| (4 * w, 4 * h))) {
+            for (rows, columns) in [(1, 1), (2, 3), (7, 8), (31, 5), (32, 2)] {
+                let task = Task::new(
+                    (&current[..], &reference[..(height + rows - 2) * pitch + READ], pitch),
+                    (width, height),
+                    (rows, columns),
+                );
+                let (mut sad, mut ssd) = ([[0; COLUMNS]; ROWS], [[0; COLUMNS]; ROWS]);
+                let (mut sad_of_columns, mut ssd_of_columns) = (sad, ssd);
+                engine.sad(&task, &mut sad);
+                engine.ssd(&task, &mut ssd);
+                engine.sad_of_columns(&task, &mut sad_of_columns);
+                engine.ssd_of_columns(&task, &mut ssd_of_columns);
+                for (v, u) in (0..rows).flat_map(|v| (0..columns).map(move |u| (v, u))) {
+                    let of = |metric: fn(u32) -> u32| -> u32 {
+                        let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+                        let difference = |(x, y): (usize, usize)| {
+                            current[y * pitch + x].abs_diff(reference[(v + y) * pitch + u + x])
+                        };
+                        samples.map(|at| metric(u32::from(difference(at)))).sum()
+                    };
+                    let expected = (of(|d| d), of(|d| d * d));
+                    let found = (u32::from(sad[v][u]), ssd[v][u]);
+                    let of_columns = (u32::from(sad_of_columns[u][v]), ssd_of_columns[u][v]);
+                    assert_eq!((found, of_columns), (expected, expected), "{width} {height} {v} {u}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_engine_finds_the_costs_of_every_shape() {
+        check(Portable::new());
+        #[cfg(target_arch = "x86_64")]
+        {
+            check(Sse2);
+            Sse41::new().into_iter().for_each(check);
+            Avx2::new().into_iter().for_each(check);
+            Avx512::new().into_iter().for_each(check);
+        }
+        #[cfg(target_arch = "aarch64")]
+        super::super::neon::Neon::new().into_iter().for_each(check);
+    }
+}

@@ -1,9 +1,11 @@
-//! Full search, 16 × 16 SAD, ±16: every instruction set of the CPU, every OpenCL device and kernel; and
-//! three-step search beside it, at 1080p, ±7 and ±16.
+//! Full search, 16 × 16 SAD, ±16: every instruction set of the CPU, every OpenCL device and kernel; the
+//! instruction sets with 32 × 32 positions, other blocks and SSD too; and three-step search beside it, at
+//! 1080p, ±7 and ±16.
 //!
 //! Throughput is in absolute differences, so that `Gelem/s` is the effective rate: width · height ·
-//! candidates a picture, as if each were computed; three-step search has 25 and 33 of them. Run with `cargo bench --bench search`; a part of
-//! a name, as `1080p` or `avx2`, after `--` selects.
+//! candidates a picture, as if each were computed; three-step search has 25 and 33 of them. The CPU
+//! computes each here: `kernel=exhaustive`. Run with `cargo bench --bench search`; a part of a name, as
+//! `1080p` or `avx2`, after `--` selects.
 #![allow(missing_docs)]
 
 use std::time::Duration;
@@ -11,7 +13,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Estimator, Kernel, MotionVector, Parameters, Slot, Tuning, Window,
+    Algorithm, Estimator, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
 };
 use gstmotionestimate::native::{Level, Native};
 
@@ -31,8 +33,10 @@ struct Task {
 
 impl Task {
     fn new(width: usize, height: usize) -> Self {
-        let window = Window::symmetric(16, 16).expect("a window");
-        Self { parameters: Parameters::new(width, height, 16, window), scene: Scene::made(width, height) }
+        Self {
+            parameters: Parameters::new(width, height, 16, window(16, 16)),
+            scene: Scene::made(width, height),
+        }
     }
 
     fn differences(&self) -> u64 {
@@ -41,17 +45,28 @@ impl Task {
     }
 }
 
+/// The window from `-before` to `after` on both axes.
+fn window(before: i32, after: i32) -> Window {
+    Window::new(-before, after, -before, after).expect("a window")
+}
+
 /// One group a picture size; `add` puts its estimators into it.
-fn groups(c: &mut Criterion, prefix: &str, add: impl Fn(&mut Group<'_>, &Task)) {
+fn groups(c: &mut Criterion, prefix: &str, window: Window, add: impl Fn(&mut Group<'_>, &Task)) {
     for (name, width, height) in SIZES {
-        let task = Task::new(width, height);
-        let mut group = c.benchmark_group(format!("{prefix}/{name}"));
-        group.throughput(Throughput::Elements(task.differences()));
-        group.sampling_mode(SamplingMode::Flat).sample_size(10);
-        group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+        let mut task = Task::new(width, height);
+        task.parameters.window = window;
+        let mut group = group(c, format!("{prefix}/{name}"), &task);
         add(&mut group, &task);
         group.finish();
     }
+}
+
+fn group<'a>(c: &'a mut Criterion, name: String, task: &Task) -> Group<'a> {
+    let mut group = c.benchmark_group(name);
+    group.throughput(Throughput::Elements(task.differences()));
+    group.sampling_mode(SamplingMode::Flat).sample_size(10);
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    group
 }
 
 type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>;
@@ -85,21 +100,41 @@ fn skip(name: &str, error: &dyn std::error::Error) {
     eprintln!("\n!!! NOT MEASURED: {name}: {error}\n");
 }
 
-/// Every instruction set, on one core and on all.
+/// Every instruction set in a pool of `threads`.
+fn levels(group: &mut Group<'_>, task: &Task, threads: usize) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
+    for level in Level::available() {
+        let name = format!("{level}, {threads} threads");
+        match Native::with_kernel(task.parameters.clone(), Kernel::Exhaustive, level) {
+            Ok(mut estimator) => measure(group, &name, task, &mut estimator, Some(&pool)),
+            Err(error) => skip(&name, &error),
+        }
+    }
+}
+
+/// Every instruction set, on one core and on all, in windows of 33 and of 32 positions an axis.
 fn native(c: &mut Criterion) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    groups(c, "native", |group, task| {
-        for threads in [1, cores] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-            for level in Level::available() {
-                let name = format!("{level}, {threads} threads");
-                match Native::with_level(task.parameters.clone(), level) {
-                    Ok(mut estimator) => measure(group, &name, task, &mut estimator, Some(&pool)),
-                    Err(error) => skip(&name, &error),
-                }
+    for (prefix, window) in [("native", window(16, 16)), ("native-32", window(16, 15))] {
+        groups(c, prefix, window, |group, task| {
+            for threads in [1, cores] {
+                levels(group, task, threads);
             }
+        });
+    }
+}
+
+/// Every instruction set on one core at 1080p: blocks of all sizes, both metrics.
+fn native_blocks(c: &mut Criterion) {
+    let mut task = Task::new(1920, 1080);
+    for block_size in [4, 8, 16, 32, 64] {
+        for metric in [Metric::Sad, Metric::Ssd] {
+            task.parameters = Parameters { block_size, metric, ..task.parameters };
+            let mut group = group(c, format!("native-blocks/{block_size} {}", metric.name()), &task);
+            levels(&mut group, &task, 1);
+            group.finish();
         }
-    });
+    }
 }
 
 /// Every OpenCL device and kernel.
@@ -110,7 +145,7 @@ fn opencl(c: &mut Criterion) {
         eprintln!("\n!!! NOT MEASURED: OpenCL: there is no device\n");
         return;
     }
-    groups(c, "opencl", |group, task| {
+    groups(c, "opencl", window(16, 16), |group, task| {
         for device in &devices {
             for kernel in Kernel::OPENCL {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
@@ -130,7 +165,7 @@ fn three_step(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("three-step/1080p ±{range}"));
         group.sampling_mode(SamplingMode::Flat).sample_size(20);
         group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-        task.parameters.window = Window::symmetric(range, range).expect("a window");
+        task.parameters.window = window(range, range);
         for algorithm in [Algorithm::Full, Algorithm::ThreeStep] {
             task.parameters.algorithm = algorithm;
             group.throughput(Throughput::Elements(task.differences()));
@@ -158,5 +193,5 @@ fn three_step(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, native, opencl, three_step);
+criterion_group!(benches, native, native_blocks, opencl, three_step);
 criterion_main!(benches);

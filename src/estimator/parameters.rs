@@ -143,4 +143,9 @@ impl Parameters {
             }
         }
     }
+
+    /// The displacements that can win for the block at `column`, `row` of the grid.
+    pub(crate) fn winning_window(&self, column: usize, row: usize) -> Window {
+        Window::winning(self, column..=column, row..=row)
+    }
 }

@@ -1,4 +1,6 @@
-use super::{SetupError, UNITS_PER_SAMPLE};
+use std::ops::RangeInclusive;
+
+use super::{Border, Parameters, SetupError, UNITS_PER_SAMPLE};
 
 /// A whole-sample displacement `(x, y)`: x to the right, y down.
 pub type Displacement = (i32, i32);
@@ -106,7 +108,7 @@ impl Window {
     }
 
     /// The part of the window inside `[x0, x1] × [y0, y1]`, which must hold `(0, 0)`.
-    pub fn clipped(&self, x: std::ops::RangeInclusive<i32>, y: std::ops::RangeInclusive<i32>) -> Self {
+    pub fn clipped(&self, x: RangeInclusive<i32>, y: RangeInclusive<i32>) -> Self {
         debug_assert!(x.contains(&0) && y.contains(&0));
         Self {
             x0: self.x0.clamp(*x.start(), *x.end()),
@@ -114,6 +116,33 @@ impl Window {
             y0: self.y0.clamp(*y.start(), *y.end()),
             y1: self.y1.clamp(*y.start(), *y.end()),
         }
+    }
+
+    /// The part of the parameters' window that can win for the blocks in `columns` and `rows` of the
+    /// grid: together they need no candidate outside.
+    ///
+    /// Where only candidates inside the picture count, none further than its edge does. Where the
+    /// picture goes on, a block that sees nothing but repeated edge samples of an axis sees the same
+    /// wherever it lies further out: the costs are equal, and the order prefers the shorter vector.
+    /// Neither time nor padding need be spent on those, and no window needs more memory than nine
+    /// pictures.
+    pub(crate) fn winning(
+        parameters: &Parameters,
+        columns: RangeInclusive<usize>,
+        rows: RangeInclusive<usize>,
+    ) -> Self {
+        let side = parameters.block_size;
+        let inside = match parameters.border {
+            Border::Extend => 1,
+            Border::Restrict => side,
+        };
+        let axis = |blocks: RangeInclusive<usize>, extended: usize| {
+            let before = (blocks.end() + 1) * side - inside;
+            let after = extended - inside - blocks.start() * side;
+            -(before as i32)..=after as i32
+        };
+        let x = axis(columns, parameters.extended_width());
+        parameters.window.clipped(x, axis(rows, parameters.extended_height()))
     }
 
     /// The rows of the window from `y0` to `y1`, which may leave out `(0, 0)`; where it has none of
@@ -152,6 +181,21 @@ mod tests {
             assert_eq!(steps(x0, x1, y0, y1), [4, 2, 1]);
         }
         assert_eq!(steps(-8191, 0, 0, 0).len(), 13);
+    }
+
+    #[test]
+    fn what_cannot_win_is_cut() {
+        let ends = |border, columns, rows| {
+            let window = Window::symmetric(1000, 1000).unwrap();
+            let parameters = Parameters { border, ..Parameters::new(61, 47, 16, window) };
+            let Window { x0, x1, y0, y1 } = Window::winning(&parameters, columns, rows);
+            [x0, x1, y0, y1]
+        };
+        // The second block of the first row: from 16 to 31 across, 0 to 15 down, in 64 x 48 samples.
+        assert_eq!(ends(Border::Extend, 1..=1, 0..=0), [-31, 47, -15, 47]);
+        assert_eq!(ends(Border::Restrict, 1..=1, 0..=0), [-16, 32, 0, 32]);
+        assert_eq!(ends(Border::Extend, 0..=3, 0..=2), [-63, 63, -47, 47]);
+        assert_eq!(ends(Border::Restrict, 0..=3, 0..=2), [-48, 48, -32, 32]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
 use super::sse2;
 use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
@@ -35,6 +36,18 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
+    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
+        // SAFETY: as above.
+        unsafe { columns::compare::<__m256i, _, false>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
+    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+        // SAFETY: as above.
+        unsafe { columns::compare::<__m256i, _, true>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::sad_of_one(pair)
     }
@@ -48,6 +61,52 @@ impl Engine for Avx2 {
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
         // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
         unsafe { at_most(values, limit) }
+    }
+}
+
+// SAFETY: `load` loads 32 samples.
+unsafe impl Register for __m256i {
+    const SAMPLES: usize = 32;
+    type Narrow = __m128i;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { _mm256_setzero_si256() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_loadu_si256(samples.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add<const SQUARED: bool>(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            if !SQUARED {
+                return _mm256_add_epi32(sums, _mm256_sad_epu8(c, r));
+            }
+            let zero = _mm256_setzero_si256();
+            let low = _mm256_sub_epi16(_mm256_unpacklo_epi8(c, zero), _mm256_unpacklo_epi8(r, zero));
+            let high = _mm256_sub_epi16(_mm256_unpackhi_epi8(c, zero), _mm256_unpackhi_epi8(r, zero));
+            let sums = _mm256_add_epi32(sums, _mm256_madd_epi16(low, low));
+            _mm256_add_epi32(sums, _mm256_madd_epi16(high, high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let ab = _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+            let cd = _mm256_add_epi32(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+            let totals = _mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+            let upper = _mm256_extracti128_si256::<1>(totals);
+            let totals = _mm_add_epi32(_mm256_castsi256_si128(totals), upper);
+            std::mem::transmute::<__m128i, [u32; 4]>(totals)
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Tile costs with AVX-512BW.
 
 use std::arch::x86_64::*;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::products::{self, WIDE};
+use super::columns::{self, Order};
+use super::products;
 use super::sse2;
 use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
 
@@ -50,6 +52,19 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
+    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
+        // SAFETY: `Avx512::new` has asked for AVX2 as well. (Wider registers of neighbouring rows
+        // would straddle cache lines three times out of four.)
+        unsafe { columns::compare::<__m256i, _, false>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
+    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+        // SAFETY: as above.
+        unsafe { columns::compare::<__m256i, _, true>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::sad_of_one(pair)
     }
@@ -70,105 +85,152 @@ impl Engine for Avx512 {
     }
 }
 
-/// A row of the candidates' samples, ready for the first two and for the last two of the four
-/// groups of four samples in a row of a part. Each 128-bit lane holds what its eight candidates
-/// need: samples 8 to 23 from the first candidate of the lane on, without and with 8 more.
-type Row = [__m512i; 2];
+/// A row of the candidates' samples as the comparisons take it, in `N` registers.
+trait Permute<const N: usize> {
+    /// # Safety
+    /// There must be AVX-512BW.
+    unsafe fn permute(samples: __m512i) -> [__m512i; N];
+}
+
+/// The rows that the candidates of a task have samples in, the first `written` of them permuted.
+///
+/// They are permuted one by one while others are compared: the stores then cost next to nothing.
+struct Rows<'a, P, const N: usize> {
+    task: &'a Task<'a>,
+    rows: [MaybeUninit<[__m512i; N]>; PART + ROWS],
+    written: usize,
+    permute: PhantomData<P>,
+}
+
+impl<'a, P: Permute<N>, const N: usize> Rows<'a, P, N> {
+    #[inline(always)]
+    fn new(task: &'a Task<'a>) -> Self {
+        Self { task, rows: [const { MaybeUninit::uninit() }; PART + ROWS], written: 0, permute: PhantomData }
+    }
+
+    /// `V` rows from row `k` on.
+    ///
+    /// # Safety
+    /// There must be AVX-512BW. (A function for which it is enabled cannot be told to become part of
+    /// its caller; were it not, the caller's sums would leave their registers.)
+    #[inline(always)]
+    unsafe fn from<const V: usize>(&mut self, k: usize) -> &[[__m512i; N]; V] {
+        while self.written < k + V {
+            let samples = &self.task.reference()[self.written * self.task.pitch()..];
+            let samples: &[u8; 64] = samples.first_chunk().expect("READ samples a row");
+            // SAFETY: 64 samples are as many as a register holds; for the rest, the caller's promise.
+            let row = unsafe { P::permute(_mm512_loadu_si512(samples.as_ptr().cast())) };
+            self.rows[self.written].write(row);
+            self.written += 1;
+        }
+        let rows = self.rows[k..].first_chunk().expect("no more rows than the largest task has");
+        // SAFETY: a row and room for one have the same layout, and all before `written` are written.
+        unsafe { &*(rows as *const [MaybeUninit<[__m512i; N]>; V]).cast() }
+    }
+}
+
+/// For the first two and for the last two of the four groups of four samples in a row of a part. Each
+/// 128-bit lane holds what its eight candidates need: samples 8 to 23 from the first candidate of the
+/// lane on, without and with 8 more.
+struct Eights;
+
+impl Permute<2> for Eights {
+    #[inline(always)]
+    unsafe fn permute(samples: __m512i) -> [__m512i; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let first = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
+            let second = _mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5);
+            [_mm512_permutexvar_epi64(first, samples), _mm512_permutexvar_epi64(second, samples)]
+        }
+    }
+}
 
 /// Rows of candidates that are summed at once: half of the registers.
 const BAND: usize = 16;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    let mut rows = [const { MaybeUninit::<Row>::uninit() }; PART + ROWS - 1];
-    let rows = permuted(task, &mut rows);
-    let bands = task.rows().div_ceil(BAND);
-    for band in 0..bands {
-        let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-        let (rows, costs) = (&rows[start..], &mut costs[start..end]);
+    let rows = &mut Rows::new(task);
+    let bands = (task.rows() as u32).div_ceil(BAND as u32);
+    let mut start = 0;
+    for band in 1..=bands {
+        let end = (task.rows() as u32 * band / bands) as usize;
+        let costs = &mut costs[start..end];
         match end - start {
-            1 => sad_of_band::<1>(task, rows, costs),
-            2 => sad_of_band::<2>(task, rows, costs),
-            3 => sad_of_band::<3>(task, rows, costs),
-            4 => sad_of_band::<4>(task, rows, costs),
-            5 => sad_of_band::<5>(task, rows, costs),
-            6 => sad_of_band::<6>(task, rows, costs),
-            7 => sad_of_band::<7>(task, rows, costs),
-            8 => sad_of_band::<8>(task, rows, costs),
-            9 => sad_of_band::<9>(task, rows, costs),
-            10 => sad_of_band::<10>(task, rows, costs),
-            11 => sad_of_band::<11>(task, rows, costs),
-            12 => sad_of_band::<12>(task, rows, costs),
-            13 => sad_of_band::<13>(task, rows, costs),
-            14 => sad_of_band::<14>(task, rows, costs),
-            15 => sad_of_band::<15>(task, rows, costs),
-            _ => sad_of_band::<BAND>(task, rows, costs),
+            1 => sad_of_band::<1>(rows, start, costs),
+            2 => sad_of_band::<2>(rows, start, costs),
+            3 => sad_of_band::<3>(rows, start, costs),
+            4 => sad_of_band::<4>(rows, start, costs),
+            5 => sad_of_band::<5>(rows, start, costs),
+            6 => sad_of_band::<6>(rows, start, costs),
+            7 => sad_of_band::<7>(rows, start, costs),
+            8 => sad_of_band::<8>(rows, start, costs),
+            9 => sad_of_band::<9>(rows, start, costs),
+            10 => sad_of_band::<10>(rows, start, costs),
+            11 => sad_of_band::<11>(rows, start, costs),
+            12 => sad_of_band::<12>(rows, start, costs),
+            13 => sad_of_band::<13>(rows, start, costs),
+            14 => sad_of_band::<14>(rows, start, costs),
+            15 => sad_of_band::<15>(rows, start, costs),
+            _ => sad_of_band::<BAND>(rows, start, costs),
         }
+        start = end;
     }
-}
-
-/// Every row that a candidate of `task` has samples in.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline]
-fn permuted<'a>(task: &Task<'_>, rows: &'a mut [MaybeUninit<Row>]) -> &'a [Row] {
-    let first = _mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4);
-    let second = _mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5);
-    let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (k, row) in rows.iter_mut().enumerate() {
-        let samples: &[u8; 64] =
-            task.reference()[k * task.pitch()..].first_chunk().expect("READ samples a row");
-        // SAFETY: 64 samples are as many as a register holds.
-        let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
-        row.write([_mm512_permutexvar_epi64(first, samples), _mm512_permutexvar_epi64(second, samples)]);
-    }
-    // SAFETY: `reference` has as many rows as `rows`, each with READ = 64 samples even in the last,
-    // so that all of them have just been written.
-    unsafe { written(rows) }
 }
 
 /// `vdbpsadbw`: the SAD of four samples with 32 neighbouring candidates, eight a lane. A row of
 /// candidates is one register of sums, and a row of samples serves all `V` of them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn sad_of_band<const V: usize>(task: &Task<'_>, rows: &[Row], costs: &mut [[u16; COLUMNS]]) {
-    /// Picks the four-sample groups that a lane's candidates begin with, and the groups after them.
-    const FIRST: i32 = 0b10_01_01_00;
-    const NEXT: i32 = 0b11_10_10_01;
-    let rows = &rows[..task.height() + V - 1];
-    let mut sums = [_mm512_setzero_si512(); V];
-    for k in 0..task.height() {
-        let current = &task.current()[k * task.pitch()..][..task.width()];
-        let rows: &[Row; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
-        let (pairs, last) = current.as_chunks::<8>();
-        for (half, pair) in pairs.iter().enumerate().take(2) {
-            let (a, b) = (group(pair[..4].try_into().expect("4")), group(pair[4..].try_into().expect("4")));
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                let a = _mm512_dbsad_epu8::<FIRST>(a, row[half]);
-                let b = _mm512_dbsad_epu8::<NEXT>(b, row[half]);
-                *sum = _mm512_add_epi16(*sum, _mm512_add_epi16(a, b));
-            }
-        }
-        if let Ok(last) = last.try_into() {
-            let last = group(last);
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                *sum = _mm512_add_epi16(*sum, _mm512_dbsad_epu8::<FIRST>(last, row[pairs.len() & 1]));
-            }
-        }
-    }
+fn sad_of_band<const V: usize>(rows: &mut Rows<'_, Eights, 2>, start: usize, costs: &mut [[u16; COLUMNS]]) {
+    let task = rows.task;
+    let sums = match task.width() {
+        4 => sums_of_band::<V, 1>(rows, start),
+        8 => sums_of_band::<V, 2>(rows, start),
+        12 => sums_of_band::<V, 3>(rows, start),
+        _ => sums_of_band::<V, 4>(rows, start),
+    };
     for (costs, sum) in costs.iter_mut().zip(sums) {
         // SAFETY: a row of costs is as large as a register, and every bit pattern is a cost.
         unsafe { _mm512_storeu_si512(costs.as_mut_ptr().cast(), sum) };
     }
 }
 
-/// What has been written to `rows`.
-///
-/// # Safety
-/// Every one of them must have been.
-#[inline(always)]
-unsafe fn written<T>(rows: &[MaybeUninit<T>]) -> &[T] {
-    // SAFETY: the layout is the same, and the caller promises the content.
-    unsafe { &*(rows as *const [MaybeUninit<T>] as *const [T]) }
+/// The same for a part that is `G` groups of four samples wide.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn sums_of_band<const V: usize, const G: usize>(
+    rows: &mut Rows<'_, Eights, 2>,
+    start: usize,
+) -> [__m512i; V] {
+    /// Picks the four-sample groups that a lane's candidates begin with, and the groups after them.
+    const FIRST: i32 = 0b10_01_01_00;
+    const NEXT: i32 = 0b11_10_10_01;
+    let task = rows.task;
+    let mut sums = [_mm512_setzero_si512(); V];
+    for k in 0..task.height() {
+        let current = task.current()[k * task.pitch()..].as_chunks::<4>().0;
+        let current: &[_; G] = current.first_chunk().expect("as many groups as the part is wide");
+        let current = current.map(|samples| group(samples));
+        // SAFETY: this function runs only where there is AVX-512.
+        let rows = unsafe { rows.from::<V>(start + k) };
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            let mut of_row = _mm512_dbsad_epu8::<FIRST>(current[0], row[0]);
+            if G > 1 {
+                of_row = _mm512_add_epi16(of_row, _mm512_dbsad_epu8::<NEXT>(current[1], row[0]));
+            }
+            if G > 2 {
+                let mut right = _mm512_dbsad_epu8::<FIRST>(current[2], row[1]);
+                if G > 3 {
+                    right = _mm512_add_epi16(right, _mm512_dbsad_epu8::<NEXT>(current[3], row[1]));
+                }
+                of_row = _mm512_add_epi16(of_row, right);
+            }
+            *sum = _mm512_add_epi16(*sum, of_row);
+        }
+    }
+    sums
 }
 
 /// Four samples of the current picture in every lane.
@@ -187,85 +249,94 @@ const PRODUCT_BAND: usize = 8;
 /// the sum is the same for every candidate.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
-    let mut rows = [const { MaybeUninit::<[__m512i; WIDE / 16]>::uninit() }; PART + ROWS - 1];
-    let rows = quads(task, &mut rows);
+    let rows = &mut Rows::new(task);
     let samples = task.current().chunks(task.pitch()).flat_map(|row| &row[..task.width()]);
     let missing = 128 * samples.map(|&sample| i32::from(sample)).sum::<i32>();
     let bands = task.rows().div_ceil(PRODUCT_BAND);
     for band in 0..bands {
         let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-        let (rows, costs) = (&rows[start..], &mut costs[start..end]);
+        let costs = &mut costs[start..end];
         match end - start {
-            1 => dots_of_band::<1>(task, rows, missing, costs),
-            2 => dots_of_band::<2>(task, rows, missing, costs),
-            3 => dots_of_band::<3>(task, rows, missing, costs),
-            4 => dots_of_band::<4>(task, rows, missing, costs),
-            5 => dots_of_band::<5>(task, rows, missing, costs),
-            6 => dots_of_band::<6>(task, rows, missing, costs),
-            7 => dots_of_band::<7>(task, rows, missing, costs),
-            _ => dots_of_band::<PRODUCT_BAND>(task, rows, missing, costs),
+            1 => dots_of_band::<1>(rows, start, missing, costs),
+            2 => dots_of_band::<2>(rows, start, missing, costs),
+            3 => dots_of_band::<3>(rows, start, missing, costs),
+            4 => dots_of_band::<4>(rows, start, missing, costs),
+            5 => dots_of_band::<5>(rows, start, missing, costs),
+            6 => dots_of_band::<6>(rows, start, missing, costs),
+            7 => dots_of_band::<7>(rows, start, missing, costs),
+            _ => dots_of_band::<PRODUCT_BAND>(rows, start, missing, costs),
         }
     }
 }
 
-/// Every row that a candidate of `task` has samples in: 32-bit lane `u` has the four samples from
-/// column `u` on, each less 128.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline]
-fn quads<'a>(
-    task: &Task<'_>,
-    rows: &'a mut [MaybeUninit<[__m512i; WIDE / 16]>],
-) -> &'a [[__m512i; WIDE / 16]] {
-    let lanes = |first: i32| {
-        let lane = |l: i32| [first + l, first + l + 1, first + l + 2, first + l + 3];
-        let ([a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]) = (lane(0), lane(1), lane(2), lane(3));
-        _mm512_setr_epi32(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
-    };
-    let lanes = [lanes(0), lanes(4), lanes(8)];
-    let steps = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
-    let rows = &mut rows[..task.height() + task.rows() - 1];
-    for (k, row) in rows.iter_mut().enumerate() {
-        let samples: &[u8; 64] =
-            task.reference()[k * task.pitch()..].first_chunk().expect("READ samples a row");
-        // SAFETY: 64 samples are as many as a register holds.
-        let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
-        let samples = _mm512_xor_si512(samples, _mm512_set1_epi8(-128));
-        let quads = |lanes| _mm512_shuffle_epi8(_mm512_permutexvar_epi32(lanes, samples), steps);
-        row.write([quads(lanes[0]), quads(lanes[1]), quads(lanes[2])]);
+/// Register `i` has in its 32-bit lane `u` the four samples from column `4 * i + u` on, each less 128.
+struct Quads;
+
+impl Permute<QUADS> for Quads {
+    #[inline(always)]
+    unsafe fn permute(samples: __m512i) -> [__m512i; QUADS] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let samples = _mm512_xor_si512(samples, _mm512_set1_epi8(-128));
+            // Four neighbouring words in each 128-bit lane, of which the second begins the next lane.
+            let words = _mm512_setr_epi32(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6);
+            let steps = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6));
+            let mut row = [_mm512_setzero_si512(); QUADS];
+            for (i, quads) in row.iter_mut().enumerate() {
+                let words = _mm512_add_epi32(words, _mm512_set1_epi32(i as i32));
+                *quads = _mm512_shuffle_epi8(_mm512_permutexvar_epi32(words, samples), steps);
+            }
+            row
+        }
     }
-    // SAFETY: `reference` has as many rows as `rows`, each with READ = 64 samples even in the last,
-    // so that all of them have just been written.
-    unsafe { written(rows) }
 }
+
+/// Where the candidates of both halves of a row have the four groups of a part's row: every fourth
+/// column up to the 28th.
+const QUADS: usize = 2 * PART / 4;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 #[inline]
 fn dots_of_band<const V: usize>(
-    task: &Task<'_>,
-    rows: &[[__m512i; WIDE / 16]],
+    rows: &mut Rows<'_, Quads, QUADS>,
+    start: usize,
     missing: i32,
     costs: &mut [[u32; COLUMNS]],
 ) {
-    let rows = &rows[..task.height() + V - 1];
-    let mut sums = [[_mm512_set1_epi32(missing); 2]; V];
-    for k in 0..task.height() {
-        let current = &task.current()[k * task.pitch()..][..task.width()];
-        let rows: &[_; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
-        for (j, quad) in current.as_chunks::<4>().0.iter().enumerate().take(PART / 4) {
-            let quad = group(*quad);
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                let row = row.as_ptr().cast::<i32>();
-                for (half, sum) in sums.iter_mut().enumerate() {
-                    // SAFETY: lanes 16 * half + 4 * j and the 15 after it are among the row's WIDE =
-                    // 48: half is at most 1 and j at most 3.
-                    let samples = unsafe { _mm512_loadu_si512(row.add(16 * half + 4 * j).cast()) };
-                    *sum = _mm512_dpbusd_epi32(*sum, quad, samples);
-                }
-            }
-        }
-    }
+    let sums = match rows.task.width() {
+        4 => dots_of_width::<V, 1>(rows, start, missing),
+        8 => dots_of_width::<V, 2>(rows, start, missing),
+        12 => dots_of_width::<V, 3>(rows, start, missing),
+        _ => dots_of_width::<V, 4>(rows, start, missing),
+    };
     for (costs, sums) in costs.iter_mut().zip(sums) {
         // SAFETY: a row of costs is as large as two registers, and every bit pattern is a cost.
         unsafe { costs.as_mut_ptr().cast::<[__m512i; 2]>().write_unaligned(sums) };
     }
+}
+
+/// The same for a part that is `G` groups of four samples wide.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+#[inline]
+fn dots_of_width<const V: usize, const G: usize>(
+    rows: &mut Rows<'_, Quads, QUADS>,
+    start: usize,
+    missing: i32,
+) -> [[__m512i; 2]; V] {
+    let task = rows.task;
+    let mut sums = [[_mm512_set1_epi32(missing); 2]; V];
+    for k in 0..task.height() {
+        let current = task.current()[k * task.pitch()..].as_chunks::<4>().0;
+        let current: &[_; G] = current.first_chunk().expect("as many groups as the part is wide");
+        // SAFETY: this function runs only where there is AVX-512BW.
+        let rows = unsafe { rows.from::<V>(start + k) };
+        for (j, quad) in current.iter().enumerate() {
+            let quad = group(*quad);
+            for ([left, right], row) in sums.iter_mut().zip(rows) {
+                *left = _mm512_dpbusd_epi32(*left, quad, row[j]);
+                *right = _mm512_dpbusd_epi32(*right, quad, row[PART / 4 + j]);
+            }
+        }
+    }
+    sums
 }

@@ -7,9 +7,13 @@ use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
 use super::elimination::{self, Exhaustive, Experience};
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::plane::Plane;
 use super::portable::Portable;
 use super::search::{self, Block, Job, Room};
+#[cfg(target_arch = "x86_64")]
+use super::sse::{Sse2, Sse41};
 use super::sums::{self, Sums};
 use super::three_step;
 use crate::estimator::{MotionVector, OrderKey};
@@ -21,6 +25,12 @@ pub enum Level {
     /// Plain Rust, for every CPU; its innermost loops are compiled for AVX2 as well, and that is used
     /// where the CPU has it.
     Portable,
+    /// AArch64 with NEON.
+    Neon,
+    /// Any x86-64.
+    Sse2,
+    /// x86-64 with SSE4.1.
+    Sse41,
     /// x86-64 with AVX2.
     Avx2,
     /// x86-64 with the byte and word instructions of AVX-512, and VNNI where the CPU has it.
@@ -29,7 +39,8 @@ pub enum Level {
 
 impl Level {
     /// Every level, slowest first.
-    const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+    const ALL: [Level; 6] =
+        [Level::Portable, Level::Neon, Level::Sse2, Level::Sse41, Level::Avx2, Level::Avx512];
 
     /// The levels that this CPU has, slowest first.
     pub fn available() -> impl Iterator<Item = Level> {
@@ -50,6 +61,9 @@ impl Level {
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
+            Level::Neon => "neon",
+            Level::Sse2 => "sse2",
+            Level::Sse41 => "sse4.1",
             Level::Avx2 => "avx2",
             Level::Avx512 => "avx512",
         }
@@ -60,12 +74,20 @@ impl Level {
     pub(super) fn functions(self) -> Option<Functions> {
         match self {
             Level::Portable => Some(portable::FUNCTIONS),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => Neon::new().map(|_| neon::FUNCTIONS),
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse2 => Some(sse2::FUNCTIONS),
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse41 => Sse41::new().map(|_| sse41::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => Avx2::new().map(|_| avx2::FUNCTIONS),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => Avx512::new().map(|_| avx512::FUNCTIONS),
+            #[cfg(not(target_arch = "aarch64"))]
+            Level::Neon => None,
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => None,
+            Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => None,
         }
     }
 }
@@ -163,11 +185,17 @@ macro_rules! compile {
 }
 
 compile!(portable, Portable::new(), three_step::Portable);
+#[cfg(target_arch = "aarch64")]
+compile!(neon, Neon::new().expect(ASKED), three_step::Portable, "neon");
+#[cfg(target_arch = "x86_64")]
+compile!(sse2, Sse2, three_step::Portable);
+#[cfg(target_arch = "x86_64")]
+compile!(sse41, Sse41::new().expect(ASKED), three_step::Portable, "sse4.1");
 #[cfg(target_arch = "x86_64")]
 compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2");
 #[cfg(target_arch = "x86_64")]
 compile!(avx512, Avx512::new().expect(ASKED), Avx2::new().expect(ASKED), "avx512f,avx512bw,avx512vl,avx2");
 
 /// Why there is an engine.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const ASKED: &str = "Level::functions gives what needs it only where the CPU has it";

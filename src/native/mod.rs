@@ -10,14 +10,19 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bounds;
+mod columns;
 mod elimination;
 mod level;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plane;
 mod portable;
 mod predict;
 #[cfg(target_arch = "x86_64")]
 mod products;
 mod search;
+#[cfg(target_arch = "x86_64")]
+mod sse;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 mod sums;
@@ -26,7 +31,6 @@ mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
 mod tile;
-mod transposed;
 
 pub use level::Level;
 pub use predict::median_predictors;

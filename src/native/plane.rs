@@ -6,26 +6,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::tile;
-use crate::estimator::{Border, Parameters, Picture, PictureBuf, SetupError, Window};
+use crate::estimator::{Border, Parameters, Picture, PictureBuf, SetupError};
 
 /// Rows that one task pads: fewer and starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
 
 /// Samples that one cache line holds.
 const LINE: usize = 64;
-
-/// The displacements of the block at `column`, `row` that can win.
-///
-/// A block that lies wholly outside sees nothing but repeated edge samples, whether it is just
-/// outside or far away: the costs are equal, and the order prefers the shorter vector. Candidates
-/// further out therefore never win, and neither time nor padding is spent on them.
-pub(super) fn useful_window(parameters: &Parameters, column: usize, row: usize) -> Window {
-    let side = parameters.block_size as i32;
-    let (x, y) = (column as i32 * side, row as i32 * side);
-    let (width, height) = (parameters.width as i32, parameters.height as i32);
-    let window = parameters.window_of_block(column, row);
-    window.clipped(-side - x..=width - x, -side - y..=height - y)
-}
 
 /// How a padded picture lies in memory. It follows from the parameters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +31,16 @@ impl Layout {
     pub(super) fn new(parameters: &Parameters) -> Self {
         let side = parameters.block_size;
         let window = parameters.window;
-        // The first sample of a block goes from `-before` to `furthest`, see `useful_window`.
-        let axis = |first: i32, last: i32, samples: usize, extended: usize| match parameters.border {
+        // The first sample of a block goes from `-before` to `furthest`, see `Window::winning`.
+        let axis = |first: i32, last: i32, extended: usize| match parameters.border {
             Border::Restrict => (0, extended - side),
             Border::Extend => {
-                (side.min(first.unsigned_abs() as usize), samples.min(extended - side + last as usize))
+                let before = (side - 1).min(first.unsigned_abs() as usize);
+                (before, (extended - 1).min(extended - side + last as usize))
             }
         };
-        let (left, furthest_x) =
-            axis(window.x0(), window.x1(), parameters.width, parameters.extended_width());
-        let (top, furthest_y) =
-            axis(window.y0(), window.y1(), parameters.height, parameters.extended_height());
+        let (left, furthest_x) = axis(window.x0(), window.x1(), parameters.extended_width());
+        let (top, furthest_y) = axis(window.y0(), window.y1(), parameters.extended_height());
         let columns = left + furthest_x + side + tile::READ;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
@@ -173,6 +159,7 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::Window;
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();

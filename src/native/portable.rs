@@ -1,6 +1,7 @@
 //! Tile costs in plain Rust, written so that the compiler finds the wide instructions itself.
 
-use super::tile::{Costs, Engine, PART, Pair, ROWS, Task};
+use super::columns::Order;
+use super::tile::{Cost, Costs, Engine, PART, Pair, ROWS, Task};
 
 /// Any CPU.
 ///
@@ -62,12 +63,22 @@ impl Engine for Portable {
 
     #[inline(always)]
     fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        compare(task, costs, self.sad, |cost| cost as u16);
+        compare(task, Order::Tile, costs, self.sad);
     }
 
     #[inline(always)]
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        compare(task, costs, self.ssd, |cost| cost);
+        compare(task, Order::Tile, costs, self.ssd);
+    }
+
+    #[inline(always)]
+    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
+        compare(task, Order::Transposed, costs, self.sad);
+    }
+
+    #[inline(always)]
+    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+        compare(task, Order::Transposed, costs, self.ssd);
     }
 
     #[inline(always)]
@@ -131,28 +142,28 @@ fn add_costs(part: &[Row], column: &[Row], sums: &mut [u32], cost: impl Fn(&[Row
 
 /// Compares `task`'s candidates, with `add_costs` to compare a part with a column of them.
 #[inline(always)]
-fn compare<C: Copy>(
+fn compare<C: Cost>(
     task: &Task<'_>,
+    order: Order,
     costs: &mut Costs<C>,
     add_costs: fn(&[Row], &[Row], &mut [u32]),
-    narrowed: impl Fn(u32) -> C,
 ) {
     match task.width() {
-        4 => compare_columns::<4, C>(task, costs, add_costs, narrowed),
-        8 => compare_columns::<8, C>(task, costs, add_costs, narrowed),
-        12 => compare_columns::<12, C>(task, costs, add_costs, narrowed),
-        _ => compare_columns::<16, C>(task, costs, add_costs, narrowed),
+        4 => compare_columns::<4, C>(task, order, costs, add_costs),
+        8 => compare_columns::<8, C>(task, order, costs, add_costs),
+        12 => compare_columns::<12, C>(task, order, costs, add_costs),
+        _ => compare_columns::<16, C>(task, order, costs, add_costs),
     }
 }
 
 /// Compares one column of candidates after the other; a row once copied serves every candidate of
 /// the column that it belongs to.
 #[inline(always)]
-fn compare_columns<const W: usize, C: Copy>(
+fn compare_columns<const W: usize, C: Cost>(
     task: &Task<'_>,
+    order: Order,
     costs: &mut Costs<C>,
     add_costs: fn(&[Row], &[Row], &mut [u32]),
-    narrowed: impl Fn(u32) -> C,
 ) {
     let (mut part, mut column) = ([[0; 16]; PART], [[0; 16]; PART + ROWS - 1]);
     let part = &mut part[..task.height()];
@@ -162,8 +173,9 @@ fn compare_columns<const W: usize, C: Copy>(
         gather::<W>(column, &task.reference()[u..], task.pitch());
         let mut sums = [0; ROWS];
         add_costs(part, column, &mut sums[..task.rows()]);
-        for (costs, sum) in costs.iter_mut().zip(sums) {
-            costs[u] = narrowed(sum);
+        for (v, sum) in sums[..task.rows()].iter().enumerate() {
+            let (row, column) = order.place(u, v);
+            costs[row][column] = C::from_sum(*sum);
         }
     }
 }

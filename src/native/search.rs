@@ -1,9 +1,9 @@
 //! Exhaustive search of one row of blocks, tile of candidates by tile, the same for every
 //! instruction set.
 
-use super::plane::{Plane, useful_window};
+use super::columns::Order;
+use super::plane::Plane;
 use super::tile::{self, Cost, Costs, Engine, Pair, Task, best_of};
-use super::transposed::{self, Transposed};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
 /// What is searched, and where.
@@ -28,17 +28,17 @@ pub(super) fn search_row(
     }
 }
 
-/// Memory that the search of a block needs and the next one uses again.
+/// Memory that the search of a block needs and the next one uses again: costs of the block, and of a
+/// part.
 pub(super) struct Room {
     narrow: [Costs<u16>; 2],
     wide: [Costs<u32>; 2],
-    transposed: Transposed,
 }
 
 impl Room {
     pub(super) fn new() -> Self {
         let (narrow, wide) = ([[0; tile::COLUMNS]; tile::ROWS], [[0; tile::COLUMNS]; tile::ROWS]);
-        Self { narrow: [narrow; 2], wide: [wide; 2], transposed: Transposed::new() }
+        Self { narrow: [narrow; 2], wide: [wide; 2] }
     }
 }
 
@@ -50,40 +50,41 @@ pub(super) struct Block<'a> {
     pub(super) row: usize,
 }
 
-/// So few candidates that comparing them one by one beats exchanging their columns and rows.
+/// So few candidates that comparing them one by one beats bringing their rows together.
 const FEW: usize = 4;
 
 impl<'a> Block<'a> {
     /// The best of all candidates.
     #[inline(always)]
     pub(super) fn best<E: Engine>(self, engine: E, room: &mut Room) -> OrderKey {
-        let Room { narrow, wide, transposed } = room;
+        let Room { narrow: [narrow, narrow_part], wide: [wide, wide_part] } = room;
+        let is_whole = self.job.parameters.block_size <= tile::PART;
         match self.job.parameters.metric {
-            Metric::Sad if self.job.parameters.block_size <= tile::PART => {
-                self.search(&mut Sad(engine), narrow, transposed)
-            }
-            Metric::Sad => self.search(&mut WideSad(engine, &mut narrow[0]), wide, transposed),
-            Metric::Ssd => self.search(&mut Ssd(engine), wide, transposed),
+            Metric::Sad if is_whole => self.search(engine, &mut Sad, narrow),
+            Metric::Sad => self.search(engine, &mut Parts(Sad, narrow_part), wide),
+            Metric::Ssd if is_whole => self.search(engine, &mut Ssd, wide),
+            Metric::Ssd => self.search(engine, &mut Parts(Ssd, wide_part), wide),
         }
     }
 
     /// The best candidate.
     #[inline(always)]
-    fn search<P: PartCosts>(
+    fn search<E: Engine, P: PartCosts>(
         self,
+        engine: E,
         costs_of: &mut P,
-        room: &mut [Costs<P::Cost>; 2],
-        transposed: &mut Transposed,
+        costs: &mut Costs<P::Cost>,
     ) -> OrderKey {
         let window = self.window();
         let mut best = OrderKey::WORST;
-        let left_over = left_over::<P::Engine>(window.columns());
+        let left_over = left_over::<E>(window.columns());
         let end = window.x1() + 1 - left_over as i32;
-        for (y, rows) in bands(window.y0(), window.rows(), P::Engine::ROWS) {
+        for (y, rows) in bands(window.y0(), window.rows(), E::ROWS) {
             for x in (window.x0()..end).step_by(tile::COLUMNS) {
                 let columns = tile::COLUMNS.min((end - x) as usize);
-                self.sum_parts((x, y), (rows, columns), costs_of, room, None);
-                best = best_of(&room[0], (rows, columns), |u, v| OrderKey::tie(x + u, y + v), best);
+                let tile = Tile { displacement: (x, y), rows, columns, order: Order::Tile };
+                self.sum_parts(tile, engine, costs_of, costs);
+                best = best_of(costs, (rows, columns), |u, v| OrderKey::tie(x + u, y + v), best);
             }
         }
         if left_over == 0 {
@@ -93,12 +94,13 @@ impl<'a> Block<'a> {
             let rows = tile::COLUMNS.min((window.y1() - y + 1) as usize);
             if rows * left_over <= FEW {
                 for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
-                    best = best.min(self.key(costs_of.engine(), (x, y)));
+                    best = best.min(self.key(engine, (x, y)));
                 }
                 continue;
             }
-            self.sum_parts((end, y), (rows, left_over), costs_of, room, Some(&mut *transposed));
-            best = best_of(&room[0], (left_over, rows), |u, v| OrderKey::tie(end + v, y + u), best);
+            let tile = Tile { displacement: (end, y), rows, columns: left_over, order: Order::Transposed };
+            self.sum_parts(tile, engine, costs_of, costs);
+            best = best_of(costs, (left_over, rows), |u, v| OrderKey::tie(end + v, y + u), best);
         }
         best
     }
@@ -121,7 +123,7 @@ impl<'a> Block<'a> {
     /// The candidates that can win.
     #[inline(always)]
     pub(super) fn window(self) -> Window {
-        useful_window(self.job.parameters, self.column, self.row)
+        self.job.parameters.winning_window(self.column, self.row)
     }
 
     /// The key of one candidate.
@@ -149,42 +151,29 @@ impl<'a> Block<'a> {
         starts().flat_map(move |y| starts().map(move |x| (x, y)))
     }
 
-    /// The costs of a tile, columns for rows where there is a place to exchange them in. They are
-    /// in the first element of `room`; the other holds those of a part meanwhile.
+    /// The costs of a tile.
     #[inline(always)]
-    fn sum_parts<P: PartCosts>(
+    fn sum_parts<E: Engine, P: PartCosts>(
         self,
-        displacement: (i32, i32),
-        shape: (usize, usize),
+        tile: Tile,
+        engine: E,
         costs_of: &mut P,
-        [sums, part]: &mut [Costs<P::Cost>; 2],
-        mut transposed: Option<&mut Transposed>,
+        costs: &mut Costs<P::Cost>,
     ) {
-        let is_whole = self.job.parameters.block_size <= tile::PART;
-        if !is_whole {
-            let rows = if transposed.is_some() { shape.1 } else { shape.0 };
-            sums[..rows].as_flattened_mut().fill(P::Cost::ZERO);
+        if self.job.parameters.block_size <= tile::PART {
+            return costs_of.put(engine, &self.task(tile, (0, 0)), tile.order, costs);
         }
+        let rows = if tile.order == Order::Tile { tile.rows } else { tile.columns };
+        costs[..rows].as_flattened_mut().fill(P::Cost::ZERO);
         for start in self.parts() {
-            let mut task = self.task(displacement, start, shape);
-            if let Some(transposed) = &mut transposed {
-                task = transposed.of(&task);
-            }
-            if is_whole {
-                return costs_of.part(&task, sums);
-            }
-            costs_of.part(&task, part);
-            let sums = sums[..task.rows()].as_flattened_mut();
-            for (sum, cost) in sums.iter_mut().zip(part.as_flattened()) {
-                *sum = sum.plus(*cost);
-            }
+            costs_of.put(engine, &self.task(tile, start), tile.order, costs);
         }
     }
 
-    /// The part at `(part_x, part_y)` of the block, and the tile whose first candidate is displaced
-    /// by `(x, y)`.
+    /// The part at `(part_x, part_y)` of the block, and its candidates in `tile`.
     #[inline(always)]
-    fn task(self, (x, y): (i32, i32), (part_x, part_y): (usize, usize), shape: (usize, usize)) -> Task<'a> {
+    fn task(self, tile: Tile, (part_x, part_y): (usize, usize)) -> Task<'a> {
+        let Tile { displacement: (x, y), rows, columns, .. } = tile;
         let Job { parameters, current, reference, .. } = self.job;
         let side = parameters.block_size;
         let layout = current.layout();
@@ -192,8 +181,17 @@ impl<'a> Block<'a> {
         let current = &current.samples()[layout.offset(origin_x, origin_y)..];
         let reference = &reference.samples()[layout.offset(origin_x + x, origin_y + y)..];
         let size = (tile::PART.min(side - part_x), tile::PART.min(side - part_y));
-        Task::new((current, reference, layout.pitch), size, shape)
+        Task::new((current, reference, layout.pitch), size, (rows, columns))
     }
+}
+
+/// Candidates that are compared at once: `rows × columns` of them from `displacement` on.
+#[derive(Clone, Copy)]
+struct Tile {
+    displacement: (i32, i32),
+    rows: usize,
+    columns: usize,
+    order: Order,
 }
 
 /// What an engine computes for a tile, in the width that the costs of a whole block need.
@@ -201,77 +199,66 @@ impl<'a> Block<'a> {
 /// (A trait and no closure: only a method can be told to become part of the function that is
 /// compiled for the instruction set.)
 trait PartCosts {
-    type Engine: Engine;
     type Cost: Cost;
 
-    fn engine(&self) -> Self::Engine;
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<Self::Cost>);
+    /// Writes the costs of a block of one part; of a larger one, adds those of a part.
+    fn put<E: Engine>(&mut self, engine: E, task: &Task<'_>, order: Order, costs: &mut Costs<Self::Cost>);
 }
 
 /// The SAD of blocks of one part.
-struct Sad<E>(E);
+struct Sad;
 
-impl<E: Engine> PartCosts for Sad<E> {
-    type Engine = E;
+impl PartCosts for Sad {
     type Cost = u16;
 
     #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        self.0.sad(task, costs);
-    }
-}
-
-/// The SAD of larger blocks.
-struct WideSad<'a, E>(E, &'a mut Costs<u16>);
-
-impl<E: Engine> PartCosts for WideSad<'_, E> {
-    type Engine = E;
-    type Cost = u32;
-
-    #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        self.0.sad(task, self.1);
-        let narrow = self.1[..task.rows()].as_flattened();
-        for (cost, narrow) in costs.as_flattened_mut().iter_mut().zip(narrow) {
-            *cost = u32::from(*narrow);
+    fn put<E: Engine>(&mut self, engine: E, task: &Task<'_>, order: Order, costs: &mut Costs<u16>) {
+        match order {
+            Order::Tile => engine.sad(task, costs),
+            Order::Transposed => engine.sad_of_columns(task, costs),
         }
     }
 }
 
-/// The SSD of any block.
-struct Ssd<E>(E);
+/// The SSD of blocks of one part.
+struct Ssd;
 
-impl<E: Engine> PartCosts for Ssd<E> {
-    type Engine = E;
+impl PartCosts for Ssd {
     type Cost = u32;
 
     #[inline(always)]
-    fn engine(&self) -> E {
-        self.0
-    }
-
-    #[inline(always)]
-    fn part(&mut self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        self.0.ssd(task, costs);
+    fn put<E: Engine>(&mut self, engine: E, task: &Task<'_>, order: Order, costs: &mut Costs<u32>) {
+        match order {
+            Order::Tile => engine.ssd(task, costs),
+            Order::Transposed => engine.ssd_of_columns(task, costs),
+        }
     }
 }
 
-/// The columns at the right of a window that are better compared as rows: those that would fill no
+/// The costs of larger blocks, with room for those of a part.
+struct Parts<'a, P: PartCosts>(P, &'a mut Costs<P::Cost>);
+
+impl<P: PartCosts> PartCosts for Parts<'_, P> {
+    type Cost = u32;
+
+    #[inline(always)]
+    fn put<E: Engine>(&mut self, engine: E, task: &Task<'_>, order: Order, costs: &mut Costs<u32>) {
+        let Self(costs_of, part) = self;
+        costs_of.put(engine, task, order, part);
+        let rows = if order == Order::Tile { task.rows() } else { task.columns() };
+        let part = part[..rows].as_flattened();
+        for (sum, cost) in costs[..rows].as_flattened_mut().iter_mut().zip(part) {
+            *sum = sum.plus((*cost).into());
+        }
+    }
+}
+
+/// The columns at the right of a window that are better compared one by one: those that would fill no
 /// more than a quarter of a register.
 #[inline(always)]
 fn left_over<E: Engine>(columns: usize) -> usize {
     let left_over = columns % E::LANES;
-    if left_over <= E::LANES / 4 && columns > E::LANES { left_over.min(transposed::MOST_COLUMNS) } else { 0 }
+    if left_over <= E::LANES / 4 && columns > E::LANES { left_over } else { 0 }
 }
 
 /// Divides `rows` rows of candidates from `y` on into the fewest tiles of at most `tallest`, of

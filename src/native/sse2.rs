@@ -92,31 +92,6 @@ unsafe fn of_row<const W: usize, const SQUARED: bool>(pair: &Pair<'_>, x: usize,
     }
 }
 
-/// Sixteen samples in a register.
-#[derive(Clone, Copy)]
-pub(super) struct Row(__m128i);
-
-impl Row {
-    #[inline(always)]
-    pub(super) fn from(samples: [u8; 16]) -> Self {
-        // SAFETY: any sixteen bytes are a register's content.
-        Self(unsafe { std::mem::transmute::<[u8; 16], __m128i>(samples) })
-    }
-
-    #[inline(always)]
-    pub(super) fn into(self) -> [u8; 16] {
-        // SAFETY: any register's content is sixteen bytes.
-        unsafe { std::mem::transmute(self.0) }
-    }
-
-    /// A sample of the one and a sample of the other in turn, in two rows.
-    #[inline(always)]
-    pub(super) fn interleaved(self, other: Self) -> [Self; 2] {
-        // SAFETY: every x86-64 CPU has SSE2.
-        unsafe { [Self(_mm_unpacklo_epi8(self.0, other.0)), Self(_mm_unpackhi_epi8(self.0, other.0))] }
-    }
-}
-
 /// `W` samples, and zeros in the place of others.
 #[inline(always)]
 fn load<const W: usize>(samples: &[u8; W]) -> __m128i {

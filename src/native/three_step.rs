@@ -4,7 +4,6 @@
 //! at a time: a row of sixteen, two of eight or four of four, as the block is wide. The block is
 //! copied into that order once and serves all its candidates.
 
-use super::plane::useful_window;
 use super::search::Job;
 use crate::estimator::{Metric, MotionVector, OrderKey};
 
@@ -125,7 +124,7 @@ fn search_block(
 
     let window = parameters.window_of_block(column, row);
     // Further out lie the same samples. What is compared there is a candidate all the same.
-    let readable = useful_window(parameters, column, row);
+    let readable = parameters.winning_window(column, row);
     let key = |(x, y): (i32, i32)| {
         let near = (x.clamp(readable.x0(), readable.x1()), y.clamp(readable.y0(), readable.y1()));
         let candidate = &reference.samples()[layout.offset(origin.0 + near.0, origin.1 + near.1)..];

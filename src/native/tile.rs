@@ -158,6 +158,13 @@ pub(super) trait Engine: Copy {
     /// The SSD of every candidate of `task`.
     fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>);
 
+    /// The SAD of every candidate of `task`, columns for rows: that at row `v` and column `u` of the
+    /// tile is in row `u` and column `v` of `costs`. For few columns, of at most [`COLUMNS`] rows.
+    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>);
+
+    /// The same with the SSD.
+    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>);
+
     /// The SAD of one candidate.
     fn sad_of_one(self, pair: &Pair<'_>) -> u32;
 
@@ -173,6 +180,9 @@ pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
     const ZERO: Self;
     const NONE: Self;
 
+    /// A cost of a part, which is no larger than the type holds.
+    fn from_sum(sum: u32) -> Self;
+
     /// The sum, which does not overflow for a candidate's costs; what lies past a tile's may.
     fn plus(self, other: Self) -> Self;
 }
@@ -180,6 +190,11 @@ pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
 impl Cost for u16 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn from_sum(sum: u32) -> Self {
+        sum as u16
+    }
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
@@ -190,6 +205,11 @@ impl Cost for u16 {
 impl Cost for u32 {
     const ZERO: Self = 0;
     const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn from_sum(sum: u32) -> Self {
+        sum
+    }
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {

@@ -99,7 +99,10 @@ impl OpenCl {
         };
         let context = device.context()?;
         let window = match parameters.algorithm {
-            Algorithm::Full => picture::winning_window(parameters),
+            Algorithm::Full => {
+                let grid = parameters.grid();
+                Window::winning(parameters, 0..=grid.columns - 1, 0..=grid.rows - 1)
+            }
             Algorithm::ThreeStep => three_step::readable_window(parameters),
         };
         let layout = Layout::new(parameters, &window);

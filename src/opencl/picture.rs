@@ -39,22 +39,6 @@ pub(super) struct Geometry {
     inside_only: i32,
 }
 
-/// The part of the window that can win.
-///
-/// Where only candidates inside the picture count, none further than the picture is long does.
-/// Where the picture goes on, a block that lies wholly outside on an axis holds the same samples
-/// wherever it lies there, and the nearest of such candidates wins. Either way nothing is lost by
-/// stopping a picture's length away, and no window needs more memory than nine pictures.
-pub(super) fn winning_window(parameters: &Parameters) -> Window {
-    let inside = match parameters.border {
-        Border::Extend => 1,
-        Border::Restrict => parameters.block_size,
-    };
-    let x = (parameters.extended_width() - inside) as i32;
-    let y = (parameters.extended_height() - inside) as i32;
-    parameters.window.clipped(-x..=x, -y..=y)
-}
-
 /// How a picture lies in its buffer; `common.cl` has the formula.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {

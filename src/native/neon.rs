@@ -1,0 +1,213 @@
+//! Tile costs with NEON.
+
+use std::arch::aarch64::*;
+
+use super::columns::{self, Order, Register};
+use super::portable::Portable;
+use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task};
+
+// SAFETY: `load` loads 16 samples.
+unsafe impl Register for uint8x16_t {
+    const SAMPLES: usize = 16;
+    type Narrow = Self;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { vdupq_n_u8(0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { vld1q_u8(samples) }
+    }
+
+    #[inline(always)]
+    unsafe fn add<const SQUARED: bool>(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let (sums, differences) = (vreinterpretq_u32_u8(sums), vabdq_u8(c, r));
+            let sums = if SQUARED {
+                let low = vmull_u8(vget_low_u8(differences), vget_low_u8(differences));
+                vpadalq_u16(vpadalq_u16(sums, low), vmull_high_u8(differences, differences))
+            } else {
+                vpadalq_u16(sums, vpaddlq_u8(differences))
+            };
+            vreinterpretq_u8_u32(sums)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let pair = |a, b| vpaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b));
+            let totals = vpaddq_u32(pair(sums[0], sums[1]), pair(sums[2], sums[3]));
+            std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
+        }
+    }
+}
+
+/// An AArch64 CPU with NEON.
+#[derive(Clone, Copy)]
+pub(super) struct Neon(());
+
+impl Neon {
+    /// The proof that this CPU has NEON, if it has.
+    pub(super) fn new() -> Option<Self> {
+        std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
+    }
+}
+
+impl Engine for Neon {
+    const ROWS: usize = ROWS;
+    const LANES: usize = LANES;
+
+    #[inline(always)]
+    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
+        // SAFETY: a value of this type exists only where `Neon::new` has found NEON.
+        unsafe { sad(task, costs) }
+    }
+
+    #[inline(always)]
+    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+        // SAFETY: as above.
+        unsafe { ssd(task, costs) }
+    }
+
+    #[inline(always)]
+    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
+        // SAFETY: as above.
+        unsafe { columns::compare::<uint8x16_t, _, false>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
+    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+        // SAFETY: as above.
+        unsafe { columns::compare::<uint8x16_t, _, true>(task, Order::Transposed, costs) }
+    }
+
+    #[inline(always)]
+    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
+        Portable::new().sad_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
+        Portable::new().ssd_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
+        Portable::new().at_most(values, limit)
+    }
+}
+
+/// Neighbouring candidates that one register of samples serves.
+const LANES: usize = 16;
+
+/// Rows of candidates whose SAD is summed at once, in two registers each.
+const SAD_BAND: usize = 6;
+
+/// Rows of candidates whose SSD is summed at once, in four registers each.
+const SSD_BAND: usize = 4;
+
+#[target_feature(enable = "neon")]
+fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
+    const { assert!(ROWS.is_multiple_of(SAD_BAND)) };
+    let bands = task.rows().div_ceil(SAD_BAND);
+    for left in (0..task.columns()).step_by(LANES) {
+        for band in 0..bands {
+            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
+            let costs = &mut costs[start..end];
+            match end - start {
+                1 => sad_of_band::<1>(task, (left, start), costs),
+                2 => sad_of_band::<2>(task, (left, start), costs),
+                3 => sad_of_band::<3>(task, (left, start), costs),
+                4 => sad_of_band::<4>(task, (left, start), costs),
+                5 => sad_of_band::<5>(task, (left, start), costs),
+                _ => sad_of_band::<SAD_BAND>(task, (left, start), costs),
+            }
+        }
+    }
+}
+
+/// `uabal`: one sample of the part against sixteen neighbouring candidates, in two registers of sums.
+///
+/// `left` and `top` say which of the task's candidates is the first.
+#[target_feature(enable = "neon")]
+#[inline]
+fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
+    let pitch = task.pitch();
+    let mut sums = [[vdupq_n_u16(0); 2]; V];
+    for k in 0..task.height() {
+        let current = &task.current()[k * pitch..][..task.width()];
+        let reference = task.reference()[(top + k) * pitch..].as_ptr();
+        for (x, sample) in current.iter().enumerate() {
+            let sample = vdupq_n_u8(*sample);
+            for (v, [low, high]) in sums.iter_mut().enumerate() {
+                // SAFETY: top + v < rows and k < height, so that the row begins within the
+                // (height + rows - 2) * pitch + READ bytes of `reference`, and has READ = 64 bytes
+                // left, of which left + x + 16 are read: left is 0 or 16 and x at most 15.
+                let samples = unsafe { vld1q_u8(reference.add(v * pitch + left + x)) };
+                *low = vabal_u8(*low, vget_low_u8(samples), vget_low_u8(sample));
+                *high = vabal_high_u8(*high, samples, sample);
+            }
+        }
+    }
+    for (costs, sums) in costs.iter_mut().zip(sums) {
+        let costs: &mut [u16; LANES] = costs[left..].first_chunk_mut().expect("left is 0 or 16 of 32");
+        // SAFETY: as many costs as the registers have, and every bit pattern is a cost.
+        unsafe { costs.as_mut_ptr().cast::<[uint16x8_t; 2]>().write_unaligned(sums) };
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn ssd(task: &Task<'_>, costs: &mut Costs<u32>) {
+    const { assert!(ROWS.is_multiple_of(SSD_BAND)) };
+    let bands = task.rows().div_ceil(SSD_BAND);
+    for left in (0..task.columns()).step_by(LANES) {
+        for band in 0..bands {
+            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
+            let costs = &mut costs[start..end];
+            match end - start {
+                1 => ssd_of_band::<1>(task, (left, start), costs),
+                2 => ssd_of_band::<2>(task, (left, start), costs),
+                3 => ssd_of_band::<3>(task, (left, start), costs),
+                _ => ssd_of_band::<SSD_BAND>(task, (left, start), costs),
+            }
+        }
+    }
+}
+
+/// The same with squares, in four registers of sums.
+#[target_feature(enable = "neon")]
+#[inline]
+fn ssd_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u32; COLUMNS]]) {
+    let pitch = task.pitch();
+    let mut sums = [[vdupq_n_u32(0); 4]; V];
+    for k in 0..task.height() {
+        let current = &task.current()[k * pitch..][..task.width()];
+        let reference = task.reference()[(top + k) * pitch..].as_ptr();
+        for (x, sample) in current.iter().enumerate() {
+            let sample = vdupq_n_u8(*sample);
+            for (v, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: as in `sad_of_band`.
+                let samples = unsafe { vld1q_u8(reference.add(v * pitch + left + x)) };
+                let differences = vabdq_u8(samples, sample);
+                let low = vmull_u8(vget_low_u8(differences), vget_low_u8(differences));
+                let high = vmull_high_u8(differences, differences);
+                sums[0] = vaddw_u16(sums[0], vget_low_u16(low));
+                sums[1] = vaddw_high_u16(sums[1], low);
+                sums[2] = vaddw_u16(sums[2], vget_low_u16(high));
+                sums[3] = vaddw_high_u16(sums[3], high);
+            }
+        }
+    }
+    for (costs, sums) in costs.iter_mut().zip(sums) {
+        let costs: &mut [u32; LANES] = costs[left..].first_chunk_mut().expect("left is 0 or 16 of 32");
+        // SAFETY: as many costs as the registers have, and every bit pattern is a cost.
+        unsafe { costs.as_mut_ptr().cast::<[uint32x4_t; 4]>().write_unaligned(sums) };
+    }
+}

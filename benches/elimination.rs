@@ -4,26 +4,44 @@
 //! effective rate of both on each clip (width · height · candidates / time, absolute differences a
 //! second as if each were computed), their ratio, and the geometric mean of the ratios. Each
 //! picture is searched by both in turn, in the same run; what is compared is the time a thread
-//! spends, so that others on the machine disturb little. `RANGES=16,32` and `LEVELS=avx2` select.
+//! spends, so that others on the machine disturb little. `RANGES=16,32` and `LEVELS=avx2` select, and
+//! `noise` is a clip of noise, in which nothing can be eliminated.
 #![allow(missing_docs)]
 
+#[path = "../examples/shared/luma.rs"]
+mod luma;
+
+use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
-use std::{env, fs};
 
-use gst::prelude::*;
-use gst_video::prelude::*;
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window,
+    Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, Slot, Window,
 };
 use gstmotionestimate::native::{Level, Native};
+use luma::luma;
 
 /// Pairs of pictures a clip, spread over its first [`PICTURES`].
 const PAIRS: usize = 6;
 const PICTURES: usize = 50;
 
-fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+/// In the place of a clip: pictures in which every sample is another random number.
+const NOISE: &str = "noise";
+
+/// Pictures of noise, 1280 × 720: enough to be searched again after all pauses.
+fn noise() -> Vec<PictureBuf> {
+    let mut state = 1_u32;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 24) as u8
+    };
+    (0..PICTURES).map(|_| PictureBuf::from_fn(1280, 720, |_, _| next())).collect()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     if clips.is_empty() {
         eprintln!("usage: cargo bench --bench elimination -- CLIP...");
@@ -31,8 +49,11 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     }
     let clips = clips
         .iter()
-        .map(|clip| Ok((clip, luma(Path::new(clip), PICTURES)?)))
-        .collect::<Result<Vec<_>, Box<dyn Error + Send + Sync>>>()?;
+        .map(|clip| match clip.as_str() {
+            NOISE => Ok((clip, noise())),
+            _ => Ok((clip, luma(Path::new(clip), PICTURES)?)),
+        })
+        .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     let levels = env::var("LEVELS").unwrap_or_default();
     let ranges = env::var("RANGES").unwrap_or("16,32,64".into());
     let block_size = env::var("BLOCK").map_or(Ok(16), |side| side.parse())?;
@@ -48,7 +69,9 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
                     metric,
                     ..Parameters::new(first.width(), first.height(), block_size, window)
                 };
-                let [exhaustive, elimination] = pool.install(|| compare(&parameters, level, pictures))?;
+                let [exhaustive, elimination] = pool
+                    .install(|| compare(&parameters, level, pictures))
+                    .map_err(|error| -> Box<dyn Error> { error })?;
                 let differences = (first.width() * first.height() * window.candidates()) as f64;
                 let rate = |time: Duration| differences / time.as_secs_f64() * 1e-9;
                 let ratio = exhaustive.as_secs_f64() / elimination.as_secs_f64();
@@ -109,37 +132,4 @@ fn thread_time() -> Duration {
     // SAFETY: `time` is one to be written to.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-/// The luma planes of the first `count` pictures.
-fn luma(video: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error + Send + Sync>> {
-    gst::init()?;
-    let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
-    let pipeline = gst::parse::launch(&format!(
-        "uridecodebin uri={uri} \
-         ! videoconvert ! appsink name=sink sync=false max-buffers=4 caps=video/x-raw,format=I420"
-    ))?
-    .downcast::<gst::Pipeline>()
-    .map_err(|_| "not a pipeline")?;
-    let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
-    let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
-    pipeline.set_state(gst::State::Playing)?;
-    let mut pictures = Vec::new();
-    while pictures.len() < count && !sink.is_eos() {
-        if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error]) {
-            pipeline.set_state(gst::State::Null)?;
-            let gst::MessageView::Error(error) = message.view() else { unreachable!("filtered") };
-            return Err(error.error().into());
-        }
-        let Some(sample) = sink.try_pull_sample(gst::ClockTime::from_mseconds(100)) else { continue };
-        let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
-        let buffer = sample.buffer().ok_or("no buffer")?;
-        let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
-        let stride = frame.plane_stride()[0] as usize;
-        let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
-        pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
-    }
-    pipeline.set_state(gst::State::Null)?;
-    Ok(pictures)
 }

@@ -3,9 +3,11 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::bounds::Parts;
 use super::products::{self, WIDE};
-use super::sse2;
-use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
+use super::sums::{GROUP, Level, Strip, StripSums};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
+use super::{elimination_avx2, elimination_avx512, sse2};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
@@ -61,12 +63,26 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW; and the
-        // register takes the 64 bytes of the values.
-        unsafe {
-            let values = _mm512_loadu_si512(values.as_ptr().cast());
-            _mm512_cmple_epu16_mask(values, _mm512_set1_epi16(limit as i16))
-        }
+        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW.
+        unsafe { elimination_avx512::at_most(values, limit) }
+    }
+
+    #[inline(always)]
+    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        // SAFETY: as above, and every CPU with AVX-512 has AVX2, which `Avx512::new` has asked for.
+        unsafe { elimination_avx2::sads(candidates, offsets, costs) };
+    }
+
+    #[inline(always)]
+    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::bounds(parts, level, starts, bounds) };
+    }
+
+    #[inline(always)]
+    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::sum_strip::<SIDE>(strip, sums) };
     }
 }
 

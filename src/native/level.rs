@@ -6,7 +6,8 @@ use std::fmt;
 use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
-use super::elimination::{self, Exhaustive, Experience};
+use super::elimination::{self, Exhaustive};
+use super::experience::Experience;
 use super::plane::Plane;
 use super::portable::Portable;
 use super::search::{self, Block, Job, Room};
@@ -88,10 +89,8 @@ pub(super) struct Functions {
     pub(super) three_step: RowSearch,
     /// [`elimination::eliminate_row`].
     pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
-    /// [`sums::sum_samples`].
-    pub(super) sum_samples: fn(&Plane, usize, &mut [u16]),
-    /// [`sums::sum_parts`].
-    pub(super) sum_parts: fn(&[u16], &[u16], usize, &mut [u16]),
+    /// [`sums::sum`].
+    pub(super) sum: fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>),
     /// [`sums::find_extremes`].
     pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }
@@ -117,9 +116,7 @@ macro_rules! compile {
                     eliminate_row(job, sums, row, experience)
                 },
                 // SAFETY: as above.
-                sum_samples: |plane, top, sums| unsafe { sum_samples(plane, top, sums) },
-                // SAFETY: as above.
-                sum_parts: |upper, lower, right, sums| unsafe { sum_parts(upper, lower, right, sums) },
+                sum: |rows, sums, extremes| unsafe { sum(rows, sums, extremes) },
                 // SAFETY: as above.
                 find_extremes: |sums, least, most| unsafe { find_extremes(sums, least, most) },
             };
@@ -145,13 +142,12 @@ macro_rules! compile {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn sum_samples(plane: &Plane, top: usize, sums: &mut [u16]) {
-                sums::sum_samples(plane, top, sums);
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn sum_parts(upper: &[u16], lower: &[u16], right: usize, sums: &mut [u16]) {
-                sums::sum_parts(upper, lower, right, sums);
+            unsafe fn sum(
+                rows: (&Plane, usize, usize),
+                sums: &mut [u16],
+                extremes: Option<[&mut [u16]; 2]>,
+            ) {
+                sums::sum($engine, rows, sums, extremes);
             }
 
             $(#[target_feature(enable = $features)])?

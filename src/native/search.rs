@@ -2,7 +2,7 @@
 //! instruction set.
 
 use super::plane::{Plane, useful_window};
-use super::tile::{self, Cost, Costs, Engine, Pair, Task, best_of};
+use super::tile::{self, Candidates, Cost, Costs, Engine, Pair, Task, best_of};
 use super::transposed::{self, Transposed};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
@@ -106,10 +106,15 @@ impl<'a> Block<'a> {
     /// The samples from its first on, [`Self::pitch`] from one row to the next.
     #[inline(always)]
     pub(super) fn samples(self) -> &'a [u8] {
+        &self.job.current.samples()[self.start()..]
+    }
+
+    /// Where its first sample lies in a picture.
+    #[inline(always)]
+    pub(super) fn start(self) -> usize {
         let Job { parameters, current, .. } = self.job;
         let side = parameters.block_size;
-        let start = current.layout().offset((self.column * side) as i32, (self.row * side) as i32);
-        &current.samples()[start..]
+        current.layout().offset((self.column * side) as i32, (self.row * side) as i32)
     }
 
     /// Samples from one row to the next.
@@ -122,6 +127,13 @@ impl<'a> Block<'a> {
     #[inline(always)]
     pub(super) fn window(self) -> Window {
         useful_window(self.job.parameters, self.column, self.row)
+    }
+
+    /// The block, and all its candidates.
+    #[inline(always)]
+    pub(super) fn candidates(self) -> Candidates<'a> {
+        let side = self.job.parameters.block_size;
+        Candidates::new(self.samples(), self.job.reference.samples(), self.pitch(), side)
     }
 
     /// The key of one candidate.

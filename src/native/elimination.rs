@@ -40,6 +40,9 @@ const MOST_BOUNDS: usize = 2048;
 /// Groups that are searched together.
 const BATCH: usize = 32;
 
+/// Candidates that are computed together.
+const CHUNK: usize = 16;
+
 /// Exhaustive search of a block, compiled for the same instructions.
 pub(super) type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
 
@@ -288,6 +291,26 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             *start = sums.offset(group.place, (0, 0)) as u32;
         }
         B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
+        // The candidate of the least bound of all.
+        let mut least = [B::WORST; GROUP];
+        for bounds in &bounds_of[..count] {
+            for (least, bound) in least.iter_mut().zip(bounds) {
+                *least = (*least).min(*bound);
+            }
+        }
+        let least = least.into_iter().fold(B::WORST, B::min);
+        let (mut i_of_least, mut lanes_of_least) = (0, 0);
+        for (i, bounds) in bounds_of[..count].iter().enumerate() {
+            let lanes = B::at_most(*engine, bounds, least);
+            (i_of_least, lanes_of_least) = if lanes != 0 { (i, lanes) } else { (i_of_least, lanes_of_least) };
+        }
+        let group = groups[i_of_least];
+        let (x, y) = group.displacement(lanes_of_least.trailing_zeros() as usize % GROUP);
+        if target.window.contains((x, y)) {
+            let mut costs = [0];
+            B::costs(*engine, &target.candidates, &[target.offset((x, y))], &mut costs);
+            best.improve(OrderKey::new(costs[0], x, y));
+        }
         let mut remain = 0;
         for i in 0..count {
             let (group, bounds) = (groups[i], bounds_of[i]);
@@ -303,17 +326,21 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 left_of[i] &= best.admitted(*engine, &bounds_of[i], groups[i].distance());
             }
         }
-        let (mut offsets, mut lanes, mut costs) = ([0; GROUP], [(0, 0); GROUP], [0; GROUP]);
+        let (mut offsets, mut lanes, mut costs) = ([0; CHUNK], [(0, 0); CHUNK], [0; CHUNK]);
         let mut count = 0;
+        let found = best.key;
         for i in 0..remain {
             let mut left = left_of[i];
+            if best.key != found {
+                left &= best.admitted(*engine, &bounds_of[i], groups[i].distance());
+            }
             let start = target.offset((groups[i].x, groups[i].y));
             while left != 0 {
                 let lane = left.trailing_zeros() as usize;
                 left &= left - 1;
                 (offsets[count], lanes[count]) = (start.wrapping_add(self.lane_offsets[lane]), (i, lane));
                 count += 1;
-                if count == GROUP {
+                if count == CHUNK {
                     Self::try_all(*engine, target, groups, (&offsets, &lanes, &mut costs), best);
                     cost += Self::COSTS.one * count;
                     count = 0;
@@ -330,7 +357,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         engine: E,
         target: &Target<'_>,
         groups: &[Group],
-        (offsets, lanes, costs): (&[u32], &[(usize, usize)], &mut [u32; GROUP]),
+        (offsets, lanes, costs): (&[u32], &[(usize, usize)], &mut [u32; CHUNK]),
         best: &mut Best<B>,
     ) {
         B::costs(engine, &target.candidates, offsets, costs);

@@ -18,6 +18,8 @@ pub(super) struct Area {
     y: i32,
     /// Logarithm of the way from one row of bounds to the next.
     pub(super) shift: u32,
+    /// What [`inside`] says.
+    inside: [u32; 4],
 }
 
 /// A group of an [`Area`].
@@ -28,6 +30,8 @@ pub(super) struct Group {
     /// The displacement of its first candidate.
     pub(super) x: i32,
     pub(super) y: i32,
+    /// A bit for each candidate that is in the window.
+    pub(super) inside: u32,
 }
 
 impl Area {
@@ -40,15 +44,17 @@ impl Area {
         let first = layout.position(origin.0 + window.x0(), origin.1 + window.y0());
         let last = layout.position(origin.0 + window.x1(), origin.1 + window.y1());
         let (column, row) = (first.0 / ACROSS, first.1 / TILE);
-        let columns = last.0 / ACROSS - column + 1;
+        let (columns, rows) = (last.0 / ACROSS - column + 1, last.1 / TILE - row + 1);
+        let (x, y) = (window.x0() - (first.0 % ACROSS) as i32, window.y0() - (first.1 % TILE) as i32);
         Self {
             window,
             column,
             row,
             columns,
-            rows: last.1 / TILE - row + 1,
-            x: window.x0() - (first.0 % ACROSS) as i32,
-            y: window.y0() - (first.1 % TILE) as i32,
+            rows,
+            x,
+            y,
+            inside: inside(&window, (x, y), (columns, rows)),
             shift: columns.next_power_of_two().max(8).ilog2(),
         }
     }
@@ -75,25 +81,35 @@ impl Area {
     #[inline(always)]
     pub(super) fn group(&self, index: usize) -> Group {
         let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);
+        let (x, y) = (self.x + (column * ACROSS) as i32, self.y + (row * TILE) as i32);
+        let inside = |is_last: bool, lanes: u32| if is_last { lanes } else { u32::MAX };
         Group {
             place: (self.column + column, self.row + row),
-            x: self.x + (column * ACROSS) as i32,
-            y: self.y + (row * TILE) as i32,
+            x,
+            y,
+            inside: inside(column == 0, self.inside[0])
+                & inside(column + 1 >= self.columns, self.inside[1])
+                & inside(y < self.window.y0(), self.inside[2])
+                & inside(y + TILE as i32 > self.window.y1(), self.inside[3]),
         }
     }
+}
 
-    /// A bit for each candidate of `group` that is in the window.
-    #[inline(always)]
-    pub(super) fn inside(&self, group: &Group) -> u32 {
-        /// The lanes of the columns from one on, and of the rows.
-        const COLUMNS: [u32; ACROSS + 1] = lanes_from(true);
-        const ROWS: [u32; ACROSS + 1] = lanes_from(false);
-        let from = |lanes: &[u32; ACROSS + 1], first: i32| lanes[first.clamp(0, ACROSS as i32) as usize];
-        let Self { window, .. } = self;
-        let columns = from(&COLUMNS, window.x0() - group.x) & !from(&COLUMNS, window.x1() + 1 - group.x);
-        let rows = from(&ROWS, window.y0() - group.y) & !from(&ROWS, window.y1() + 1 - group.y);
-        columns & rows
-    }
+/// A bit for each candidate that is in `window`, of the groups in the first column, the last, the
+/// first row and the last, where the first group begins at `(x, y)`.
+#[inline(always)]
+fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) -> [u32; 4] {
+    /// The lanes of the columns from one on, and of the rows.
+    const COLUMNS: [u32; ACROSS + 1] = lanes_from(true);
+    const ROWS: [u32; ACROSS + 1] = lanes_from(false);
+    let from = |lanes: &[u32; ACROSS + 1], first: i32| lanes[first.clamp(0, ACROSS as i32) as usize];
+    let (last_x, last_y) = (x + ((columns - 1) * ACROSS) as i32, y + ((rows - 1) * TILE) as i32);
+    [
+        from(&COLUMNS, window.x0() - x),
+        !from(&COLUMNS, window.x1() + 1 - last_x),
+        from(&ROWS, window.y0() - y),
+        !from(&ROWS, window.y1() + 1 - last_y),
+    ]
 }
 
 impl Group {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::Parts;
+use super::bounds::{Extreme, Parts};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums};
 use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
@@ -62,6 +62,17 @@ impl Engine for Avx2 {
     fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
         unsafe { elimination_avx2::bounds(parts, level, starts, bounds) };
+    }
+
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::bounds::Parts;
+use super::bounds::{Extreme, Parts};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums};
 use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
@@ -77,6 +77,23 @@ impl Engine for Avx512 {
     fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
         unsafe { elimination_avx512::bounds(parts, level, starts, bounds) };
+    }
+
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
+    }
+
+    #[inline(always)]
+    fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+        // SAFETY: as above; and every CPU with AVX2 counts bits.
+        unsafe { elimination_avx512::list(left, start, lanes, list) };
     }
 
     #[inline(always)]

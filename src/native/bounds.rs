@@ -33,6 +33,15 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
         bounds: &mut [[Self; GROUP]],
     );
 
+    /// The bounds of groups by four parts: [`bound_area`].
+    fn of_area<E: Engine, const N: usize>(
+        engine: E,
+        parts: &[Extreme<'_>; 4],
+        shift: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self;
+
     /// The costs of the candidates at `offsets`, in the metric that this bounds.
     fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]);
 }
@@ -65,6 +74,17 @@ impl Bound for u16 {
         bounds: &mut [[Self; GROUP]],
     ) {
         engine.bounds(parts, level, starts, bounds);
+    }
+
+    #[inline(always)]
+    fn of_area<E: Engine, const N: usize>(
+        engine: E,
+        parts: &[Extreme<'_>; 4],
+        _: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self {
+        engine.bound_area::<N>(parts, shape, bounds)
     }
 
     #[inline(always)]
@@ -111,11 +131,66 @@ impl Bound for u32 {
     }
 
     #[inline(always)]
+    fn of_area<E: Engine, const N: usize>(
+        _: E,
+        parts: &[Extreme<'_>; 4],
+        shift: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self {
+        bound_area::<Self, N>(parts, shift, shape, bounds)
+    }
+
+    #[inline(always)]
     fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
         for (offset, cost) in offsets.iter().zip(costs) {
             *cost = engine.ssd_of_one(&candidates.pair(*offset));
         }
     }
+}
+
+/// The sum of a part, and the least and the largest sums of groups.
+pub(super) type Extreme<'a> = (u16, (&'a [u16], &'a [u16]));
+
+/// Adds to the bounds of `N` groups what a part does.
+#[inline(always)]
+pub(super) fn add_extremes<B: Bound, const N: usize>(
+    mut bounds: [B; N],
+    (sum, (least, most)): Extreme<'_>,
+    shift: u32,
+) -> [B; N] {
+    let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
+    let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
+    for i in 0..N {
+        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
+        bounds[i] = bounds[i].plus(difference, shift);
+    }
+    bounds
+}
+
+/// Bounds `rows` rows of `columns` groups, a row of them in `pitch` extremes and in `N` bounds, those
+/// past the last as bad as can be; the least.
+#[inline(always)]
+pub(super) fn bound_area<B: Bound, const N: usize>(
+    parts: &[Extreme<'_>; 4],
+    shift: u32,
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [B],
+) -> B {
+    let mut least = [B::WORST; N];
+    for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
+        let mut sums = [B::default(); N];
+        for (sum, (least, most)) in parts {
+            let part = (*sum, (&least[row * pitch..], &most[row * pitch..]));
+            sums = add_extremes(sums, part, shift);
+        }
+        for i in 0..N {
+            sums[i] = if i < columns { sums[i] } else { B::WORST };
+            least[i] = least[i].min(sums[i]);
+        }
+        bounds.copy_from_slice(&sums);
+    }
+    least.into_iter().fold(B::WORST, B::min)
 }
 
 /// The parts of a block: their sums, and where those of a candidate are.

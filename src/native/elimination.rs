@@ -17,7 +17,7 @@
 //! first, then the group of the least bound.
 
 use super::area::{Area, Group, lane_x, lane_y};
-use super::bounds::{Bound, Parts};
+use super::bounds::{self, Bound, Parts};
 use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
 use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
@@ -40,7 +40,7 @@ const MOST_BOUNDS: usize = 2048;
 /// Groups that are searched together.
 const BATCH: usize = 32;
 
-/// Candidates that are computed together.
+/// Candidates that are enough to be computed together.
 const CHUNK: usize = 16;
 
 /// Exhaustive search of a block, compiled for the same instructions.
@@ -77,12 +77,13 @@ struct Row<'a, E, B> {
     left: [u32; MOST_BOUNDS / GROUP],
     /// The places, among the bounds, of groups that are searched together.
     batch: [u16; BATCH],
-    /// Those of them that are left: where their sums are, what bounds their candidates, and a bit for
-    /// each candidate that may be the best.
+    /// What they are, where their sums are, and what bounds their candidates.
     groups: [Group; BATCH],
     starts: [u32; BATCH],
     bounds_of: [[B; GROUP]; BATCH],
-    left_of: [u32; BATCH],
+    /// Where candidates are whose costs are computed together, and these costs.
+    offsets: [u32; CHUNK + GROUP],
+    costs: [u32; CHUNK + GROUP],
     /// From the first sample of a group's first candidate to those of the others.
     lane_offsets: [u32; GROUP],
     room: Room,
@@ -110,6 +111,14 @@ impl<'a> Target<'a> {
     fn nearest(&self, vector: MotionVector) -> (i32, i32) {
         let (x, y) = (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE);
         (x.clamp(self.window.x0(), self.window.x1()), y.clamp(self.window.y0(), self.window.y1()))
+    }
+
+    /// The displacement of the candidate whose first sample lies at `offset`.
+    #[inline(always)]
+    fn displacement(&self, offset: u32) -> (i32, i32) {
+        let (column, row) = (offset % self.pitch, offset / self.pitch);
+        let (of_block, row_of_block) = (self.start % self.pitch, self.start / self.pitch);
+        (column as i32 - of_block as i32, row as i32 - row_of_block as i32)
     }
 
     /// Where the first sample of the candidate displaced by `(x, y)` lies.
@@ -147,7 +156,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             groups: [Group::default(); BATCH],
             starts: [0; BATCH],
             bounds_of: [[B::default(); GROUP]; BATCH],
-            left_of: [0; BATCH],
+            offsets: [0; CHUNK + GROUP],
+            costs: [0; CHUNK + GROUP],
             lane_offsets: std::array::from_fn(|lane| (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32),
             room: Room::new(),
         }
@@ -230,9 +240,16 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let mut left = 0;
         for chunk in 0..chunks {
             let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
-            self.left[chunk] = B::at_most(self.engine, bounds, best.near);
-            // What only equals the best is further away as a rule.
-            left += best.far.map_or(0, |far| B::at_most(self.engine, bounds, far).count_ones() as usize);
+            self.left[chunk] = best.far.map_or(0, |far| B::at_most(self.engine, bounds, far));
+            left += self.left[chunk].count_ones() as usize;
+            // What only equals the best has to be near: that is rare.
+            let mut equal = B::at_most(self.engine, bounds, best.near) & !self.left[chunk];
+            while equal != 0 {
+                let index = equal.trailing_zeros() as usize;
+                let is_near = area.group(chunk * GROUP + index).distance() <= best.length;
+                self.left[chunk] |= u32::from(is_near) << index;
+                equal &= equal - 1;
+            }
         }
         if self.experience.expects_failure(left, GROUP * area.columns * area.rows) {
             return None;
@@ -241,11 +258,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for chunk in 0..chunks {
             let mut bits = self.left[chunk];
             while bits != 0 {
-                let index = chunk * GROUP + bits.trailing_zeros() as usize;
+                self.batch[count] = (chunk * GROUP) as u16 + bits.trailing_zeros() as u16;
                 bits &= bits - 1;
-                // Without a branch, as there is no telling.
-                self.batch[count] = index as u16;
-                count += usize::from(best.admits(self.bounds[index], area.group(index).distance()));
+                count += 1;
                 if count == BATCH {
                     cost += self.search_batch(target, area, count, best);
                     searched += count;
@@ -266,7 +281,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let starts = [self.sums.offset(group.place, (0, 0)) as u32];
         let mut bounds = [[B::default(); GROUP]];
         B::of_groups(self.engine, &self.coarse, self.sums.coarse(), &starts, &mut bounds);
-        let inside = area.inside(&group);
+        let inside = group.inside;
         if inside == 0 {
             return;
         }
@@ -284,186 +299,85 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// that there is little to be guessed by the branch predictor.
     #[inline(always)]
     fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
-        let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, left_of, .. } = self;
+        let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
+        let Self { offsets, costs, lane_offsets, .. } = self;
+        let mut count = count;
         let mut cost = Self::COSTS.bounds * count;
         for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
             *group = area.group(usize::from(*index));
             *start = sums.offset(group.place, (0, 0)) as u32;
         }
         B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
-        // The candidate of the least bound of all.
-        let mut least = [B::WORST; GROUP];
-        for bounds in &bounds_of[..count] {
-            for (least, bound) in least.iter_mut().zip(bounds) {
-                *least = (*least).min(*bound);
-            }
-        }
-        let least = least.into_iter().fold(B::WORST, B::min);
-        let (mut i_of_least, mut lanes_of_least) = (0, 0);
-        for (i, bounds) in bounds_of[..count].iter().enumerate() {
-            let lanes = B::at_most(*engine, bounds, least);
-            (i_of_least, lanes_of_least) = if lanes != 0 { (i, lanes) } else { (i_of_least, lanes_of_least) };
-        }
-        let group = groups[i_of_least];
-        let (x, y) = group.displacement(lanes_of_least.trailing_zeros() as usize % GROUP);
-        if target.window.contains((x, y)) {
-            let mut costs = [0];
-            B::costs(*engine, &target.candidates, &[target.offset((x, y))], &mut costs);
-            best.improve(OrderKey::new(costs[0], x, y));
-        }
-        let mut remain = 0;
-        for i in 0..count {
-            let (group, bounds) = (groups[i], bounds_of[i]);
-            let left = best.admitted(*engine, &bounds, group.distance()) & area.inside(&group);
-            (groups[remain], starts[remain], left_of[remain], bounds_of[remain]) =
-                (group, starts[i], left, bounds);
-            remain += usize::from(left != 0);
-        }
         if let Some(level) = sums.fine() {
+            let mut remain = 0;
+            for i in 0..count {
+                let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
+                (groups[remain], starts[remain]) = (Group { inside: left, ..groups[i] }, starts[i]);
+                remain += usize::from(left != 0);
+            }
             cost += Self::COSTS.bounds * remain;
             B::of_groups(*engine, fine, level, &starts[..remain], bounds_of);
-            for i in 0..remain {
-                left_of[i] &= best.admitted(*engine, &bounds_of[i], groups[i].distance());
-            }
+            count = remain;
         }
-        let (mut offsets, mut lanes, mut costs) = ([0; CHUNK], [(0, 0); CHUNK], [0; CHUNK]);
-        let mut count = 0;
-        let found = best.key;
-        for i in 0..remain {
-            let mut left = left_of[i];
-            if best.key != found {
-                left &= best.admitted(*engine, &bounds_of[i], groups[i].distance());
-            }
-            let start = target.offset((groups[i].x, groups[i].y));
-            while left != 0 {
-                let lane = left.trailing_zeros() as usize;
-                left &= left - 1;
-                (offsets[count], lanes[count]) = (start.wrapping_add(self.lane_offsets[lane]), (i, lane));
-                count += 1;
-                if count == CHUNK {
-                    Self::try_all(*engine, target, groups, (&offsets, &lanes, &mut costs), best);
-                    cost += Self::COSTS.one * count;
-                    count = 0;
+        let mut listed = 0;
+        for i in 0..count {
+            let group = groups[i];
+            let left = best.admitted(*engine, &bounds_of[i], group.distance()) & group.inside;
+            let start = target.offset((group.x, group.y));
+            let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
+            engine.list(left, start, lane_offsets, room);
+            listed += left.count_ones() as usize;
+            if listed >= CHUNK || i == count - 1 {
+                cost += Self::COSTS.one * listed;
+                let offsets = &offsets[..listed];
+                B::costs(*engine, &target.candidates, offsets, costs);
+                for (cost, offset) in costs.iter().zip(offsets) {
+                    if *cost <= best.key.cost() {
+                        let (x, y) = target.displacement(*offset);
+                        best.improve(OrderKey::new(*cost, x, y));
+                    }
                 }
+                listed = 0;
             }
         }
-        Self::try_all(*engine, target, groups, (&offsets[..count], &lanes, &mut costs), best);
-        cost + Self::COSTS.one * count
-    }
-
-    /// Makes `best` the best of itself and the candidates at `offsets`.
-    #[inline(always)]
-    fn try_all(
-        engine: E,
-        target: &Target<'_>,
-        groups: &[Group],
-        (offsets, lanes, costs): (&[u32], &[(usize, usize)], &mut [u32; CHUNK]),
-        best: &mut Best<B>,
-    ) {
-        B::costs(engine, &target.candidates, offsets, costs);
-        for (cost, (group, lane)) in costs[..offsets.len()].iter().zip(lanes) {
-            if *cost <= best.key.cost() {
-                let (x, y) = groups[*group].displacement(*lane);
-                best.improve(OrderKey::new(*cost, x, y));
-            }
-        }
+        cost
     }
 
     /// Bounds the groups of `area`, `N` at once; where the least bound is.
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
-        let mut least = match self.coarse.count {
-            4 => self.bound_by::<N, 4>(area),
-            _ => self.bound_by_all::<N>(area),
+        let end = area.rows << area.shift;
+        let start = self.sums.offset((area.column, area.row), (0, 0));
+        let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
+        let least = match self.coarse.count {
+            4 => {
+                let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));
+                let shape = (area.rows, area.columns, self.sums.groups());
+                B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
+            }
+            count => {
+                let bounds = self.bounds[..end].chunks_exact_mut(N);
+                for (bounds, row) in bounds.zip(0..area.rows) {
+                    let mut sums = [B::default(); N];
+                    for part in 0..count {
+                        let (least, most) = extremes(part);
+                        let at = row * self.sums.groups();
+                        let part = (self.coarse.sums[part], (&least[at..], &most[at..]));
+                        sums = bounds::add_extremes(sums, part, self.coarse.shift);
+                    }
+                    sums[area.columns..].fill(B::WORST);
+                    bounds.copy_from_slice(&sums);
+                }
+                self.bounds[..end].iter().copied().fold(B::WORST, B::min)
+            }
         };
         // Whole registers of bounds are looked at.
-        let end = area.rows << area.shift;
         self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);
-        let mut least_of_all = B::WORST;
-        for bound in &mut least {
-            least_of_all = least_of_all.min(*bound);
-        }
         let chunks = self.bounds[..end.next_multiple_of(GROUP)].as_chunks::<GROUP>().0;
-        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least_of_all));
+        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least));
         let first = bits.enumerate().find(|(_, bits)| *bits != 0);
         first.map_or(0, |(chunk, bits)| chunk * GROUP + bits.trailing_zeros() as usize)
     }
-
-    /// Bounds the groups of `area` by `PARTS` parts; the least bounds of each of `N` columns.
-    #[inline(always)]
-    fn bound_by<const N: usize, const PARTS: usize>(&mut self, area: &Area) -> [B; N] {
-        let start = self.sums.offset((area.column, area.row), (0, 0));
-        let mut parts = [(0, [].as_slice(), [].as_slice()); PARTS];
-        for (i, part) in parts.iter_mut().enumerate() {
-            let (least, most) = self.sums.extremes(start + self.coarse.steps[i]);
-            *part = (self.coarse.sums[i], least, most);
-        }
-        let mut least_of_all = [B::WORST; N];
-        for row in 0..area.rows {
-            for column in (0..area.columns).step_by(N) {
-                let at = row * self.sums.groups() + column;
-                let mut bounds = [B::default(); N];
-                for (sum, least, most) in parts {
-                    bounds = add(bounds, sum, &least[at..], &most[at..], self.coarse.shift);
-                }
-                self.keep(area, (column, row), bounds, &mut least_of_all);
-            }
-        }
-        least_of_all
-    }
-
-    /// The same by all parts, however many there are.
-    #[inline(always)]
-    fn bound_by_all<const N: usize>(&mut self, area: &Area) -> [B; N] {
-        let mut least_of_all = [B::WORST; N];
-        for row in 0..area.rows {
-            for column in (0..area.columns).step_by(N) {
-                let start = self.sums.offset((area.column + column, area.row + row), (0, 0));
-                let mut bounds = [B::default(); N];
-                for part in 0..self.coarse.count {
-                    let (least, most) = self.sums.extremes(start + self.coarse.steps[part]);
-                    bounds = add(bounds, self.coarse.sums[part], least, most, self.coarse.shift);
-                }
-                self.keep(area, (column, row), bounds, &mut least_of_all);
-            }
-        }
-        least_of_all
-    }
-
-    /// Keeps the bounds of groups from `column` and `row` of `area` on.
-    #[inline(always)]
-    fn keep<const N: usize>(
-        &mut self,
-        area: &Area,
-        (column, row): (usize, usize),
-        mut bounds: [B; N],
-        least: &mut [B; N],
-    ) {
-        for i in 0..N {
-            bounds[i] = if column + i < area.columns { bounds[i] } else { B::WORST };
-            least[i] = least[i].min(bounds[i]);
-        }
-        self.bounds[row << area.shift | column..][..N].copy_from_slice(&bounds);
-    }
-}
-
-/// Adds to the bounds of `N` groups what a part does whose sum is `sum`, with the extremes of the
-/// groups.
-#[inline(always)]
-fn add<B: Bound, const N: usize>(
-    mut bounds: [B; N],
-    sum: u16,
-    least: &[u16],
-    most: &[u16],
-    shift: u32,
-) -> [B; N] {
-    let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
-    let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
-    for i in 0..N {
-        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
-        bounds[i] = bounds[i].plus(difference, shift);
-    }
-    bounds
 }
 
 /// The best candidate so far, and what a bound has to be for another to be better.
@@ -496,12 +410,6 @@ impl<B: Bound> Best<B> {
         if key < self.key {
             *self = Self::new(key);
         }
-    }
-
-    /// Whether a candidate may win with `bound` that is `distance` or further from the zero vector.
-    #[inline(always)]
-    fn admits(&self, bound: B, distance: u32) -> bool {
-        (bound <= self.near) & (distance <= self.length || self.far.is_some_and(|far| bound <= far))
     }
 
     /// A bit for each of a group's `bounds` with which a candidate may win that is `distance` or

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::Parts;
+use super::bounds::{Extreme, Parts};
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::Candidates;
 
@@ -121,6 +121,111 @@ fn store(to: &mut [u16; GROUP], from: [__m256i; HALVES]) {
     unsafe { to.as_mut_ptr().cast::<[__m256i; HALVES]>().write_unaligned(from) };
 }
 
+/// [`super::bounds::bound_area`] of SAD.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn bound_area<const N: usize>(
+    parts: &[Extreme<'_>; 4],
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [u16],
+) -> u16 {
+    if N == 8 {
+        return bound_narrow_area(parts, (rows, columns, pitch), bounds);
+    }
+    let mut least = _mm256_set1_epi16(-1);
+    let absent = [absent(columns, 0), absent(columns, LANES)];
+    for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
+        for (half, bounds) in bounds.as_chunks_mut::<LANES>().0.iter_mut().enumerate().take(2) {
+            let mut sum = absent[half];
+            for (of_block, (least, most)) in parts {
+                let first = row * pitch + half * LANES;
+                let groups = [one_row(least, first), one_row(most, first)];
+                sum = add_extremes(sum, groups, *of_block);
+            }
+            least = _mm256_min_epu16(least, sum);
+            // SAFETY: as many bounds as the register has, and every bit pattern is one.
+            unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) };
+        }
+    }
+    least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
+}
+
+/// The same where a row is at most half a register: two rows at once.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bound_narrow_area(
+    parts: &[Extreme<'_>; 4],
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [u16],
+) -> u16 {
+    const N: usize = LANES / 2;
+    let mut least = _mm256_set1_epi16(-1);
+    let absent = _mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0)));
+    for (bounds, row) in bounds.chunks_mut(2 * N).zip((0..rows).step_by(2)) {
+        let next = (row + 1).min(rows - 1);
+        let mut sum = absent;
+        for (of_block, (least, most)) in parts {
+            let groups = [two_rows(least, row * pitch, next * pitch), two_rows(most, row * pitch, next * pitch)];
+            sum = add_extremes(sum, groups, *of_block);
+        }
+        least = _mm256_min_epu16(least, sum);
+        match bounds.first_chunk_mut::<LANES>() {
+            // SAFETY: as many bounds as the register has, and every bit pattern is one.
+            Some(bounds) => unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) },
+            None => {
+                let bounds: &mut [u16; N] = bounds.first_chunk_mut().expect("whole rows");
+                // SAFETY: as many bounds as half of the register has, and every bit pattern is one.
+                unsafe { _mm_storeu_si128(bounds.as_mut_ptr().cast(), _mm256_castsi256_si128(sum)) };
+            }
+        }
+    }
+    least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
+}
+
+/// Eight sums from `first` on, and eight from `second` on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn two_rows(sums: &[u16], first: usize, second: usize) -> __m256i {
+    let first: &[u16; LANES / 2] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
+    let second: &[u16; LANES / 2] = sums[second..].first_chunk().expect("SPARE_GROUPS at the end");
+    // SAFETY: as many sums as the halves of the register have.
+    unsafe { _mm256_loadu2_m128i(second.as_ptr().cast(), first.as_ptr().cast()) }
+}
+
+/// Sums from `first` on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn one_row(sums: &[u16], first: usize) -> __m256i {
+    let sums: &[u16; LANES] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
+    // SAFETY: as many sums as the register has.
+    unsafe { _mm256_loadu_si256(sums.as_ptr().cast()) }
+}
+
+/// All bits in the lanes of columns, the first of which is `first`, that there are not.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn absent(columns: usize, first: usize) -> __m256i {
+    let lanes = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let last = columns as i16 - first as i16 - 1;
+    _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(last))
+}
+
+/// Adds how far the sum of the block's part is from those between the least and the most.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_extremes(sum: __m256i, [least, most]: [__m256i; 2], of_block: u16) -> __m256i {
+    let of_block = _mm256_set1_epi16(of_block as i16);
+    let (more, less) = (_mm256_subs_epu16(least, of_block), _mm256_subs_epu16(of_block, most));
+    _mm256_adds_epu16(sum, _mm256_or_si256(more, less))
+}
+
+/// `phminposuw`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn least_of(sums: __m128i) -> u16 {
+    _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16
+}
+
 /// The sums of a strip.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -145,7 +250,7 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
         }
         let tiles = sums.tiles(index);
         for half in 0..HALVES {
-            let [a, b, c, d] = tile_row.map(|row| row[half]);
+            let [a, b, c, d] = [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
             // Rows of four positions for columns of them.
             let (ab, cd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d));
             let (ab_odd, cd_odd) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
@@ -162,13 +267,11 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
         }
         if let Some([least, most]) = sums.extremes(index) {
             for half in 0..HALVES {
-                let [a, b, c, d] = tile_row.map(|row| row[half]);
+                let [a, b, c, d] = [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
                 let low = _mm256_min_epu16(_mm256_min_epu16(a, b), _mm256_min_epu16(c, d));
                 let high = _mm256_max_epu16(_mm256_max_epu16(a, b), _mm256_max_epu16(c, d));
                 // The largest is what is least when all bits are the other way round.
                 let high = _mm256_xor_si256(high, _mm256_set1_epi8(-1));
-                let least_of =
-                    |sums: __m128i| _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16;
                 least[2 * half] = least_of(_mm256_castsi256_si128(low));
                 least[2 * half + 1] = least_of(_mm256_extracti128_si256::<1>(low));
                 most[2 * half] = !least_of(_mm256_castsi256_si128(high));

@@ -72,6 +72,24 @@ fn store(to: &mut [u16; GROUP], from: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), from) };
 }
 
+/// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+    const HALF: usize = GROUP / 2;
+    let start = _mm512_set1_epi32(start as i32);
+    let (lanes, first) = (lanes.as_ptr(), list.as_mut_ptr());
+    // SAFETY: the halves of the lanes are registers, and a whole register is written at the beginning
+    // of the list and after no more than HALF of it. (To compress into memory is far slower.)
+    unsafe {
+        let low = _mm512_add_epi32(start, _mm512_loadu_si512(lanes.cast()));
+        let high = _mm512_add_epi32(start, _mm512_loadu_si512(lanes.add(HALF).cast()));
+        _mm512_storeu_si512(first.cast(), _mm512_maskz_compress_epi32(left as u16, low));
+        let second = first.add((left as u16).count_ones() as usize);
+        _mm512_storeu_si512(second.cast(), _mm512_maskz_compress_epi32((left >> HALF) as u16, high));
+    }
+}
+
 /// The sums of a strip.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]

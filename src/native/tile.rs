@@ -1,6 +1,6 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
-use super::bounds::Parts;
+use super::bounds::{self, Extreme, Parts};
 use super::sums::{self, GROUP, Level, Strip, StripSums};
 use crate::estimator::OrderKey;
 
@@ -236,6 +236,28 @@ pub(super) trait Engine: Copy {
     fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
         for (start, bounds) in starts.iter().zip(bounds) {
             *bounds = parts.bound(level, *start as usize);
+        }
+    }
+
+    /// [`bounds::bound_area`] of SAD; `N` is 8, 16 or 32.
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        bounds::bound_area::<u16, N>(parts, 0, shape, bounds)
+    }
+
+    /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+    #[inline(always)]
+    fn list(self, mut left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+        let mut count = 0;
+        while left != 0 {
+            list[count % GROUP] = start.wrapping_add(lanes[left.trailing_zeros() as usize % GROUP]);
+            left &= left - 1;
+            count += 1;
         }
     }
 

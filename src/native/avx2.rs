@@ -13,9 +13,12 @@ use super::{elimination_avx2, sse2};
 pub(super) struct Avx2(());
 
 impl Avx2 {
-    /// The proof that this CPU has AVX2, if it has.
+    /// The proof that this CPU has AVX2, if it has, and what every CPU with it has to look at bits.
     pub(super) fn new() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        let is_there = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1");
+        is_there.then_some(Self(()))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::avx2::Avx2;
 use super::bounds::{Extreme, Parts};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums};
@@ -22,7 +23,7 @@ impl Avx512 {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx2");
+            && Avx2::new().is_some();
         is_there.then(|| Self { has_vnni: is_x86_feature_detected!("avx512vnni") })
     }
 }

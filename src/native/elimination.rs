@@ -96,6 +96,8 @@ struct Target<'a> {
     candidates: Candidates<'a>,
     /// Where its first sample lies in the pictures.
     start: u32,
+    /// In which column of the padded picture that is.
+    column: u32,
     pitch: u32,
 }
 
@@ -103,7 +105,10 @@ impl<'a> Target<'a> {
     #[inline(always)]
     fn new(block: Block<'a>) -> Self {
         let (window, candidates) = (block.window(), block.candidates());
-        Self { block, window, candidates, start: block.start() as u32, pitch: block.pitch() as u32 }
+        let (column, row) = block.position();
+        let pitch = block.pitch();
+        let start = (row * pitch + column) as u32;
+        Self { block, window, candidates, start, column: column as u32, pitch: pitch as u32 }
     }
 
     /// The displacement of the candidate that is nearest to `vector`.
@@ -116,9 +121,10 @@ impl<'a> Target<'a> {
     /// The displacement of the candidate whose first sample lies at `offset`.
     #[inline(always)]
     fn displacement(&self, offset: u32) -> (i32, i32) {
-        let (column, row) = (offset % self.pitch, offset / self.pitch);
-        let (of_block, row_of_block) = (self.start % self.pitch, self.start / self.pitch);
-        (column as i32 - of_block as i32, row as i32 - row_of_block as i32)
+        // From the first sample of the row that the block begins in, which no candidate is left of.
+        let offset = offset as i32 - self.start as i32 + self.column as i32;
+        let row = offset.div_euclid(self.pitch as i32);
+        (offset - row * self.pitch as i32 - self.column as i32, row)
     }
 
     /// Where the first sample of the candidate displaced by `(x, y)` lies.

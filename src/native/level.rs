@@ -160,9 +160,14 @@ macro_rules! compile {
 
 compile!(portable, Portable::new(), three_step::Portable);
 #[cfg(target_arch = "x86_64")]
-compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2");
+compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2,popcnt,bmi1");
 #[cfg(target_arch = "x86_64")]
-compile!(avx512, Avx512::new().expect(ASKED), Avx2::new().expect(ASKED), "avx512f,avx512bw,avx512vl,avx2");
+compile!(
+    avx512,
+    Avx512::new().expect(ASKED),
+    Avx2::new().expect(ASKED),
+    "avx512f,avx512bw,avx512vl,avx2,popcnt,bmi1"
+);
 
 /// Why there is an engine.
 #[cfg(target_arch = "x86_64")]

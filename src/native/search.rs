@@ -106,15 +106,16 @@ impl<'a> Block<'a> {
     /// The samples from its first on, [`Self::pitch`] from one row to the next.
     #[inline(always)]
     pub(super) fn samples(self) -> &'a [u8] {
-        &self.job.current.samples()[self.start()..]
+        let (column, row) = self.position();
+        &self.job.current.samples()[row * self.pitch() + column..]
     }
 
-    /// Where its first sample lies in a picture.
+    /// Where its first sample lies in a padded picture: column and row.
     #[inline(always)]
-    pub(super) fn start(self) -> usize {
+    pub(super) fn position(self) -> (usize, usize) {
         let Job { parameters, current, .. } = self.job;
         let side = parameters.block_size;
-        current.layout().offset((self.column * side) as i32, (self.row * side) as i32)
+        current.layout().position((self.column * side) as i32, (self.row * side) as i32)
     }
 
     /// Samples from one row to the next.

@@ -77,7 +77,13 @@ impl Area {
         })
     }
 
-    /// The group whose bound is at `index`; it may be right of the last.
+    /// Whether there is a group whose bound is at `index`.
+    #[inline(always)]
+    pub(super) fn has(&self, index: usize) -> bool {
+        (index & ((1 << self.shift) - 1) < self.columns) & (index >> self.shift < self.rows)
+    }
+
+    /// The group whose bound is at `index`.
     #[inline(always)]
     pub(super) fn group(&self, index: usize) -> Group {
         let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);

@@ -260,7 +260,7 @@ impl Parts {
                     }
                 }
                 for (sum, columns) in sums.iter_mut().zip(down.chunks_exact(SIDE)) {
-                    *sum = columns.iter().fold(0, |sum, column| sum + column);
+                    *sum = columns.iter().sum();
                 }
             }
         }

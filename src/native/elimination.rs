@@ -164,7 +164,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             bounds_of: [[B::default(); GROUP]; BATCH],
             offsets: [0; CHUNK + GROUP],
             costs: [0; CHUNK + GROUP],
-            lane_offsets: std::array::from_fn(|lane| (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32),
+            lane_offsets: std::array::from_fn(|lane| {
+                (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
+            }),
             room: Room::new(),
         }
     }
@@ -264,9 +266,11 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for chunk in 0..chunks {
             let mut bits = self.left[chunk];
             while bits != 0 {
-                self.batch[count] = (chunk * GROUP) as u16 + bits.trailing_zeros() as u16;
+                let index = chunk * GROUP + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                count += 1;
+                // Without a branch. What is not there has the worst bound, which a cost may equal.
+                self.batch[count] = index as u16;
+                count += usize::from(area.has(index));
                 if count == BATCH {
                     cost += self.search_batch(target, area, count, best);
                     searched += count;
@@ -355,27 +359,27 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let end = area.rows << area.shift;
         let start = self.sums.offset((area.column, area.row), (0, 0));
         let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
-        let least = match self.coarse.count {
-            4 => {
-                let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));
-                let shape = (area.rows, area.columns, self.sums.groups());
-                B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
-            }
-            count => {
-                let bounds = self.bounds[..end].chunks_exact_mut(N);
-                for (bounds, row) in bounds.zip(0..area.rows) {
-                    let mut sums = [B::default(); N];
-                    for part in 0..count {
+        let least = if self.coarse.count == 4 && 1 << area.shift == N {
+            let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));
+            let shape = (area.rows, area.columns, self.sums.groups());
+            B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
+        } else {
+            for (at, bounds) in self.bounds[..end].chunks_exact_mut(N).enumerate() {
+                let (column, row) = (at * N & ((1 << area.shift) - 1), at * N >> area.shift);
+                let mut sums = [B::WORST; N];
+                if column < area.columns {
+                    sums = [B::default(); N];
+                    for part in 0..self.coarse.count {
+                        let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
-                        let at = row * self.sums.groups();
                         let part = (self.coarse.sums[part], (&least[at..], &most[at..]));
                         sums = bounds::add_extremes(sums, part, self.coarse.shift);
                     }
-                    sums[area.columns..].fill(B::WORST);
-                    bounds.copy_from_slice(&sums);
+                    sums[N.min(area.columns - column)..].fill(B::WORST);
                 }
-                self.bounds[..end].iter().copied().fold(B::WORST, B::min)
+                bounds.copy_from_slice(&sums);
             }
+            self.bounds[..end].iter().copied().fold(B::WORST, B::min)
         };
         // Whole registers of bounds are looked at.
         self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);

@@ -165,7 +165,8 @@ fn bound_narrow_area(
         let next = (row + 1).min(rows - 1);
         let mut sum = absent;
         for (of_block, (least, most)) in parts {
-            let groups = [two_rows(least, row * pitch, next * pitch), two_rows(most, row * pitch, next * pitch)];
+            let groups =
+                [two_rows(least, row * pitch, next * pitch), two_rows(most, row * pitch, next * pitch)];
             sum = add_extremes(sum, groups, *of_block);
         }
         least = _mm256_min_epu16(least, sum);
@@ -234,9 +235,9 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [[zero; HALVES]; SIDE];
     let mut down = [zero; HALVES];
-    for y in 0..SIDE - 1 {
-        rows[y] = across::<SIDE>(strip.row(y));
-        down = [_mm256_add_epi16(down[0], rows[y][0]), _mm256_add_epi16(down[1], rows[y][1])];
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = across::<SIDE>(strip.row(y));
+        down = [_mm256_add_epi16(down[0], row[0]), _mm256_add_epi16(down[1], row[1])];
     }
     for index in 0..sums.rows() {
         let mut tile_row = [[zero; HALVES]; TILE];
@@ -267,7 +268,8 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
         }
         if let Some([least, most]) = sums.extremes(index) {
             for half in 0..HALVES {
-                let [a, b, c, d] = [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
+                let [a, b, c, d] =
+                    [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
                 let low = _mm256_min_epu16(_mm256_min_epu16(a, b), _mm256_min_epu16(c, d));
                 let high = _mm256_max_epu16(_mm256_max_epu16(a, b), _mm256_max_epu16(c, d));
                 // The largest is what is least when all bits are the other way round.

@@ -98,9 +98,9 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [zero; SIDE];
     let mut down = zero;
-    for y in 0..SIDE - 1 {
-        rows[y] = across::<SIDE>(strip.row(y));
-        down = _mm512_add_epi16(down, rows[y]);
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = across::<SIDE>(strip.row(y));
+        down = _mm512_add_epi16(down, *row);
     }
     for index in 0..sums.rows() {
         let mut tile_row = [zero; TILE];
@@ -115,8 +115,14 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
         let even = [_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d)];
         let odd = [_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d)];
         let halves = [
-            [_mm512_shuffle_i64x2::<0b01_00_01_00>(even[0], even[1]), _mm512_shuffle_i64x2::<0b01_00_01_00>(odd[0], odd[1])],
-            [_mm512_shuffle_i64x2::<0b11_10_11_10>(even[0], even[1]), _mm512_shuffle_i64x2::<0b11_10_11_10>(odd[0], odd[1])],
+            [
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(even[0], even[1]),
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(odd[0], odd[1]),
+            ],
+            [
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(even[0], even[1]),
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(odd[0], odd[1]),
+            ],
         ];
         let mut tiles = [zero; TILE];
         for (tiles, [even, odd]) in tiles.chunks_exact_mut(2).zip(halves) {

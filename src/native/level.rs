@@ -80,6 +80,9 @@ impl fmt::Display for Level {
 /// Writes the vectors of one row of blocks.
 pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
+/// Sums the parts of a picture: [`sums::sum`].
+pub(super) type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
+
 /// What is compiled once for each instruction set. To be called only where the CPU has it.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
@@ -90,7 +93,7 @@ pub(super) struct Functions {
     /// [`elimination::eliminate_row`].
     pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum`].
-    pub(super) sum: fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>),
+    pub(super) sum: Sum,
     /// [`sums::find_extremes`].
     pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }

@@ -84,8 +84,7 @@ impl Sums {
             false => Ok(Vec::new()),
         };
         let odd = coarse.side == TILE;
-        let extremes =
-            Extremes { least: [groups(true)?, groups(odd)?], most: [groups(true)?, groups(odd)?] };
+        let extremes = Extremes { least: [groups(true)?, groups(odd)?], most: [groups(true)?, groups(odd)?] };
         Ok(Self { tiles, coarse, fine, extremes })
     }
 
@@ -154,13 +153,6 @@ impl Sums {
 }
 
 impl Level {
-    /// All sums.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(super) fn sums(&self) -> &[u16] {
-        &self.sums
-    }
-
     /// The sums of the group at `offset`, of [`Sums::offset`].
     #[inline(always)]
     pub(super) fn group(&self, offset: usize) -> &[u16; GROUP] {
@@ -236,9 +228,11 @@ impl StripSums<'_> {
     pub(super) fn extremes(&mut self, row: usize) -> Option<[&mut [u16; STRIP / ACROSS]; 2]> {
         let start = row * (self.pitch / ACROSS) + self.strip * (STRIP / ACROSS);
         let extremes = self.extremes.as_mut()?;
-        Some(extremes.each_mut().map(|groups| {
-            groups[start..].first_chunk_mut().expect("the last strip of a row is left out")
-        }))
+        Some(
+            extremes.each_mut().map(|groups| {
+                groups[start..].first_chunk_mut().expect("the last strip of a row is left out")
+            }),
+        )
     }
 }
 
@@ -248,10 +242,10 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [[0; STRIP]; SIDE];
     let mut down = [0_u16; STRIP];
-    for y in 0..SIDE - 1 {
-        rows[y] = sum_across::<SIDE>(strip.row(y));
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = sum_across::<SIDE>(strip.row(y));
         for x in 0..STRIP {
-            down[x] += rows[y][x];
+            down[x] += row[x];
         }
     }
     for index in 0..sums.rows() {

@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for level in Level::available().filter(|level| levels.is_empty() || levels.contains(level.name())) {
         for range in ranges.split(',') {
             let window = Window::symmetric(range.parse()?, range.parse()?)?;
-            let mut logarithms = 0.0;
+            let mut logarithms = Vec::new();
             for (name, pictures) in &clips {
                 let first = pictures.first().ok_or("no pictures")?.view();
                 let parameters = Parameters {
@@ -75,7 +75,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let differences = (first.width() * first.height() * window.candidates()) as f64;
                 let rate = |time: Duration| differences / time.as_secs_f64() * 1e-9;
                 let ratio = exhaustive.as_secs_f64() / elimination.as_secs_f64();
-                logarithms += ratio.ln();
+                if name.as_str() != NOISE {
+                    logarithms.push(ratio.ln());
+                }
                 let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
                 println!(
                     "{level:8} ±{range:4} {name:36} exhaustive {:7.1} G  elimination {:8.1} G  ratio {ratio:6.2}",
@@ -83,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     rate(elimination),
                 );
             }
-            let mean = (logarithms / clips.len() as f64).exp();
+            let mean = (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp();
             println!("{level:8} ±{range:4} {:36} geometric mean of the ratios {mean:21.2}", "");
         }
     }

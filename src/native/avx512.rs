@@ -93,7 +93,7 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
-        // SAFETY: as above; and every CPU with AVX2 counts bits.
+        // SAFETY: as above.
         unsafe { elimination_avx512::list(left, start, lanes, list) };
     }
 

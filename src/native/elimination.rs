@@ -365,7 +365,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
         } else {
             for (at, bounds) in self.bounds[..end].chunks_exact_mut(N).enumerate() {
-                let (column, row) = (at * N & ((1 << area.shift) - 1), at * N >> area.shift);
+                let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
                 let mut sums = [B::WORST; N];
                 if column < area.columns {
                     sums = [B::default(); N];

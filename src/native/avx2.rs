@@ -2,19 +2,24 @@
 
 use std::arch::x86_64::*;
 
+use super::bounds::{Extreme, Parts};
 use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
-use super::sse2;
-use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
+use super::sums::{GROUP, Level, Strip, StripSums};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
+use super::{elimination_avx2, sse2};
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
-    /// The proof that this CPU has AVX2, if it has.
+    /// The proof that this CPU has AVX2, if it has, and what every CPU with it has to look at bits.
     pub(super) fn new() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        let is_there = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1");
+        is_there.then_some(Self(()))
     }
 }
 
@@ -60,7 +65,36 @@ impl Engine for Avx2 {
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
         // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
-        unsafe { at_most(values, limit) }
+        unsafe { elimination_avx2::at_most(values, limit) }
+    }
+
+    #[inline(always)]
+    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::sads(candidates, offsets, costs) };
+    }
+
+    #[inline(always)]
+    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::bounds(parts, level, starts, bounds) };
+    }
+
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
+    }
+
+    #[inline(always)]
+    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::sum_strip::<SIDE>(strip, sums) };
     }
 }
 
@@ -108,21 +142,6 @@ unsafe impl Register for __m256i {
             std::mem::transmute::<__m128i, [u32; 4]>(totals)
         }
     }
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn at_most(values: &[u16; 32], limit: u16) -> u32 {
-    let limit = _mm256_set1_epi16(limit as i16);
-    let (values, _) = values.as_chunks::<LANES>();
-    let lanes = |values: &[u16; LANES]| {
-        // SAFETY: as many values as the register has.
-        let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
-        _mm256_cmpeq_epi16(_mm256_subs_epu16(values, limit), _mm256_setzero_si256())
-    };
-    // Packed lane by lane, then the lanes put in order.
-    let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
-    _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
 }
 
 /// 16-bit costs in a register.

@@ -4,10 +4,13 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use super::avx2::Avx2;
+use super::bounds::{Extreme, Parts};
 use super::columns::{self, Order};
 use super::products;
-use super::sse2;
-use super::tile::{COLUMNS, Costs, Engine, PART, Pair, ROWS, Task};
+use super::sums::{GROUP, Level, Strip, StripSums};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
+use super::{elimination_avx2, elimination_avx512, sse2};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
@@ -22,7 +25,7 @@ impl Avx512 {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx2");
+            && Avx2::new().is_some();
         is_there.then(|| Self { has_vnni: is_x86_feature_detected!("avx512vnni") })
     }
 }
@@ -76,12 +79,43 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW; and the
-        // register takes the 64 bytes of the values.
-        unsafe {
-            let values = _mm512_loadu_si512(values.as_ptr().cast());
-            _mm512_cmple_epu16_mask(values, _mm512_set1_epi16(limit as i16))
-        }
+        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW.
+        unsafe { elimination_avx512::at_most(values, limit) }
+    }
+
+    #[inline(always)]
+    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        // SAFETY: as above, and every CPU with AVX-512 has AVX2, which `Avx512::new` has asked for.
+        unsafe { elimination_avx2::sads(candidates, offsets, costs) };
+    }
+
+    #[inline(always)]
+    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::bounds(parts, level, starts, bounds) };
+    }
+
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
+    }
+
+    #[inline(always)]
+    fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::list(left, start, lanes, list) };
+    }
+
+    #[inline(always)]
+    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::sum_strip::<SIDE>(strip, sums) };
     }
 }
 

@@ -1,13 +1,13 @@
 //! Lower bounds of costs, from the sums of a block's parts and of a candidate's.
 
 use super::sums::{GROUP, Level, Sums};
-use super::tile::Engine;
+use super::tile::{Candidates, Engine};
 
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
 
-/// Parts whose sums are kept as registers of them: as many as most blocks have.
-const REPEATED: usize = 16;
+/// Samples of a block's row that are summed at once.
+const SUMMED: usize = 16;
 
 /// A lower bound, and how a difference of sums adds to it.
 pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
@@ -23,6 +23,27 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
 
     /// A bit for each of `bounds` that is at most `limit`.
     fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32;
+
+    /// The bounds, by `parts`, of the groups whose sums in `level` are at `starts`.
+    fn of_groups<E: Engine>(
+        engine: E,
+        parts: &Parts,
+        level: &Level,
+        starts: &[u32],
+        bounds: &mut [[Self; GROUP]],
+    );
+
+    /// The bounds of groups by four parts: [`bound_area`].
+    fn of_area<E: Engine, const N: usize>(
+        engine: E,
+        parts: &[Extreme<'_>; 4],
+        shift: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self;
+
+    /// The costs of the candidates at `offsets`, in the metric that this bounds.
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]);
 }
 
 /// SAD. It may be larger, for blocks of more than 16 × 16 samples: then nothing is eliminated.
@@ -42,6 +63,33 @@ impl Bound for u16 {
     #[inline(always)]
     fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32 {
         engine.at_most(bounds, limit)
+    }
+
+    #[inline(always)]
+    fn of_groups<E: Engine>(
+        engine: E,
+        parts: &Parts,
+        level: &Level,
+        starts: &[u32],
+        bounds: &mut [[Self; GROUP]],
+    ) {
+        engine.bounds(parts, level, starts, bounds);
+    }
+
+    #[inline(always)]
+    fn of_area<E: Engine, const N: usize>(
+        engine: E,
+        parts: &[Extreme<'_>; 4],
+        _: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self {
+        engine.bound_area::<N>(parts, shape, bounds)
+    }
+
+    #[inline(always)]
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        engine.sads(candidates, offsets, costs);
     }
 }
 
@@ -68,6 +116,81 @@ impl Bound for u32 {
         }
         engine.at_most(&is_more, 0)
     }
+
+    #[inline(always)]
+    fn of_groups<E: Engine>(
+        _: E,
+        parts: &Parts,
+        level: &Level,
+        starts: &[u32],
+        bounds: &mut [[Self; GROUP]],
+    ) {
+        for (start, bounds) in starts.iter().zip(bounds) {
+            *bounds = parts.bound(level, *start as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn of_area<E: Engine, const N: usize>(
+        _: E,
+        parts: &[Extreme<'_>; 4],
+        shift: u32,
+        shape: (usize, usize, usize),
+        bounds: &mut [Self],
+    ) -> Self {
+        bound_area::<Self, N>(parts, shift, shape, bounds)
+    }
+
+    #[inline(always)]
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        for (offset, cost) in offsets.iter().zip(costs) {
+            *cost = engine.ssd_of_one(&candidates.pair(*offset));
+        }
+    }
+}
+
+/// The sum of a part, and the least and the largest sums of groups.
+pub(super) type Extreme<'a> = (u16, (&'a [u16], &'a [u16]));
+
+/// Adds to the bounds of `N` groups what a part does.
+#[inline(always)]
+pub(super) fn add_extremes<B: Bound, const N: usize>(
+    mut bounds: [B; N],
+    (sum, (least, most)): Extreme<'_>,
+    shift: u32,
+) -> [B; N] {
+    let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
+    let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
+    for i in 0..N {
+        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
+        bounds[i] = bounds[i].plus(difference, shift);
+    }
+    bounds
+}
+
+/// Bounds `rows` rows of `columns` groups, a row of them in `pitch` extremes and in `N` bounds, those
+/// past the last as bad as can be; the least.
+#[inline(always)]
+pub(super) fn bound_area<B: Bound, const N: usize>(
+    parts: &[Extreme<'_>; 4],
+    shift: u32,
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [B],
+) -> B {
+    let mut least = [B::WORST; N];
+    for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
+        let mut sums = [B::default(); N];
+        for (sum, (least, most)) in parts {
+            let part = (*sum, (&least[row * pitch..], &most[row * pitch..]));
+            sums = add_extremes(sums, part, shift);
+        }
+        for i in 0..N {
+            sums[i] = if i < columns { sums[i] } else { B::WORST };
+            least[i] = least[i].min(sums[i]);
+        }
+        bounds.copy_from_slice(&sums);
+    }
+    least.into_iter().fold(B::WORST, B::min)
 }
 
 /// The parts of a block: their sums, and where those of a candidate are.
@@ -76,22 +199,18 @@ pub(super) struct Parts {
     /// Logarithm of the samples of a part.
     pub(super) shift: u32,
     pub(super) sums: [u16; MOST_PARTS],
-    /// The first of them, each as often as a group has candidates.
-    repeated: [[u16; GROUP]; REPEATED],
-    /// From the sums of a candidate's group to those of the part.
+    /// From the sums of a candidate's group to those of the part, least first.
     pub(super) steps: [usize; MOST_PARTS],
+    /// Samples a side of a part, and of the block.
+    sides: (usize, usize),
 }
 
 impl Parts {
     pub(super) fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
-        let mut parts = Self {
-            count: 0,
-            shift: 0,
-            sums: [0; MOST_PARTS],
-            repeated: [[0; GROUP]; REPEATED],
-            steps: [0; MOST_PARTS],
-        };
+        let mut parts =
+            Self { count: 0, shift: 0, sums: [0; MOST_PARTS], steps: [0; MOST_PARTS], sides: (side, side) };
         let Some(level) = level else { return parts };
+        parts.sides.0 = level.side;
         parts.shift = 2 * level.side.ilog2();
         for y in (0..side).step_by(level.side) {
             for x in (0..side).step_by(level.side) {
@@ -102,57 +221,48 @@ impl Parts {
         parts
     }
 
-    /// Bounds all candidates of the group whose sums in `level` are at `start`.
+    /// The bounds of all candidates of the group whose sums in `level` are at `start`.
     #[inline(always)]
     pub(super) fn bound<B: Bound>(&self, level: &Level, start: usize) -> [B; GROUP] {
-        match self.count {
-            4 => self.bound_by::<B, 4>(level, start),
-            16 => self.bound_by::<B, 16>(level, start),
-            _ => {
-                let mut bounds = [B::default(); GROUP];
-                for part in 0..self.count {
-                    bounds = self.add(part, bounds, level, start);
-                }
-                bounds
-            }
-        }
-    }
-
-    /// The same with a count that the compiler knows, so that the bounds stay in registers.
-    #[inline(always)]
-    pub(super) fn bound_by<B: Bound, const N: usize>(&self, level: &Level, start: usize) -> [B; GROUP] {
-        const { assert!(N <= REPEATED) };
         let mut bounds = [B::default(); GROUP];
-        for part in 0..N {
-            let (sum, sums) = (&self.repeated[part], level.group(start + self.steps[part]));
+        for (sum, step) in self.sums[..self.count].iter().zip(&self.steps) {
+            let sums = level.group(start + step);
             for i in 0..GROUP {
-                bounds[i] = bounds[i].plus(sums[i].abs_diff(sum[i]), self.shift);
+                bounds[i] = bounds[i].plus(sums[i].abs_diff(*sum), self.shift);
             }
         }
         bounds
     }
 
+    /// Sums the parts of the block whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub(super) fn add<B: Bound>(
-        &self,
-        part: usize,
-        mut bounds: [B; GROUP],
-        level: &Level,
-        start: usize,
-    ) -> [B; GROUP] {
-        let (sum, sums) = (self.sums[part], level.group(start + self.steps[part]));
-        for i in 0..GROUP {
-            bounds[i] = bounds[i].plus(sums[i].abs_diff(sum), self.shift);
+    pub(super) fn sum(&mut self, samples: &[u8], pitch: usize) {
+        match self.sides.0 {
+            4 => self.sum_of_side::<4>(samples, pitch),
+            8 => self.sum_of_side::<8>(samples, pitch),
+            _ => self.sum_of_side::<16>(samples, pitch),
         }
-        bounds
     }
 
-    /// Takes the sums of a block's parts.
     #[inline(always)]
-    pub(super) fn set(&mut self, sums: &[u16]) {
-        self.sums[..self.count].copy_from_slice(&sums[..self.count]);
-        for (repeated, sum) in self.repeated.iter_mut().zip(&sums[..self.count]) {
-            *repeated = [*sum; GROUP];
+    fn sum_of_side<const SIDE: usize>(&mut self, samples: &[u8], pitch: usize) {
+        let across = self.sides.1 / SIDE;
+        let rows_of_parts = self.sums[..self.count].chunks_exact_mut(across);
+        for (samples, sums) in samples.chunks(SIDE * pitch).zip(rows_of_parts) {
+            for (sums, x) in sums.chunks_mut(SUMMED / SIDE).zip((0..).step_by(SUMMED)) {
+                let mut down = [0_u16; SUMMED];
+                for y in 0..SIDE {
+                    // More samples than the block has across may be read, but not used.
+                    let row: &[u8; SUMMED] =
+                        samples[y * pitch + x..].first_chunk().expect("READ samples after a row");
+                    for x in 0..SUMMED {
+                        down[x] += u16::from(row[x]);
+                    }
+                }
+                for (sum, columns) in sums.iter_mut().zip(down.chunks_exact(SIDE)) {
+                    *sum = columns.iter().sum();
+                }
+            }
         }
     }
 }

@@ -3,12 +3,12 @@
 //! The sum of a part of a block and that of the same part of a candidate differ by no more than
 //! their samples do. So the differences of the sums, added over the parts, are a lower bound of the
 //! SAD (and their squares over the samples of a part, added, of the SSD), and a candidate whose
-//! bound is worse than the best cost so far cannot win. Three bounds, each tighter and dearer than
-//! the one before, thin the candidates out:
+//! bound is worse than the best cost so far cannot win. Bounds, each tighter and dearer than the one
+//! before, thin the candidates out:
 //!
 //! 1. a group of 8 × 4 candidates, by the least and the largest sums among them;
 //! 2. each candidate of a group, by the same large parts;
-//! 3. each that is left, by parts of half the side, where there are sums of such;
+//! 3. each that is left, by parts of half the side, in blocks that are large;
 //!
 //! and the cost of those that remain decides. Equal costs are decided by the order of full search:
 //! a bound that equals the best cost eliminates only what is further away than the best. The result
@@ -16,27 +16,23 @@
 //! is found, the more are eliminated, so that the vectors around and that of the last field come
 //! first, then the group of the least bound.
 
-use super::bounds::{Bound, Parts};
+use super::area::{Area, Group, lane_x, lane_y};
+use super::bounds::{self, Bound, Parts};
+use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
-use super::sums::{GROUP, GROUP_TILES, SPARE_GROUPS, Sums, TILE};
-use super::tile::{COLUMNS, Engine};
+use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
+use super::tile::{Candidates, Engine};
 use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
-/// The side of the largest parts that bound the cost of a block of `side` samples: half of it where
-/// that is a power of two.
-pub(super) fn coarse_side(side: usize) -> usize {
+/// The sides of the parts that bound the cost of a block of `side` samples: the large ones and, where
+/// a candidate costs so much that they pay, smaller ones.
+pub(super) fn sides_of_parts(side: usize) -> (usize, Option<usize>) {
     match side {
-        _ if side.is_multiple_of(16) && side > 16 => 16,
-        _ if side.is_multiple_of(8) && side > 8 => 8,
-        _ => TILE,
+        _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
+        _ if side.is_multiple_of(8) && side > 8 => (8, None),
+        _ => (TILE, None),
     }
 }
-
-/// Samples of a block's row that are summed at once.
-const SUMMED: usize = 16;
-
-/// Squares of 4 × 4 samples in a block at most.
-const MOST_SQUARES: usize = 256;
 
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
 const MOST_BOUNDS: usize = 2048;
@@ -44,59 +40,11 @@ const MOST_BOUNDS: usize = 2048;
 /// Groups that are searched together.
 const BATCH: usize = 32;
 
-/// Samples across a group.
-const ACROSS: usize = GROUP_TILES * TILE;
+/// Candidates that are enough to be computed together.
+const CHUNK: usize = 16;
 
 /// Exhaustive search of a block, compiled for the same instructions.
 pub(super) type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
-
-/// Whether elimination has paid in a row of blocks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Experience {
-    /// What a group that is not eliminated as a whole costs, in sixteenths of what a candidate costs
-    /// exhaustive search: a running mean.
-    group_cost: usize,
-    /// Blocks yet to be searched exhaustively without asking.
-    pause: usize,
-    /// How long the next pause is.
-    next_pause: usize,
-    /// Blocks of the last picture that were searched exhaustively.
-    pub(super) exhaustive: usize,
-}
-
-impl Experience {
-    /// So many blocks at most are not asked: enough that asking is no burden.
-    const LONGEST_PAUSE: usize = 31;
-
-    /// Notes that elimination of a block took longer than exhaustive search would have.
-    fn note_failure(&mut self) {
-        self.pause = self.next_pause;
-        self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
-    }
-
-    /// Notes that it took less.
-    fn note_success(&mut self) {
-        self.next_pause /= 2;
-    }
-
-    /// Notes what `groups` groups have cost.
-    fn note_cost(&mut self, groups: usize, cost: usize) {
-        self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
-    }
-}
-
-/// What it costs to bound a group's candidates coarsely, to do so finely and to compute the cost of
-/// one of them: each about as much, in units of what one candidate of many costs exhaustive search,
-/// as measured with 16 × 16 SAD. Costs of one at a time wait for what is known only when they are.
-const fn step_cost<E: Engine>() -> usize {
-    let cost = 20 * E::LANES / COLUMNS;
-    if cost < 4 { 4 } else { cost }
-}
-
-/// What elimination of a block costs besides, in the same units.
-const fn block_cost<E: Engine>() -> usize {
-    20 * step_cost::<E>()
-}
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 #[inline(always)]
@@ -129,60 +77,66 @@ struct Row<'a, E, B> {
     left: [u32; MOST_BOUNDS / GROUP],
     /// The places, among the bounds, of groups that are searched together.
     batch: [u16; BATCH],
-    /// Those of them that are left.
-    finalists: [Finalist<B>; BATCH],
+    /// What they are, where their sums are, and what bounds their candidates.
+    groups: [Group; BATCH],
+    starts: [u32; BATCH],
+    bounds_of: [[B; GROUP]; BATCH],
+    /// Where candidates are whose costs are computed together, and these costs.
+    offsets: [u32; CHUNK + GROUP],
+    costs: [u32; CHUNK + GROUP],
+    /// From the first sample of a group's first candidate to those of the others.
+    lane_offsets: [u32; GROUP],
     room: Room,
 }
 
-/// The groups that hold a block's candidates, or a strip of them.
-#[derive(Clone, Copy)]
-struct Area {
+/// A block, and what follows from it alone.
+struct Target<'a> {
+    block: Block<'a>,
     window: Window,
-    /// Column and row, among the groups of the padded picture, of the first group.
-    column: usize,
-    row: usize,
-    columns: usize,
-    rows: usize,
-    /// The displacement of the first group's first candidate, which may be outside the window.
-    x: i32,
-    y: i32,
-    /// Logarithm of the way from one row of bounds to the next.
-    shift: u32,
+    candidates: Candidates<'a>,
+    /// Where its first sample lies in the pictures.
+    start: u32,
+    /// In which column of the padded picture that is.
+    column: u32,
+    pitch: u32,
 }
 
-/// A group that may hold the best candidate.
-#[derive(Clone, Copy)]
-struct Finalist<B> {
-    /// Among the groups of its area.
-    column: u16,
-    row: u16,
-    /// The displacement of its first candidate.
-    x: i32,
-    y: i32,
-    /// A bit for each candidate that may be the best.
-    left: u32,
-    /// Their bounds.
-    bounds: [B; GROUP],
-}
-
-impl<B: Bound> Finalist<B> {
-    /// The group of `area` whose bound is at `index`.
+impl<'a> Target<'a> {
     #[inline(always)]
-    fn new(area: &Area, index: u16) -> Self {
-        let (column, row) = (index & ((1 << area.shift) - 1), index >> area.shift);
-        let x = area.x + i32::from(column) * ACROSS as i32;
-        let y = area.y + i32::from(row) * TILE as i32;
-        Self { column, row, x, y, left: 0, bounds: [B::default(); GROUP] }
+    fn new(block: Block<'a>) -> Self {
+        let (window, candidates) = (block.window(), block.candidates());
+        let (column, row) = block.position();
+        let pitch = block.pitch();
+        let start = (row * pitch + column) as u32;
+        Self { block, window, candidates, start, column: column as u32, pitch: pitch as u32 }
     }
 
-    /// Column and row among the groups of the picture.
+    /// The displacement of the candidate that is nearest to `vector`.
     #[inline(always)]
-    fn group(&self, area: &Area) -> (usize, usize) {
-        (area.column + usize::from(self.column), area.row + usize::from(self.row))
+    fn nearest(&self, vector: MotionVector) -> (i32, i32) {
+        let (x, y) = (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE);
+        (x.clamp(self.window.x0(), self.window.x1()), y.clamp(self.window.y0(), self.window.y1()))
+    }
+
+    /// The displacement of the candidate whose first sample lies at `offset`.
+    #[inline(always)]
+    fn displacement(&self, offset: u32) -> (i32, i32) {
+        // From the first sample of the row that the block begins in, which no candidate is left of.
+        let offset = offset as i32 - self.start as i32 + self.column as i32;
+        let row = offset.div_euclid(self.pitch as i32);
+        (offset - row * self.pitch as i32 - self.column as i32, row)
+    }
+
+    /// Where the first sample of the candidate displaced by `(x, y)` lies.
+    #[inline(always)]
+    fn offset(&self, (x, y): (i32, i32)) -> u32 {
+        self.start.wrapping_add_signed(y.wrapping_mul(self.pitch as i32).wrapping_add(x))
     }
 }
 
 impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
+    const COSTS: StepCosts = StepCosts::of::<E>();
+
     #[inline(always)]
     fn new(
         engine: E,
@@ -193,6 +147,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     ) -> Self {
         let side = job.parameters.block_size;
         experience.exhaustive = 0;
+        let pitch = job.reference.layout().pitch;
         Self {
             engine,
             exhaustive,
@@ -204,8 +159,14 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             bounds: [B::default(); MOST_BOUNDS],
             left: [0; MOST_BOUNDS / GROUP],
             batch: [0; BATCH],
-            finalists: [Finalist { column: 0, row: 0, x: 0, y: 0, left: 0, bounds: [B::default(); GROUP] };
-                BATCH],
+            groups: [Group::default(); BATCH],
+            starts: [0; BATCH],
+            bounds_of: [[B::default(); GROUP]; BATCH],
+            offsets: [0; CHUNK + GROUP],
+            costs: [0; CHUNK + GROUP],
+            lane_offsets: std::array::from_fn(|lane| {
+                (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
+            }),
             room: Room::new(),
         }
     }
@@ -230,38 +191,25 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// find it would take longer than exhaustive search.
     #[inline(always)]
     fn eliminate(&mut self, block: Block<'_>, left: Option<MotionVector>) -> Option<OrderKey> {
-        if self.experience.pause > 0 {
-            self.experience.pause -= 1;
+        if self.experience.pauses() {
             return None;
         }
-        let window = block.window();
-        let mut best = Best::new(self.first(block, window, left));
-        self.sum_parts(block);
-        let area = area(block, window);
-        let strip_rows = (MOST_BOUNDS >> area.shift).min(area.rows);
-        let strips = area.rows.div_ceil(strip_rows);
-        let middle = ((-area.y).max(0) as usize / TILE / strip_rows).min(strips - 1);
-        let mut cost = block_cost::<E>();
-        // The strip of the zero vector first, then those around it.
-        for distance in 0..strips {
-            let below = Some(middle + distance).filter(|strip| *strip < strips);
-            let above = middle.checked_sub(distance).filter(|_| distance > 0);
-            for strip in [below, above].into_iter().flatten() {
-                let first = strip * strip_rows;
-                let strip = Area {
-                    row: area.row + first,
-                    rows: strip_rows.min(area.rows - first),
-                    y: area.y + (first * TILE) as i32,
-                    ..area
-                };
-                let Some(spent) = self.search_strip(block, &strip, &mut best) else {
-                    self.experience.note_failure();
-                    return None;
-                };
-                cost += spent;
-            }
+        let target = Target::new(block);
+        let mut best = Best::new(self.first(&target, left));
+        self.coarse.sum(block.samples(), block.pitch());
+        if self.sums.fine().is_some() {
+            self.fine.sum(block.samples(), block.pitch());
         }
-        if cost > window.candidates() {
+        let area = Area::new(block, target.window);
+        let mut cost = Self::COSTS.block;
+        for strip in area.strips(MOST_BOUNDS >> area.shift) {
+            let Some(spent) = self.search_strip(&target, &strip, &mut best) else {
+                self.experience.note_failure();
+                return None;
+            };
+            cost += spent;
+        }
+        if cost > target.window.candidates() {
             self.experience.note_failure();
         } else {
             self.experience.note_success();
@@ -271,186 +219,135 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
 
     /// The best of the candidates that are likely to be good.
     #[inline(always)]
-    fn first(&self, block: Block<'_>, window: Window, left: Option<MotionVector>) -> OrderKey {
-        let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
-        let index = block.row * columns + block.column;
+    fn first(&self, target: &Target<'_>, left: Option<MotionVector>) -> OrderKey {
+        let Block { job, column, row } = target.block;
+        let (last, columns) = (job.last, job.parameters.grid().columns);
+        let index = row * columns + column;
         let around = [left.as_ref(), last.get(index), last.get(index + 1), last.get(index + columns)];
-        let mut tried = [(0, 0); 5];
-        let mut best = block.key(self.engine, (0, 0));
-        for (i, vector) in around.into_iter().enumerate() {
-            let Some(vector) = vector else { continue };
-            let (x, y) = (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE);
-            let is_inside = window.x0() <= x && x <= window.x1() && window.y0() <= y && y <= window.y1();
-            if is_inside && !tried.contains(&(x, y)) {
-                tried[i + 1] = (x, y);
-                best = best.min(block.key(self.engine, (x, y)));
-            }
+        let mut displacements = [(0, 0); 5];
+        for (displacement, vector) in displacements[1..].iter_mut().zip(around) {
+            *displacement = target.nearest(vector.copied().unwrap_or_default());
         }
-        best
-    }
-
-    /// Sums the parts of the block.
-    #[inline(always)]
-    fn sum_parts(&mut self, block: Block<'_>) {
-        let (side, samples, pitch) = (self.job.parameters.block_size, block.samples(), block.pitch());
-        // Sums of squares of `step` samples, `across` a row; then of four of these each.
-        let mut sums = [0; MOST_SQUARES];
-        let (mut step, mut across) = (TILE, side / TILE);
-        for row in 0..across {
-            let samples = &samples[row * TILE * pitch..];
-            let mut column = 0;
-            while column < across {
-                // More samples than the block has across may be read, but not used.
-                let rows: [&[u8; SUMMED]; TILE] = std::array::from_fn(|y| {
-                    samples[y * pitch + column * TILE..].first_chunk().expect("a row goes on")
-                });
-                let mut down = [0_u16; SUMMED];
-                for x in 0..SUMMED {
-                    down[x] = u16::from(rows[0][x])
-                        + u16::from(rows[1][x])
-                        + u16::from(rows[2][x])
-                        + u16::from(rows[3][x]);
-                }
-                for (four, sum) in
-                    down.as_chunks::<TILE>().0.iter().zip(&mut sums[row * across..][column..across])
-                {
-                    *sum = four[0] + four[1] + four[2] + four[3];
-                }
-                column += SUMMED / TILE;
-            }
-        }
-        loop {
-            for (parts, level) in
-                [(&mut self.fine, self.sums.fine()), (&mut self.coarse, Some(self.sums.coarse()))]
-            {
-                if level.is_some_and(|level| level.side == step) {
-                    parts.set(&sums);
-                }
-            }
-            if step == self.sums.coarse().side {
-                return;
-            }
-            (step, across) = (2 * step, across / 2);
-            for row in 0..across {
-                for column in 0..across {
-                    let first = 4 * row * across + 2 * column;
-                    sums[row * across + column] = sums[first]
-                        + sums[first + 1]
-                        + sums[first + 2 * across]
-                        + sums[first + 2 * across + 1];
-                }
-            }
-        }
+        let (offsets, mut costs) = (displacements.map(|displacement| target.offset(displacement)), [0; 5]);
+        B::costs(self.engine, &target.candidates, &offsets, &mut costs);
+        let keys = costs.into_iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(cost, x, y));
+        keys.fold(OrderKey::WORST, Ord::min)
     }
 
     /// Makes `best` the best of itself and the candidates in `area`; what it cost. `None` where that
     /// would take longer than exhaustive search: it is not done then.
     #[inline(always)]
-    fn search_strip(&mut self, block: Block<'_>, area: &Area, best: &mut Best<B>) -> Option<usize> {
+    fn search_strip(&mut self, target: &Target<'_>, area: &Area, best: &mut Best<B>) -> Option<usize> {
         let first = match area.shift {
             ..=3 => self.bound_groups::<8>(area),
             4 => self.bound_groups::<16>(area),
             _ => self.bound_groups::<SPARE_GROUPS>(area),
         };
-        let (mut cost, mut searched) = (0, 1);
-        if self.bounds[first] <= best.near {
-            self.batch[0] = first as u16;
-            cost = self.search_batch(block, area, 1, best);
-        }
+        self.try_least_of(target, area, first, best);
         let chunks = (area.rows << area.shift).div_ceil(GROUP);
         let mut left = 0;
         for chunk in 0..chunks {
             let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
-            self.left[chunk] = B::at_most(self.engine, bounds, best.near);
-            // What only equals the best is further away as a rule.
-            left += best.far.map_or(0, |far| B::at_most(self.engine, bounds, far).count_ones() as usize);
+            self.left[chunk] = best.far.map_or(0, |far| B::at_most(self.engine, bounds, far));
+            left += self.left[chunk].count_ones() as usize;
+            // What only equals the best has to be near: that is rare.
+            let mut equal = B::at_most(self.engine, bounds, best.near) & !self.left[chunk];
+            while equal != 0 {
+                let index = equal.trailing_zeros() as usize;
+                let is_near = area.group(chunk * GROUP + index).distance() <= best.length;
+                self.left[chunk] |= u32::from(is_near) << index;
+                equal &= equal - 1;
+            }
         }
-        if left * self.experience.group_cost > 16 * GROUP * area.columns * area.rows {
+        if self.experience.expects_failure(left, GROUP * area.columns * area.rows) {
             return None;
         }
-        let mut count = 0;
+        let (mut cost, mut searched, mut count) = (0, 1, 0);
         for chunk in 0..chunks {
             let mut bits = self.left[chunk];
             while bits != 0 {
                 let index = chunk * GROUP + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let Finalist { column, row, x, y, .. } = Finalist::<B>::new(area, index as u16);
-                let is_there = usize::from(column) < area.columns && usize::from(row) < area.rows;
-                let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE));
-                let may_win = worst.is_some() && self.bounds[index] <= worst.unwrap_or_default();
-                // Without a branch, as there is no telling.
+                // Without a branch. What is not there has the worst bound, which a cost may equal.
                 self.batch[count] = index as u16;
-                count += usize::from(is_there & may_win & (index != first));
+                count += usize::from(area.has(index));
                 if count == BATCH {
-                    cost += self.search_batch(block, area, count, best);
+                    cost += self.search_batch(target, area, count, best);
                     searched += count;
                     count = 0;
                 }
             }
         }
-        cost += self.search_batch(block, area, count, best);
+        cost += self.search_batch(target, area, count, best);
         self.experience.note_cost(searched + count, cost);
         Some(cost)
     }
 
-    /// Makes `best` the best of itself and the candidates of the first `count` groups of the batch;
-    /// what it cost. Each bound is taken of all groups before the next one of those that it leaves,
-    /// so that there is little to be guessed by the branch predictor.
+    /// Makes `best` the better of itself and the candidate of least bound in the group whose bound is
+    /// at `index`.
     #[inline(always)]
-    fn search_batch(&mut self, block: Block<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
-        let Self { engine, sums, coarse, fine, batch, finalists, .. } = self;
-        let mut cost = step_cost::<E>() * count;
-        let mut remain = 0;
-        for index in &batch[..count] {
-            let finalist = &mut finalists[remain];
-            *finalist = Finalist::new(area, *index);
-            let Finalist { x, y, .. } = *finalist;
-            let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE));
-            let group = sums.offset(finalist.group(area), (0, 0));
-            finalist.bounds = coarse.bound::<B>(sums.coarse(), group);
-            let left = B::at_most(*engine, &finalist.bounds, worst.unwrap_or_default());
-            finalist.left = if worst.is_some() { left & inside(&area.window, x, y) } else { 0 };
-            remain += usize::from(finalist.left != 0);
+    fn try_least_of(&mut self, target: &Target<'_>, area: &Area, index: usize, best: &mut Best<B>) {
+        let group = area.group(index);
+        let starts = [self.sums.offset(group.place, (0, 0)) as u32];
+        let mut bounds = [[B::default(); GROUP]];
+        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), &starts, &mut bounds);
+        let inside = group.inside;
+        if inside == 0 {
+            return;
         }
+        let least = bounds[0].into_iter().fold(B::WORST, B::min);
+        let lanes = B::at_most(self.engine, &bounds[0], least);
+        let lanes = if lanes & inside == 0 { inside } else { lanes & inside };
+        let (x, y) = group.displacement(lanes.trailing_zeros() as usize);
+        let mut costs = [0];
+        B::costs(self.engine, &target.candidates, &[target.offset((x, y))], &mut costs);
+        best.improve(OrderKey::new(costs[0], x, y));
+    }
+
+    /// Makes `best` the best of itself and the candidates of the first `count` groups of the batch;
+    /// what it cost. Each step is done for all before the next one is for those that it leaves, so
+    /// that there is little to be guessed by the branch predictor.
+    #[inline(always)]
+    fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
+        let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
+        let Self { offsets, costs, lane_offsets, .. } = self;
+        let mut count = count;
+        let mut cost = Self::COSTS.bounds * count;
+        for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
+            *group = area.group(usize::from(*index));
+            *start = sums.offset(group.place, (0, 0)) as u32;
+        }
+        B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
         if let Some(level) = sums.fine() {
-            cost += step_cost::<E>() * remain;
-            let count = remain;
-            remain = 0;
-            for index in 0..count {
-                let Finalist { x, y, left, .. } = finalists[index];
-                let group = sums.offset(finalists[index].group(area), (0, 0));
-                let bounds = fine.bound::<B>(level, group);
-                let worst = best.worst(nearest(x, ACROSS) + nearest(y, TILE)).unwrap_or_default();
-                let left = left & B::at_most(*engine, &bounds, worst);
-                finalists[remain] = Finalist { x, y, left, bounds, ..finalists[index] };
+            let mut remain = 0;
+            for i in 0..count {
+                let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
+                (groups[remain], starts[remain]) = (Group { inside: left, ..groups[i] }, starts[i]);
                 remain += usize::from(left != 0);
             }
+            cost += Self::COSTS.bounds * remain;
+            B::of_groups(*engine, fine, level, &starts[..remain], bounds_of);
+            count = remain;
         }
-        let mut is_stale = false;
-        for finalist in &finalists[..remain] {
-            let Finalist { x, y, mut left, .. } = *finalist;
-            let distance = nearest(x, ACROSS) + nearest(y, TILE);
-            if is_stale {
-                let Some(worst) = best.worst(distance) else { continue };
-                left &= B::at_most(*engine, &finalist.bounds, worst);
-            }
-            let is_near = distance <= best.length;
-            let mut key = best.key;
-            while left != 0 {
-                let lane = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let (x, y) = (x + lane_x(lane), y + lane_y(lane));
-                // Of those that may be as good as the best, some are further away. (Which is not asked
-                // of the better key: its cost is not known yet when the CPU looks ahead.)
-                if is_near && OrderKey::new(finalist.bounds[lane].into(), x, y) >= best.key {
-                    continue;
+        let mut listed = 0;
+        for i in 0..count {
+            let group = groups[i];
+            let left = best.admitted(*engine, &bounds_of[i], group.distance()) & group.inside;
+            let start = target.offset((group.x, group.y));
+            let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
+            engine.list(left, start, lane_offsets, room);
+            listed += left.count_ones() as usize;
+            if listed >= CHUNK || i == count - 1 {
+                cost += Self::COSTS.one * listed;
+                let offsets = &offsets[..listed];
+                B::costs(*engine, &target.candidates, offsets, costs);
+                for (cost, offset) in costs.iter().zip(offsets) {
+                    if *cost <= best.key.cost() {
+                        let (x, y) = target.displacement(*offset);
+                        best.improve(OrderKey::new(*cost, x, y));
+                    }
                 }
-                cost += step_cost::<E>();
-                key = key.min(block.key(*engine, (x, y)));
-            }
-            if key < best.key {
-                *best = Best::new(key);
-                is_stale = true;
+                listed = 0;
             }
         }
         cost
@@ -459,119 +356,37 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     /// Bounds the groups of `area`, `N` at once; where the least bound is.
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
-        let mut least = match self.coarse.count {
-            4 => self.bound_by::<N, 4>(area),
-            _ => self.bound_by_all::<N>(area),
+        let end = area.rows << area.shift;
+        let start = self.sums.offset((area.column, area.row), (0, 0));
+        let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
+        let least = if self.coarse.count == 4 && 1 << area.shift == N {
+            let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));
+            let shape = (area.rows, area.columns, self.sums.groups());
+            B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
+        } else {
+            for (at, bounds) in self.bounds[..end].chunks_exact_mut(N).enumerate() {
+                let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
+                let mut sums = [B::WORST; N];
+                if column < area.columns {
+                    sums = [B::default(); N];
+                    for part in 0..self.coarse.count {
+                        let at = row * self.sums.groups() + column;
+                        let (least, most) = extremes(part);
+                        let part = (self.coarse.sums[part], (&least[at..], &most[at..]));
+                        sums = bounds::add_extremes(sums, part, self.coarse.shift);
+                    }
+                    sums[N.min(area.columns - column)..].fill(B::WORST);
+                }
+                bounds.copy_from_slice(&sums);
+            }
+            self.bounds[..end].iter().copied().fold(B::WORST, B::min)
         };
         // Whole registers of bounds are looked at.
-        let end = area.rows << area.shift;
         self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);
-        let mut least_of_all = B::WORST;
-        for bound in &mut least {
-            least_of_all = least_of_all.min(*bound);
-        }
         let chunks = self.bounds[..end.next_multiple_of(GROUP)].as_chunks::<GROUP>().0;
-        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least_of_all));
+        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least));
         let first = bits.enumerate().find(|(_, bits)| *bits != 0);
         first.map_or(0, |(chunk, bits)| chunk * GROUP + bits.trailing_zeros() as usize)
-    }
-
-    /// Bounds the groups of `area` by `PARTS` parts; the least bounds of each of `N` columns.
-    #[inline(always)]
-    fn bound_by<const N: usize, const PARTS: usize>(&mut self, area: &Area) -> [B; N] {
-        let start = self.sums.offset((area.column, area.row), (0, 0));
-        let mut parts = [(0, [].as_slice(), [].as_slice()); PARTS];
-        for (i, part) in parts.iter_mut().enumerate() {
-            let (least, most) = self.sums.extremes(start + self.coarse.steps[i]);
-            *part = (self.coarse.sums[i], least, most);
-        }
-        let mut least_of_all = [B::WORST; N];
-        for row in 0..area.rows {
-            for column in (0..area.columns).step_by(N) {
-                let at = row * self.sums.groups() + column;
-                let mut bounds = [B::default(); N];
-                for (sum, least, most) in parts {
-                    bounds = add(bounds, sum, &least[at..], &most[at..], self.coarse.shift);
-                }
-                self.keep(area, (column, row), bounds, &mut least_of_all);
-            }
-        }
-        least_of_all
-    }
-
-    /// The same by all parts, however many there are.
-    #[inline(always)]
-    fn bound_by_all<const N: usize>(&mut self, area: &Area) -> [B; N] {
-        let mut least_of_all = [B::WORST; N];
-        for row in 0..area.rows {
-            for column in (0..area.columns).step_by(N) {
-                let start = self.sums.offset((area.column + column, area.row + row), (0, 0));
-                let mut bounds = [B::default(); N];
-                for part in 0..self.coarse.count {
-                    let (least, most) = self.sums.extremes(start + self.coarse.steps[part]);
-                    bounds = add(bounds, self.coarse.sums[part], least, most, self.coarse.shift);
-                }
-                self.keep(area, (column, row), bounds, &mut least_of_all);
-            }
-        }
-        least_of_all
-    }
-
-    /// Keeps the bounds of groups from `column` and `row` of `area` on.
-    #[inline(always)]
-    fn keep<const N: usize>(
-        &mut self,
-        area: &Area,
-        (column, row): (usize, usize),
-        mut bounds: [B; N],
-        least: &mut [B; N],
-    ) {
-        for i in 0..N {
-            bounds[i] = if column + i < area.columns { bounds[i] } else { B::WORST };
-            least[i] = least[i].min(bounds[i]);
-        }
-        self.bounds[row << area.shift | column..][..N].copy_from_slice(&bounds);
-    }
-}
-
-/// Adds to the bounds of `N` groups what a part does whose sum is `sum`, with the extremes of the
-/// groups.
-#[inline(always)]
-fn add<B: Bound, const N: usize>(
-    mut bounds: [B; N],
-    sum: u16,
-    least: &[u16],
-    most: &[u16],
-    shift: u32,
-) -> [B; N] {
-    let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
-    let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
-    for i in 0..N {
-        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
-        bounds[i] = bounds[i].plus(difference, shift);
-    }
-    bounds
-}
-
-/// The groups that hold the candidates of `block`, which are in `window`.
-#[inline(always)]
-fn area(block: Block<'_>, window: Window) -> Area {
-    let side = block.job.parameters.block_size;
-    let origin = ((block.column * side) as i32, (block.row * side) as i32);
-    let layout = block.job.reference.layout();
-    let first = layout.position(origin.0 + window.x0(), origin.1 + window.y0());
-    let last = layout.position(origin.0 + window.x1(), origin.1 + window.y1());
-    let (column, row) = (first.0 / ACROSS, first.1 / TILE);
-    let columns = last.0 / ACROSS - column + 1;
-    Area {
-        window,
-        column,
-        row,
-        columns,
-        rows: last.1 / TILE - row + 1,
-        x: window.x0() - (first.0 % ACROSS) as i32,
-        y: window.y0() - (first.1 % TILE) as i32,
-        shift: columns.next_power_of_two().max(8).ilog2(),
     }
 }
 
@@ -599,64 +414,21 @@ impl<B: Bound> Best<B> {
         }
     }
 
-    /// The largest bound with which a candidate may win that is `distance` or further from the zero
-    /// vector; `None` where none does.
+    /// Takes `key` where it is better.
     #[inline(always)]
-    fn worst(&self, distance: u32) -> Option<B> {
-        if distance > self.length { self.far } else { Some(self.near) }
-    }
-}
-
-/// The least distance from zero among `count` numbers from `first` on.
-#[inline(always)]
-fn nearest(first: i32, count: usize) -> u32 {
-    let last = first + count as i32 - 1;
-    if first > 0 {
-        first as u32
-    } else if last < 0 {
-        last.unsigned_abs()
-    } else {
-        0
-    }
-}
-
-/// Column and row, in its group, of a candidate whose sums are in lane `lane`.
-#[inline(always)]
-const fn lane_x(lane: usize) -> i32 {
-    (lane / (TILE * TILE) * TILE + lane % TILE) as i32
-}
-
-#[inline(always)]
-const fn lane_y(lane: usize) -> i32 {
-    (lane / TILE % TILE) as i32
-}
-
-/// A bit for each candidate in `window` of the group whose first is displaced by `(x, y)`.
-#[inline(always)]
-fn inside(window: &Window, x: i32, y: i32) -> u32 {
-    /// The lanes of the columns from one on, and of the rows.
-    const COLUMNS: [u32; ACROSS + 1] = lanes_from(true);
-    const ROWS: [u32; ACROSS + 1] = lanes_from(false);
-    let from = |lanes: &[u32; ACROSS + 1], first: i32| lanes[first.clamp(0, ACROSS as i32) as usize];
-    let columns = from(&COLUMNS, window.x0() - x) & !from(&COLUMNS, window.x1() + 1 - x);
-    let rows = from(&ROWS, window.y0() - y) & !from(&ROWS, window.y1() + 1 - y);
-    columns & rows
-}
-
-/// Element `i` has a bit for each candidate of a group whose column, or row, is `i` or more.
-const fn lanes_from(columns: bool) -> [u32; ACROSS + 1] {
-    let mut lanes = [0; ACROSS + 1];
-    let mut first = 0;
-    while first <= ACROSS {
-        let mut lane = 0;
-        while lane < GROUP {
-            let place = if columns { lane_x(lane) } else { lane_y(lane) };
-            if place >= first as i32 {
-                lanes[first] |= 1 << lane;
-            }
-            lane += 1;
+    fn improve(&mut self, key: OrderKey) {
+        if key < self.key {
+            *self = Self::new(key);
         }
-        first += 1;
     }
-    lanes
+
+    /// A bit for each of a group's `bounds` with which a candidate may win that is `distance` or
+    /// further from the zero vector.
+    #[inline(always)]
+    fn admitted<E: Engine>(&self, engine: E, bounds: &[B; GROUP], distance: u32) -> u32 {
+        if distance <= self.length {
+            return B::at_most(engine, bounds, self.near);
+        }
+        self.far.map_or(0, |far| B::at_most(engine, bounds, far))
+    }
 }

@@ -6,7 +6,8 @@ use std::fmt;
 use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
-use super::elimination::{self, Exhaustive, Experience};
+use super::elimination::{self, Exhaustive};
+use super::experience::Experience;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::plane::Plane;
@@ -101,6 +102,9 @@ impl fmt::Display for Level {
 /// Writes the vectors of one row of blocks.
 pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
+/// Sums the parts of a picture: [`sums::sum`].
+pub(super) type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
+
 /// What is compiled once for each instruction set. To be called only where the CPU has it.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
@@ -110,10 +114,8 @@ pub(super) struct Functions {
     pub(super) three_step: RowSearch,
     /// [`elimination::eliminate_row`].
     pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
-    /// [`sums::sum_samples`].
-    pub(super) sum_samples: fn(&Plane, usize, &mut [u16]),
-    /// [`sums::sum_parts`].
-    pub(super) sum_parts: fn(&[u16], &[u16], usize, &mut [u16]),
+    /// [`sums::sum`].
+    pub(super) sum: Sum,
     /// [`sums::find_extremes`].
     pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }
@@ -139,9 +141,7 @@ macro_rules! compile {
                     eliminate_row(job, sums, row, experience)
                 },
                 // SAFETY: as above.
-                sum_samples: |plane, top, sums| unsafe { sum_samples(plane, top, sums) },
-                // SAFETY: as above.
-                sum_parts: |upper, lower, right, sums| unsafe { sum_parts(upper, lower, right, sums) },
+                sum: |rows, sums, extremes| unsafe { sum(rows, sums, extremes) },
                 // SAFETY: as above.
                 find_extremes: |sums, least, most| unsafe { find_extremes(sums, least, most) },
             };
@@ -167,13 +167,12 @@ macro_rules! compile {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn sum_samples(plane: &Plane, top: usize, sums: &mut [u16]) {
-                sums::sum_samples(plane, top, sums);
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn sum_parts(upper: &[u16], lower: &[u16], right: usize, sums: &mut [u16]) {
-                sums::sum_parts(upper, lower, right, sums);
+            unsafe fn sum(
+                rows: (&Plane, usize, usize),
+                sums: &mut [u16],
+                extremes: Option<[&mut [u16]; 2]>,
+            ) {
+                sums::sum($engine, rows, sums, extremes);
             }
 
             $(#[target_feature(enable = $features)])?
@@ -192,9 +191,14 @@ compile!(sse2, Sse2, three_step::Portable);
 #[cfg(target_arch = "x86_64")]
 compile!(sse41, Sse41::new().expect(ASKED), three_step::Portable, "sse4.1");
 #[cfg(target_arch = "x86_64")]
-compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2");
+compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2,popcnt,bmi1");
 #[cfg(target_arch = "x86_64")]
-compile!(avx512, Avx512::new().expect(ASKED), Avx2::new().expect(ASKED), "avx512f,avx512bw,avx512vl,avx2");
+compile!(
+    avx512,
+    Avx512::new().expect(ASKED),
+    Avx2::new().expect(ASKED),
+    "avx512f,avx512bw,avx512vl,avx2,popcnt,bmi1"
+);
 
 /// Why there is an engine.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

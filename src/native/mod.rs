@@ -5,6 +5,7 @@
 //! beside a portable version that is tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
 //! need not know where a picture ends.
 
+mod area;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -12,6 +13,11 @@ mod avx512;
 mod bounds;
 mod columns;
 mod elimination;
+#[cfg(target_arch = "x86_64")]
+mod elimination_avx2;
+#[cfg(target_arch = "x86_64")]
+mod elimination_avx512;
+mod experience;
 mod level;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -46,7 +52,7 @@ use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture,
     PictureBuf, Predictor, SetupError, Slot, StageTimes,
 };
-use elimination::Experience;
+use experience::Experience;
 use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
@@ -103,7 +109,7 @@ const PAUSE: u32 = 15;
 
 impl Elimination {
     fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
-        let sums = Sums::new(layout, elimination::coarse_side(parameters.block_size), available_memory())?;
+        let sums = Sums::new(layout, elimination::sides_of_parts(parameters.block_size), available_memory())?;
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);

@@ -3,7 +3,7 @@
 
 use super::columns::Order;
 use super::plane::Plane;
-use super::tile::{self, Cost, Costs, Engine, Pair, Task, best_of};
+use super::tile::{self, Candidates, Cost, Costs, Engine, Pair, Task, best_of};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
 /// What is searched, and where.
@@ -108,10 +108,16 @@ impl<'a> Block<'a> {
     /// The samples from its first on, [`Self::pitch`] from one row to the next.
     #[inline(always)]
     pub(super) fn samples(self) -> &'a [u8] {
+        let (column, row) = self.position();
+        &self.job.current.samples()[row * self.pitch() + column..]
+    }
+
+    /// Where its first sample lies in a padded picture: column and row.
+    #[inline(always)]
+    pub(super) fn position(self) -> (usize, usize) {
         let Job { parameters, current, .. } = self.job;
         let side = parameters.block_size;
-        let start = current.layout().offset((self.column * side) as i32, (self.row * side) as i32);
-        &current.samples()[start..]
+        current.layout().position((self.column * side) as i32, (self.row * side) as i32)
     }
 
     /// Samples from one row to the next.
@@ -124,6 +130,13 @@ impl<'a> Block<'a> {
     #[inline(always)]
     pub(super) fn window(self) -> Window {
         self.job.parameters.winning_window(self.column, self.row)
+    }
+
+    /// The block, and all its candidates.
+    #[inline(always)]
+    pub(super) fn candidates(self) -> Candidates<'a> {
+        let side = self.job.parameters.block_size;
+        Candidates::new(self.samples(), self.job.reference.samples(), self.pitch(), side)
     }
 
     /// The key of one candidate.

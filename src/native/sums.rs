@@ -1,15 +1,15 @@
 //! Sums of square parts of the reference, from which lower bounds of costs follow.
 //!
-//! For every position of the padded picture there is the sum of the 4 × 4 samples from it on, and
-//! where larger parts are wanted those of 8 × 8 and of 16 × 16. They lie in *tiles* of 4 × 4
-//! positions, tile after tile across the picture: the sums of two adjacent tiles, which are 8 × 4
-//! candidates, are one stretch of memory, and so are those of any part of their blocks, as parts
-//! begin at multiples of four.
+//! For every position of the padded picture there is the sum of the square of samples from it on.
+//! The sums lie in *tiles* of 4 × 4 positions, tile after tile across the picture: those of two
+//! adjacent tiles, which are 8 × 4 candidates, are one stretch of memory, and so are those of any
+//! part of their blocks, as parts begin at multiples of four.
 
 use rayon::prelude::*;
 
 use super::level::Functions;
 use super::plane::{self, Layout, Plane};
+use super::tile::{Engine, READ};
 use crate::estimator::SetupError;
 
 /// Side of a tile.
@@ -21,6 +21,9 @@ const TILE_POSITIONS: usize = TILE * TILE;
 /// Tiles of a *group*: 8 × 4 candidates that are eliminated together where possible.
 pub(super) const GROUP_TILES: usize = 2;
 
+/// Positions across a group.
+pub(super) const ACROSS: usize = GROUP_TILES * TILE;
+
 /// Positions of a group.
 pub(super) const GROUP: usize = GROUP_TILES * TILE_POSITIONS;
 
@@ -30,8 +33,8 @@ pub(super) const SPARE_GROUPS: usize = 32;
 /// Tile rows a task computes.
 const ROWS_A_TASK: usize = 16;
 
-/// Positions that one step along a row computes.
-const STEP: usize = 32;
+/// Columns of positions that are summed at once.
+pub(super) const STRIP: usize = 32;
 
 /// The sums of one size of part.
 pub(super) struct Level {
@@ -51,19 +54,22 @@ struct Extremes {
 pub(super) struct Sums {
     /// Tiles from one row of tiles to the next.
     tiles: usize,
-    /// Rows of tiles.
-    rows: usize,
-    /// 4 × 4, 8 × 8, 16 × 16, as far as they are needed.
-    levels: Vec<Level>,
+    coarse: Level,
+    fine: Option<Level>,
     extremes: Extremes,
 }
 
 impl Sums {
-    /// Room for the sums of parts of up to `side` samples of a picture that lies as `layout` says.
+    /// Room for the sums of parts of `coarse` and perhaps `fine` samples a side, each 4, 8 or 16, of a
+    /// picture that lies as `layout` says.
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
-    pub(super) fn new(layout: &Layout, side: usize, limit: u64) -> Result<Self, SetupError> {
+    pub(super) fn new(
+        layout: &Layout,
+        (coarse, fine): (usize, Option<usize>),
+        limit: u64,
+    ) -> Result<Self, SetupError> {
         let (tiles, rows) = (layout.pitch / TILE, layout.rows().div_ceil(TILE));
         let mut left = limit;
         let mut room = |length: usize| -> Result<Vec<u16>, SetupError> {
@@ -71,68 +77,57 @@ impl Sums {
             left = left.saturating_sub(2 * length as u64);
             Ok(room)
         };
-        let sides = std::iter::successors(Some(TILE), |side| Some(2 * side)).take_while(|s| *s <= side);
-        let levels = sides
-            .map(|side| Ok(Level { side, sums: room(tiles * rows * TILE_POSITIONS)? }))
-            .collect::<Result<_, SetupError>>()?;
-        let mut groups = || room(tiles / GROUP_TILES * rows + SPARE_GROUPS);
-        let extremes = Extremes { least: [groups()?, groups()?], most: [groups()?, groups()?] };
-        Ok(Self { tiles, rows, levels, extremes })
+        let mut level = |side| Ok(Level { side, sums: room(tiles * rows * TILE_POSITIONS)? });
+        let (coarse, fine) = (level(coarse)?, fine.map(level).transpose()?);
+        let mut groups = |is_needed: bool| match is_needed {
+            true => room(tiles / GROUP_TILES * rows + SPARE_GROUPS),
+            false => Ok(Vec::new()),
+        };
+        let odd = coarse.side == TILE;
+        let extremes = Extremes { least: [groups(true)?, groups(odd)?], most: [groups(true)?, groups(odd)?] };
+        Ok(Self { tiles, coarse, fine, extremes })
     }
 
     /// Sums up `plane`, of the layout these sums were made for.
     pub(super) fn fill(&mut self, functions: &Functions, plane: &Plane) {
-        let Self { tiles, rows, levels, extremes } = self;
-        let row = *tiles * TILE_POSITIONS;
-        let (smallest, larger) = levels.split_first_mut().expect("4 x 4 at least");
-        smallest.sums.par_chunks_mut(row * ROWS_A_TASK).enumerate().for_each(|(task, sums)| {
-            for (index, sums) in sums.chunks_mut(row).enumerate() {
-                (functions.sum_samples)(plane, TILE * (task * ROWS_A_TASK + index), sums);
-            }
+        let Self { tiles, coarse, fine, extremes } = self;
+        let (row, groups) = (*tiles * TILE_POSITIONS, *tiles / GROUP_TILES);
+        let of_task = |task: usize| ROWS_A_TASK * TILE * task;
+        if let Some(Level { side, sums }) = fine {
+            sums.par_chunks_mut(row * ROWS_A_TASK)
+                .enumerate()
+                .for_each(|(task, sums)| (functions.sum)((plane, *side, of_task(task)), sums, None));
+        }
+        let (side, [least, least_odd], [most, most_odd]) =
+            (coarse.side, &mut extremes.least, &mut extremes.most);
+        let tasks = coarse.sums.par_chunks_mut(row * ROWS_A_TASK);
+        let tasks = tasks.zip(least.par_chunks_mut(groups * ROWS_A_TASK));
+        tasks.zip(most.par_chunks_mut(groups * ROWS_A_TASK)).enumerate().for_each(
+            |(task, ((sums, least), most))| {
+                (functions.sum)((plane, side, of_task(task)), sums, Some([least, most]));
+            },
+        );
+        if side > TILE {
+            return;
+        }
+        // All groups that begin with an odd tile, one after the other: where a row of tiles goes over
+        // into the next there is no candidate.
+        let sums = &coarse.sums[TILE_POSITIONS..];
+        let length = ROWS_A_TASK * groups;
+        let chunks = sums.par_chunks(length * GROUP).zip(least_odd.par_chunks_mut(length));
+        chunks.zip(most_odd.par_chunks_mut(length)).for_each(|((sums, least), most)| {
+            (functions.find_extremes)(sums, least, most);
         });
-        let mut below = &*smallest;
-        for level in larger {
-            // A part is four of half its side.
-            let (right, down) = (below.side / TILE * TILE_POSITIONS, below.side / TILE);
-            level.sums.par_chunks_mut(row * ROWS_A_TASK).enumerate().for_each(|(task, sums)| {
-                for (index, sums) in sums.chunks_mut(row).enumerate() {
-                    let upper = task * ROWS_A_TASK + index;
-                    let lower = (upper + down).min(*rows - 1);
-                    let [upper, lower] =
-                        [upper, lower].map(|row_index| &below.sums[row_index * row..][..row]);
-                    (functions.sum_parts)(upper, lower, right, sums);
-                }
-            });
-            below = level;
-        }
-        let groups = *tiles / GROUP_TILES;
-        let coarse = &below.sums;
-        for (odd, (least, most)) in extremes.least.iter_mut().zip(&mut extremes.most).enumerate() {
-            if odd == 1 && below.side > TILE {
-                break;
-            }
-            let chunks = least[..groups * *rows].par_chunks_mut(groups * ROWS_A_TASK);
-            chunks.zip(most.par_chunks_mut(groups * ROWS_A_TASK)).enumerate().for_each(
-                |(task, (least, most))| {
-                    for (index, (least, most)) in
-                        least.chunks_mut(groups).zip(most.chunks_mut(groups)).enumerate()
-                    {
-                        let sums = &coarse[(task * ROWS_A_TASK + index) * row..][..row];
-                        (functions.find_extremes)(&sums[odd * TILE_POSITIONS..], least, most);
-                    }
-                },
-            );
-        }
     }
 
     /// The largest parts, whose extremes are known.
     pub(super) fn coarse(&self) -> &Level {
-        self.levels.last().expect("4 x 4 at least")
+        &self.coarse
     }
 
-    /// Parts of half the side, where there are any.
+    /// Smaller parts, where there are any.
     pub(super) fn fine(&self) -> Option<&Level> {
-        self.levels.len().checked_sub(2).map(|index| &self.levels[index])
+        self.fine.as_ref()
     }
 
     /// Where in a [`Level`] the sums of the group at `column` and `row` of groups are, displaced by
@@ -165,47 +160,141 @@ impl Level {
     }
 }
 
-/// Sums 4 × 4 samples from each position of the tile row that begins with row `top` of `plane`. The
-/// last positions of a row, which are further right than any candidate, are left out.
+/// Sums `side` × `side` samples from each position of the tile rows that begin with row `top` of
+/// `plane`, and finds the least and the largest sum of each group there. The last positions of a row,
+/// which are further right than any candidate, are left out.
 #[inline(always)]
-pub(super) fn sum_samples(plane: &Plane, top: usize, sums: &mut [u16]) {
+pub(super) fn sum<E: Engine>(
+    engine: E,
+    (plane, side, top): (&Plane, usize, usize),
+    sums: &mut [u16],
+    mut extremes: Option<[&mut [u16]; 2]>,
+) {
     let layout = plane.layout();
-    let (pitch, last) = (layout.pitch, layout.rows() - 1);
-    let rows: [&[u8]; 2 * TILE - 1] =
-        std::array::from_fn(|y| &plane.samples()[(top + y).min(last) * pitch..][..pitch]);
-    let steps = sums.chunks_exact_mut(STEP * TILE).take(pitch / STEP - 1);
-    for (index, sums) in steps.enumerate() {
-        let mut across = [[0_u16; STEP]; 2 * TILE - 1];
-        for (across, row) in across.iter_mut().zip(rows) {
-            let row: &[u8; STEP + TILE] = row[index * STEP..].first_chunk().expect("not the last step");
-            for x in 0..STEP {
-                across[x] =
-                    u16::from(row[x]) + u16::from(row[x + 1]) + u16::from(row[x + 2]) + u16::from(row[x + 3]);
-            }
-        }
-        let mut twos = [[0_u16; STEP]; 2 * TILE - 2];
-        for y in 0..2 * TILE - 2 {
-            for x in 0..STEP {
-                twos[y][x] = across[y][x] + across[y + 1][x];
-            }
-        }
-        for y in 0..TILE {
-            for x in 0..STEP {
-                sums[x / TILE * TILE_POSITIONS + y * TILE + x % TILE] = twos[y][x] + twos[y + 2][x];
-            }
+    for index in 0..layout.pitch / STRIP - 1 {
+        let samples = &plane.samples()[index * STRIP..];
+        let strip = Strip { samples, pitch: layout.pitch, top, last: layout.rows() - 1 };
+        let extremes = extremes.as_mut().map(|[least, most]| [&mut **least, &mut **most]);
+        let mut sums = StripSums { sums: &mut *sums, extremes, pitch: layout.pitch, strip: index };
+        match side {
+            4 => engine.sum_strip::<4>(&strip, &mut sums),
+            8 => engine.sum_strip::<8>(&strip, &mut sums),
+            _ => engine.sum_strip::<16>(&strip, &mut sums),
         }
     }
 }
 
-/// Sums four parts each: two in `upper`, the second one `right` further, and two in `lower`.
-#[inline(always)]
-pub(super) fn sum_parts(upper: &[u16], lower: &[u16], right: usize, sums: &mut [u16]) {
-    let [upper_right, lower_right] = [upper, lower].map(|row| &row[right..]);
-    let uppers = upper.iter().zip(upper_right);
-    let lowers = lower.iter().zip(lower_right);
-    for (sum, ((a, b), (c, d))) in sums.iter_mut().zip(uppers.zip(lowers)) {
-        *sum = a.wrapping_add(*b).wrapping_add(*c).wrapping_add(*d);
+/// Columns of a picture, [`STRIP`] of positions and those that their sums need besides.
+pub(super) struct Strip<'a> {
+    samples: &'a [u8],
+    pitch: usize,
+    top: usize,
+    last: usize,
+}
+
+impl<'a> Strip<'a> {
+    /// Samples of a row of it: those of the positions from column `x` on begin with element `x`.
+    #[inline(always)]
+    pub(super) fn row(&self, y: usize) -> &'a [u8; READ] {
+        let samples = &self.samples[(self.top + y).min(self.last) * self.pitch..];
+        samples.first_chunk().expect("the last strip of a row is left out")
     }
+}
+
+/// Where the sums of a strip go.
+pub(super) struct StripSums<'a> {
+    sums: &'a mut [u16],
+    extremes: Option<[&'a mut [u16]; 2]>,
+    pitch: usize,
+    strip: usize,
+}
+
+impl StripSums<'_> {
+    /// Rows of tiles.
+    #[inline(always)]
+    pub(super) fn rows(&self) -> usize {
+        self.sums.len() / (TILE * self.pitch)
+    }
+
+    /// The tiles of a row of them.
+    #[inline(always)]
+    pub(super) fn tiles(&mut self, row: usize) -> &mut [u16; STRIP * TILE] {
+        let start = (row * self.pitch + self.strip * STRIP) * TILE;
+        self.sums[start..].first_chunk_mut().expect("the last strip of a row is left out")
+    }
+
+    /// The least and the largest sums of the groups in a row of tiles, where they are wanted.
+    #[inline(always)]
+    pub(super) fn extremes(&mut self, row: usize) -> Option<[&mut [u16; STRIP / ACROSS]; 2]> {
+        let start = row * (self.pitch / ACROSS) + self.strip * (STRIP / ACROSS);
+        let extremes = self.extremes.as_mut()?;
+        Some(
+            extremes.each_mut().map(|groups| {
+                groups[start..].first_chunk_mut().expect("the last strip of a row is left out")
+            }),
+        )
+    }
+}
+
+/// The sums of a strip, in any instructions.
+#[inline(always)]
+pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+    // The rows that `down` is the sum of; the one to come replaces the oldest.
+    let mut rows = [[0; STRIP]; SIDE];
+    let mut down = [0_u16; STRIP];
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = sum_across::<SIDE>(strip.row(y));
+        for x in 0..STRIP {
+            down[x] += row[x];
+        }
+    }
+    for index in 0..sums.rows() {
+        let mut tile_row = [[0_u16; STRIP]; TILE];
+        for (y, positions) in tile_row.iter_mut().enumerate() {
+            let y = index * TILE + y + SIDE - 1;
+            let (oldest, next) = (&mut rows[y % SIDE], sum_across::<SIDE>(strip.row(y)));
+            for x in 0..STRIP {
+                down[x] = down[x].wrapping_add(next[x]).wrapping_sub(oldest[x]);
+            }
+            (*oldest, *positions) = (next, down);
+        }
+        let tiles = sums.tiles(index);
+        for x in 0..STRIP {
+            for y in 0..TILE {
+                tiles[x / TILE * TILE_POSITIONS + y * TILE + x % TILE] = tile_row[y][x];
+            }
+        }
+        if let Some([least, most]) = sums.extremes(index) {
+            [*least, *most] = extremes_of(&tile_row);
+        }
+    }
+}
+
+/// The sums of `SIDE` samples of a row from each column of a strip on.
+#[inline(always)]
+fn sum_across<const SIDE: usize>(samples: &[u8; READ]) -> [u16; STRIP] {
+    let mut sums = [0; STRIP];
+    for i in 0..SIDE {
+        for x in 0..STRIP {
+            sums[x] += u16::from(samples[x + i]);
+        }
+    }
+    sums
+}
+
+/// The least and the largest of each group.
+#[inline(always)]
+fn extremes_of(tile_row: &[[u16; STRIP]; TILE]) -> [[u16; STRIP / ACROSS]; 2] {
+    let (mut least, mut most) = (tile_row[0], tile_row[0]);
+    for row in &tile_row[1..] {
+        for x in 0..STRIP {
+            (least[x], most[x]) = (least[x].min(row[x]), most[x].max(row[x]));
+        }
+    }
+    let of_group = |sums: &[u16; STRIP], start: u16, better: fn(u16, u16) -> u16| {
+        std::array::from_fn(|group| sums[group * ACROSS..][..ACROSS].iter().copied().fold(start, better))
+    };
+    [of_group(&least, u16::MAX, u16::min), of_group(&most, 0, u16::max)]
 }
 
 /// The least and the largest of every [`GROUP`] sums.

@@ -1,5 +1,7 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
+use super::bounds::{self, Extreme, Parts};
+use super::sums::{self, GROUP, Level, Strip, StripSums};
 use crate::estimator::OrderKey;
 
 /// Candidates across a tile: as many as the widest register has 16-bit costs.
@@ -144,6 +146,60 @@ impl<'a> Pair<'a> {
     }
 }
 
+/// A block and the picture that holds its candidates; rows of both are `pitch` apart.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'a> {
+    current: &'a [u8],
+    reference: &'a [u8],
+    pitch: usize,
+    side: usize,
+}
+
+impl<'a> Candidates<'a> {
+    /// The block of `side` samples at the start of `current`, and the samples of `reference`.
+    ///
+    /// # Panics
+    /// Where `current` ends before the block, or `side` is no multiple of four.
+    #[inline(always)]
+    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+        assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
+        Self { current: &current[..(side - 1) * pitch + side], reference, pitch, side }
+    }
+
+    /// The block's samples: the slice holds `(side - 1) * pitch + side` of them.
+    #[inline(always)]
+    pub(super) fn current(&self) -> &'a [u8] {
+        self.current
+    }
+
+    /// As many samples, of the candidate whose first is at `offset` of the reference.
+    ///
+    /// # Panics
+    /// Where the reference ends before the candidate.
+    #[inline(always)]
+    pub(super) fn at(&self, offset: u32) -> &'a [u8] {
+        &self.reference[offset as usize..][..self.current.len()]
+    }
+
+    /// Samples from one row to the next.
+    #[inline(always)]
+    pub(super) fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// Samples an axis.
+    #[inline(always)]
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// The block and the candidate at `offset`.
+    #[inline(always)]
+    pub(super) fn pair(&self, offset: u32) -> Pair<'a> {
+        Pair::new(self.current, self.at(offset), self.pitch, self.side)
+    }
+}
+
 /// An instruction set. A value of the type is the proof that this CPU has it.
 pub(super) trait Engine: Copy {
     /// Candidates down a tile, at most [`ROWS`].
@@ -173,6 +229,50 @@ pub(super) trait Engine: Copy {
 
     /// A bit for each of `values` that is at most `limit`, the lowest for the first.
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32;
+
+    /// The SAD of each of the candidates at `offsets`.
+    #[inline(always)]
+    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+        for (offset, cost) in offsets.iter().zip(costs) {
+            *cost = self.sad_of_one(&candidates.pair(*offset));
+        }
+    }
+
+    /// The bounds, by differences of sums, of the groups whose sums in `level` are at `starts`.
+    #[inline(always)]
+    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+        for (start, bounds) in starts.iter().zip(bounds) {
+            *bounds = parts.bound(level, *start as usize);
+        }
+    }
+
+    /// [`bounds::bound_area`] of SAD; `N` is 8, 16 or 32.
+    #[inline(always)]
+    fn bound_area<const N: usize>(
+        self,
+        parts: &[Extreme<'_>; 4],
+        shape: (usize, usize, usize),
+        bounds: &mut [u16],
+    ) -> u16 {
+        bounds::bound_area::<u16, N>(parts, 0, shape, bounds)
+    }
+
+    /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+    #[inline(always)]
+    fn list(self, mut left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+        let mut count = 0;
+        while left != 0 {
+            list[count % GROUP] = start.wrapping_add(lanes[left.trailing_zeros() as usize % GROUP]);
+            left &= left - 1;
+            count += 1;
+        }
+    }
+
+    /// Sums squares of `SIDE` samples: 4, 8 or 16.
+    #[inline(always)]
+    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+        sums::sum_strip::<SIDE>(strip, sums);
+    }
 }
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.

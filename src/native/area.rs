@@ -1,0 +1,169 @@
+//! Where the groups of candidates of a block are.
+
+use super::search::Block;
+use super::sums::{ACROSS, GROUP, TILE};
+use crate::estimator::Window;
+
+/// The groups that hold a block's candidates, or a strip of them.
+#[derive(Clone, Copy)]
+pub(super) struct Area {
+    window: Window,
+    /// Column and row, among the groups of the padded picture, of the first group.
+    pub(super) column: usize,
+    pub(super) row: usize,
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+    /// The displacement of the first group's first candidate, which may be outside the window.
+    x: i32,
+    y: i32,
+    /// Logarithm of the way from one row of bounds to the next.
+    pub(super) shift: u32,
+    /// What [`inside`] says.
+    inside: [u32; 4],
+}
+
+/// A group of an [`Area`].
+#[derive(Clone, Copy, Default)]
+pub(super) struct Group {
+    /// Column and row among the groups of the padded picture.
+    pub(super) place: (usize, usize),
+    /// The displacement of its first candidate.
+    pub(super) x: i32,
+    pub(super) y: i32,
+    /// A bit for each candidate that is in the window.
+    pub(super) inside: u32,
+}
+
+impl Area {
+    /// The groups that hold the candidates of `block`, which are in `window`.
+    #[inline(always)]
+    pub(super) fn new(block: Block<'_>, window: Window) -> Self {
+        let side = block.job.parameters.block_size;
+        let origin = ((block.column * side) as i32, (block.row * side) as i32);
+        let layout = block.job.reference.layout();
+        let first = layout.position(origin.0 + window.x0(), origin.1 + window.y0());
+        let last = layout.position(origin.0 + window.x1(), origin.1 + window.y1());
+        let (column, row) = (first.0 / ACROSS, first.1 / TILE);
+        let (columns, rows) = (last.0 / ACROSS - column + 1, last.1 / TILE - row + 1);
+        let (x, y) = (window.x0() - (first.0 % ACROSS) as i32, window.y0() - (first.1 % TILE) as i32);
+        Self {
+            window,
+            column,
+            row,
+            columns,
+            rows,
+            x,
+            y,
+            inside: inside(&window, (x, y), (columns, rows)),
+            shift: columns.next_power_of_two().max(8).ilog2(),
+        }
+    }
+
+    /// Strips of at most `rows` rows of groups: that of the zero vector first, then those around it.
+    #[inline(always)]
+    pub(super) fn strips(self, rows: usize) -> impl Iterator<Item = Self> {
+        let rows = rows.min(self.rows);
+        let strips = self.rows.div_ceil(rows);
+        let middle = ((-self.y).max(0) as usize / TILE / rows).min(strips - 1);
+        let order = (0..strips).flat_map(move |distance| {
+            let below = Some(middle + distance).filter(|strip| *strip < strips);
+            let above = middle.checked_sub(distance).filter(|_| distance > 0);
+            [below, above].into_iter().flatten()
+        });
+        order.map(move |strip| {
+            let first = strip * rows;
+            let y = self.y + (first * TILE) as i32;
+            Self { row: self.row + first, rows: rows.min(self.rows - first), y, ..self }
+        })
+    }
+
+    /// Whether there is a group whose bound is at `index`.
+    #[inline(always)]
+    pub(super) fn has(&self, index: usize) -> bool {
+        (index & ((1 << self.shift) - 1) < self.columns) & (index >> self.shift < self.rows)
+    }
+
+    /// The group whose bound is at `index`.
+    #[inline(always)]
+    pub(super) fn group(&self, index: usize) -> Group {
+        let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);
+        let (x, y) = (self.x + (column * ACROSS) as i32, self.y + (row * TILE) as i32);
+        let inside = |is_last: bool, lanes: u32| if is_last { lanes } else { u32::MAX };
+        Group {
+            place: (self.column + column, self.row + row),
+            x,
+            y,
+            inside: inside(column == 0, self.inside[0])
+                & inside(column + 1 >= self.columns, self.inside[1])
+                & inside(y < self.window.y0(), self.inside[2])
+                & inside(y + TILE as i32 > self.window.y1(), self.inside[3]),
+        }
+    }
+}
+
+/// A bit for each candidate that is in `window`, of the groups in the first column, the last, the
+/// first row and the last, where the first group begins at `(x, y)`.
+#[inline(always)]
+fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) -> [u32; 4] {
+    /// The lanes of the columns from one on, and of the rows.
+    const COLUMNS: [u32; ACROSS + 1] = lanes_from(true);
+    const ROWS: [u32; ACROSS + 1] = lanes_from(false);
+    let from = |lanes: &[u32; ACROSS + 1], first: i32| lanes[first.clamp(0, ACROSS as i32) as usize];
+    let (last_x, last_y) = (x + ((columns - 1) * ACROSS) as i32, y + ((rows - 1) * TILE) as i32);
+    [
+        from(&COLUMNS, window.x0() - x),
+        !from(&COLUMNS, window.x1() + 1 - last_x),
+        from(&ROWS, window.y0() - y),
+        !from(&ROWS, window.y1() + 1 - last_y),
+    ]
+}
+
+impl Group {
+    /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
+    #[inline(always)]
+    pub(super) fn distance(&self) -> u32 {
+        nearest(self.x, ACROSS) + nearest(self.y, TILE)
+    }
+
+    /// The displacement of the candidate in `lane`.
+    #[inline(always)]
+    pub(super) fn displacement(&self, lane: usize) -> (i32, i32) {
+        (self.x + lane_x(lane), self.y + lane_y(lane))
+    }
+}
+
+/// The least distance from zero among `count` numbers from `first` on.
+#[inline(always)]
+fn nearest(first: i32, count: usize) -> u32 {
+    let last = first + count as i32 - 1;
+    first.max(-last).max(0) as u32
+}
+
+/// Column and row, in its group, of a candidate whose sums are in lane `lane`.
+#[inline(always)]
+pub(super) const fn lane_x(lane: usize) -> i32 {
+    (lane / (TILE * TILE) * TILE + lane % TILE) as i32
+}
+
+#[inline(always)]
+pub(super) const fn lane_y(lane: usize) -> i32 {
+    (lane / TILE % TILE) as i32
+}
+
+/// Element `i` has a bit for each candidate of a group whose column, or row, is `i` or more.
+const fn lanes_from(columns: bool) -> [u32; ACROSS + 1] {
+    let mut lanes = [0; ACROSS + 1];
+    let mut first = 0;
+    while first <= ACROSS {
+        let mut lane = 0;
+        while lane < GROUP {
+            let place = if columns { lane_x(lane) } else { lane_y(lane) };
+            if place >= first as i32 {
+                lanes[first] |= 1 << lane;
+            }
+            lane += 1;
+        }
+        first += 1;
+    }
+    lanes
+}

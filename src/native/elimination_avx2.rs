@@ -1,0 +1,304 @@
+//! What elimination does most, with AVX2.
+
+use std::arch::x86_64::*;
+
+use super::bounds::{Extreme, Parts};
+use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
+use super::tile::Candidates;
+
+/// 16-bit sums in a register.
+const LANES: usize = 16;
+
+/// Registers that hold the sums of a group, or of a row of a strip.
+const HALVES: usize = GROUP / LANES;
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+    let limit = _mm256_set1_epi16(limit as i16);
+    let (values, _) = values.as_chunks::<LANES>();
+    let lanes = |values: &[u16; LANES]| {
+        // SAFETY: as many values as the register has.
+        let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
+        _mm256_cmpeq_epi16(_mm256_subs_epu16(values, limit), _mm256_setzero_si256())
+    };
+    // Packed lane by lane, then the lanes put in order.
+    let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
+    _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
+}
+
+/// The SAD of each of the candidates at `offsets`. Two rows of 16 × 16 samples are one register, and
+/// the block stays in eight of them.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn sads(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+    const SIDE: usize = 16;
+    if candidates.side() != SIDE {
+        for (offset, cost) in offsets.iter().zip(costs) {
+            *cost = super::sse2::sad_of_one(&candidates.pair(*offset));
+        }
+        return;
+    }
+    let pitch = candidates.pitch();
+    let twos = |samples: &[u8], y: usize| {
+        debug_assert!(samples.len() == (SIDE - 1) * pitch + SIDE && y + 1 < SIDE);
+        let row = samples.as_ptr().wrapping_add(y * pitch);
+        // SAFETY: the samples of a block and of a candidate are (side - 1) * pitch + side, so that
+        // sixteen can be read from the start of each of its 16 rows on.
+        unsafe { _mm256_loadu2_m128i(row.wrapping_add(pitch).cast(), row.cast()) }
+    };
+    let mut block = [_mm256_setzero_si256(); SIDE / 2];
+    for (i, rows) in block.iter_mut().enumerate() {
+        *rows = twos(candidates.current(), 2 * i);
+    }
+    for (offset, cost) in offsets.iter().zip(costs) {
+        let candidate = candidates.at(*offset);
+        let mut sums = [_mm256_setzero_si256(); 2];
+        for (i, rows) in block.iter().enumerate() {
+            let sad = _mm256_sad_epu8(*rows, twos(candidate, 2 * i));
+            sums[i % 2] = _mm256_add_epi32(sums[i % 2], sad);
+        }
+        let sum = _mm256_add_epi32(sums[0], sums[1]);
+        let sum = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+        *cost = _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_unpackhi_epi64(sum, sum))) as u32;
+    }
+}
+
+/// The bounds of the groups whose sums in `level` are at `starts`.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn bounds(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    match parts.count {
+        4 => bounds_by::<4>(parts, level, starts, bounds),
+        count => {
+            for (start, bounds) in starts.iter().zip(bounds) {
+                let mut sums = [_mm256_setzero_si256(); HALVES];
+                for (sum, step) in parts.sums[..count].iter().zip(&parts.steps) {
+                    let group = level.group(*start as usize + step);
+                    sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
+                }
+                store(bounds, sums);
+            }
+        }
+    }
+}
+
+/// The same by `N` parts, whose sums stay in registers.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bounds_by<const N: usize>(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
+    let mut of_block = [_mm256_setzero_si256(); N];
+    for (of_block, sum) in of_block.iter_mut().zip(parts.sums) {
+        *of_block = _mm256_set1_epi16(sum as i16);
+    }
+    for (start, bounds) in starts.iter().zip(bounds) {
+        let mut sums = [_mm256_setzero_si256(); HALVES];
+        for (of_block, step) in of_block.iter().zip(steps) {
+            sums = add(sums, level.group(*start as usize + step), *of_block);
+        }
+        store(bounds, sums);
+    }
+}
+
+/// Adds how much the sums of a group's part differ from that of the block's.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add(sums: [__m256i; HALVES], group: &[u16; GROUP], of_block: __m256i) -> [__m256i; HALVES] {
+    let plus = |sum: __m256i, half: usize| {
+        // SAFETY: a group has as many sums as HALVES registers.
+        let group = unsafe { _mm256_loadu_si256(group.as_ptr().add(half * LANES).cast()) };
+        let (more, less) = (_mm256_subs_epu16(group, of_block), _mm256_subs_epu16(of_block, group));
+        _mm256_adds_epu16(sum, _mm256_or_si256(more, less))
+    };
+    [plus(sums[0], 0), plus(sums[1], 1)]
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store(to: &mut [u16; GROUP], from: [__m256i; HALVES]) {
+    // SAFETY: HALVES registers hold as many bytes as `to`, and every bit pattern is a number.
+    unsafe { to.as_mut_ptr().cast::<[__m256i; HALVES]>().write_unaligned(from) };
+}
+
+/// [`super::bounds::bound_area`] of SAD.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn bound_area<const N: usize>(
+    parts: &[Extreme<'_>; 4],
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [u16],
+) -> u16 {
+    if N == 8 {
+        return bound_narrow_area(parts, (rows, columns, pitch), bounds);
+    }
+    let mut least = _mm256_set1_epi16(-1);
+    let absent = [absent(columns, 0), absent(columns, LANES)];
+    for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
+        for (half, bounds) in bounds.as_chunks_mut::<LANES>().0.iter_mut().enumerate().take(2) {
+            let mut sum = absent[half];
+            for (of_block, (least, most)) in parts {
+                let first = row * pitch + half * LANES;
+                let groups = [one_row(least, first), one_row(most, first)];
+                sum = add_extremes(sum, groups, *of_block);
+            }
+            least = _mm256_min_epu16(least, sum);
+            // SAFETY: as many bounds as the register has, and every bit pattern is one.
+            unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) };
+        }
+    }
+    least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
+}
+
+/// The same where a row is at most half a register: two rows at once.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bound_narrow_area(
+    parts: &[Extreme<'_>; 4],
+    (rows, columns, pitch): (usize, usize, usize),
+    bounds: &mut [u16],
+) -> u16 {
+    const N: usize = LANES / 2;
+    let mut least = _mm256_set1_epi16(-1);
+    let absent = _mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0)));
+    for (bounds, row) in bounds.chunks_mut(2 * N).zip((0..rows).step_by(2)) {
+        let next = (row + 1).min(rows - 1);
+        let mut sum = absent;
+        for (of_block, (least, most)) in parts {
+            let groups =
+                [two_rows(least, row * pitch, next * pitch), two_rows(most, row * pitch, next * pitch)];
+            sum = add_extremes(sum, groups, *of_block);
+        }
+        least = _mm256_min_epu16(least, sum);
+        match bounds.first_chunk_mut::<LANES>() {
+            // SAFETY: as many bounds as the register has, and every bit pattern is one.
+            Some(bounds) => unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) },
+            None => {
+                let bounds: &mut [u16; N] = bounds.first_chunk_mut().expect("whole rows");
+                // SAFETY: as many bounds as half of the register has, and every bit pattern is one.
+                unsafe { _mm_storeu_si128(bounds.as_mut_ptr().cast(), _mm256_castsi256_si128(sum)) };
+            }
+        }
+    }
+    least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
+}
+
+/// Eight sums from `first` on, and eight from `second` on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn two_rows(sums: &[u16], first: usize, second: usize) -> __m256i {
+    let first: &[u16; LANES / 2] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
+    let second: &[u16; LANES / 2] = sums[second..].first_chunk().expect("SPARE_GROUPS at the end");
+    // SAFETY: as many sums as the halves of the register have.
+    unsafe { _mm256_loadu2_m128i(second.as_ptr().cast(), first.as_ptr().cast()) }
+}
+
+/// Sums from `first` on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn one_row(sums: &[u16], first: usize) -> __m256i {
+    let sums: &[u16; LANES] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
+    // SAFETY: as many sums as the register has.
+    unsafe { _mm256_loadu_si256(sums.as_ptr().cast()) }
+}
+
+/// All bits in the lanes of columns, the first of which is `first`, that there are not.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn absent(columns: usize, first: usize) -> __m256i {
+    let lanes = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let last = columns as i16 - first as i16 - 1;
+    _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(last))
+}
+
+/// Adds how far the sum of the block's part is from those between the least and the most.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_extremes(sum: __m256i, [least, most]: [__m256i; 2], of_block: u16) -> __m256i {
+    let of_block = _mm256_set1_epi16(of_block as i16);
+    let (more, less) = (_mm256_subs_epu16(least, of_block), _mm256_subs_epu16(of_block, most));
+    _mm256_adds_epu16(sum, _mm256_or_si256(more, less))
+}
+
+/// `phminposuw`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn least_of(sums: __m128i) -> u16 {
+    _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16
+}
+
+/// The sums of a strip.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+    let zero = _mm256_setzero_si256();
+    // The rows that `down` is the sum of; the one to come replaces the oldest.
+    let mut rows = [[zero; HALVES]; SIDE];
+    let mut down = [zero; HALVES];
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = across::<SIDE>(strip.row(y));
+        down = [_mm256_add_epi16(down[0], row[0]), _mm256_add_epi16(down[1], row[1])];
+    }
+    for index in 0..sums.rows() {
+        let mut tile_row = [[zero; HALVES]; TILE];
+        for (y, positions) in tile_row.iter_mut().enumerate() {
+            let y = index * TILE + y + SIDE - 1;
+            let (oldest, next) = (&mut rows[y % SIDE], across::<SIDE>(strip.row(y)));
+            for half in 0..HALVES {
+                down[half] = _mm256_sub_epi16(_mm256_add_epi16(down[half], next[half]), oldest[half]);
+            }
+            (*oldest, *positions) = (next, down);
+        }
+        let tiles = sums.tiles(index);
+        for half in 0..HALVES {
+            let [a, b, c, d] = [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
+            // Rows of four positions for columns of them.
+            let (ab, cd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d));
+            let (ab_odd, cd_odd) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
+            let of_half = [
+                _mm256_permute2x128_si256::<0x20>(ab, cd),
+                _mm256_permute2x128_si256::<0x20>(ab_odd, cd_odd),
+                _mm256_permute2x128_si256::<0x31>(ab, cd),
+                _mm256_permute2x128_si256::<0x31>(ab_odd, cd_odd),
+            ];
+            let tiles: &mut [u16; STRIP * TILE / HALVES] =
+                tiles[half * STRIP * TILE / HALVES..].first_chunk_mut().expect("the half of it");
+            // SAFETY: four registers hold as many bytes as half of the tiles.
+            unsafe { tiles.as_mut_ptr().cast::<[__m256i; TILE]>().write_unaligned(of_half) };
+        }
+        if let Some([least, most]) = sums.extremes(index) {
+            for half in 0..HALVES {
+                let [a, b, c, d] =
+                    [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
+                let low = _mm256_min_epu16(_mm256_min_epu16(a, b), _mm256_min_epu16(c, d));
+                let high = _mm256_max_epu16(_mm256_max_epu16(a, b), _mm256_max_epu16(c, d));
+                // The largest is what is least when all bits are the other way round.
+                let high = _mm256_xor_si256(high, _mm256_set1_epi8(-1));
+                least[2 * half] = least_of(_mm256_castsi256_si128(low));
+                least[2 * half + 1] = least_of(_mm256_extracti128_si256::<1>(low));
+                most[2 * half] = !least_of(_mm256_castsi256_si128(high));
+                most[2 * half + 1] = !least_of(_mm256_extracti128_si256::<1>(high));
+            }
+        }
+    }
+}
+
+/// `vmpsadbw` with zeros: the sums of `SIDE` samples of a row from each column of a strip on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn across<const SIDE: usize>(samples: &[u8; 64]) -> [__m256i; HALVES] {
+    let eight = |x: usize| {
+        let start = samples.as_ptr().wrapping_add(x);
+        // SAFETY: x is at most 16 + 8, so that 24 samples can be read from there on.
+        let samples = unsafe { _mm256_loadu2_m128i(start.wrapping_add(8).cast(), start.cast()) };
+        let first = _mm256_mpsadbw_epu8::<0>(samples, _mm256_setzero_si256());
+        if SIDE == 4 {
+            return first;
+        }
+        _mm256_add_epi16(first, _mm256_mpsadbw_epu8::<0b100_100>(samples, _mm256_setzero_si256()))
+    };
+    match SIDE {
+        16 => [_mm256_add_epi16(eight(0), eight(8)), _mm256_add_epi16(eight(16), eight(24))],
+        _ => [eight(0), eight(16)],
+    }
+}

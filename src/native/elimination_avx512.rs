@@ -1,0 +1,176 @@
+//! What elimination does most, with AVX-512BW.
+
+use std::arch::x86_64::*;
+
+use super::bounds::Parts;
+use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn at_most(values: &[u16; GROUP], limit: u16) -> u32 {
+    _mm512_cmple_epu16_mask(load(values), _mm512_set1_epi16(limit as i16))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn load(values: &[u16; GROUP]) -> __m512i {
+    // SAFETY: the register takes the 64 bytes of the values.
+    unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
+}
+
+/// The bounds of the groups whose sums in `level` are at `starts`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn bounds(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    match parts.count {
+        4 => bounds_by::<4>(parts, level, starts, bounds),
+        16 => bounds_by::<16>(parts, level, starts, bounds),
+        count => {
+            for (start, bounds) in starts.iter().zip(bounds) {
+                let mut sums = _mm512_setzero_si512();
+                for (sum, step) in parts.sums[..count].iter().zip(&parts.steps) {
+                    let group = level.group(*start as usize + step);
+                    sums = add(sums, group, _mm512_set1_epi16(*sum as i16));
+                }
+                store(bounds, sums);
+            }
+        }
+    }
+}
+
+/// The same by `N` parts, whose sums stay in registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn bounds_by<const N: usize>(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
+    let mut of_block = [_mm512_setzero_si512(); N];
+    for (of_block, sum) in of_block.iter_mut().zip(parts.sums) {
+        *of_block = _mm512_set1_epi16(sum as i16);
+    }
+    for (start, bounds) in starts.iter().zip(bounds) {
+        let mut sums = _mm512_setzero_si512();
+        for (of_block, step) in of_block.iter().zip(steps) {
+            sums = add(sums, level.group(*start as usize + step), *of_block);
+        }
+        store(bounds, sums);
+    }
+}
+
+/// Adds how much the sums of a group's part differ from that of the block's.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn add(sums: __m512i, group: &[u16; GROUP], of_block: __m512i) -> __m512i {
+    let group = load(group);
+    let (more, less) = (_mm512_subs_epu16(group, of_block), _mm512_subs_epu16(of_block, group));
+    _mm512_adds_epu16(sums, _mm512_or_si512(more, less))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn store(to: &mut [u16; GROUP], from: __m512i) {
+    // SAFETY: `to` has the 64 bytes of a register, and every bit pattern is a number.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), from) };
+}
+
+/// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+    const HALF: usize = GROUP / 2;
+    let start = _mm512_set1_epi32(start as i32);
+    let (lanes, first) = (lanes.as_ptr(), list.as_mut_ptr());
+    // SAFETY: the halves of the lanes are registers, and a whole register is written at the beginning
+    // of the list and after no more than HALF of it. (To compress into memory is far slower.)
+    unsafe {
+        let low = _mm512_add_epi32(start, _mm512_loadu_si512(lanes.cast()));
+        let high = _mm512_add_epi32(start, _mm512_loadu_si512(lanes.add(HALF).cast()));
+        _mm512_storeu_si512(first.cast(), _mm512_maskz_compress_epi32(left as u16, low));
+        let second = first.add((left as u16).count_ones() as usize);
+        _mm512_storeu_si512(second.cast(), _mm512_maskz_compress_epi32((left >> HALF) as u16, high));
+    }
+}
+
+/// The sums of a strip.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+    let zero = _mm512_setzero_si512();
+    // The rows that `down` is the sum of; the one to come replaces the oldest.
+    let mut rows = [zero; SIDE];
+    let mut down = zero;
+    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
+        *row = across::<SIDE>(strip.row(y));
+        down = _mm512_add_epi16(down, *row);
+    }
+    for index in 0..sums.rows() {
+        let mut tile_row = [zero; TILE];
+        for (y, positions) in tile_row.iter_mut().enumerate() {
+            let y = index * TILE + y + SIDE - 1;
+            let (oldest, next) = (&mut rows[y % SIDE], across::<SIDE>(strip.row(y)));
+            down = _mm512_sub_epi16(_mm512_add_epi16(down, next), *oldest);
+            (*oldest, *positions) = (next, down);
+        }
+        let [a, b, c, d] = tile_row;
+        // Rows of four positions for columns of them: pairs of such rows, then lanes.
+        let even = [_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d)];
+        let odd = [_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d)];
+        let halves = [
+            [
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(even[0], even[1]),
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(odd[0], odd[1]),
+            ],
+            [
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(even[0], even[1]),
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(odd[0], odd[1]),
+            ],
+        ];
+        let mut tiles = [zero; TILE];
+        for (tiles, [even, odd]) in tiles.chunks_exact_mut(2).zip(halves) {
+            tiles[0] = _mm512_shuffle_i64x2::<0b10_00_10_00>(even, odd);
+            tiles[1] = _mm512_shuffle_i64x2::<0b11_01_11_01>(even, odd);
+        }
+        const { assert!(STRIP * TILE * 2 == TILE * 64) };
+        // SAFETY: four registers hold as many bytes as the tiles.
+        unsafe { sums.tiles(index).as_mut_ptr().cast::<[__m512i; TILE]>().write_unaligned(tiles) };
+        if let Some([least, most]) = sums.extremes(index) {
+            let low = _mm512_min_epu16(_mm512_min_epu16(a, b), _mm512_min_epu16(c, d));
+            let high = _mm512_max_epu16(_mm512_max_epu16(a, b), _mm512_max_epu16(c, d));
+            *least = of_lanes(low, |a, b| _mm512_min_epu16(a, b));
+            *most = of_lanes(high, |a, b| _mm512_max_epu16(a, b));
+        }
+    }
+}
+
+/// The best sum of each 128-bit lane.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn of_lanes(sums: __m512i, better: impl Fn(__m512i, __m512i) -> __m512i) -> [u16; 4] {
+    let sums = better(sums, _mm512_shuffle_epi32::<0b01_00_11_10>(sums));
+    let sums = better(sums, _mm512_shuffle_epi32::<0b10_11_00_01>(sums));
+    let sums = better(sums, _mm512_rol_epi32::<16>(sums));
+    let firsts = _mm512_permutexvar_epi16(_mm512_set1_epi64(0x0018_0010_0008_0000), sums);
+    let firsts = _mm_cvtsi128_si64(_mm512_castsi512_si128(firsts)) as u64;
+    std::array::from_fn(|lane| (firsts >> (16 * lane)) as u16)
+}
+
+/// `vdbpsadbw` with zeros: the sums of `SIDE` samples of a row from each column of a strip on.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn across<const SIDE: usize>(samples: &[u8; 64]) -> __m512i {
+    /// Picks the four-sample groups that a lane's positions begin with, and the groups after them.
+    const FIRST: i32 = 0b10_01_01_00;
+    const NEXT: i32 = 0b11_10_10_01;
+    // SAFETY: 64 samples are as many as a register holds.
+    let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
+    let zero = _mm512_setzero_si512();
+    let eight = |lanes: __m512i| {
+        let samples = _mm512_permutexvar_epi64(lanes, samples);
+        let first = _mm512_dbsad_epu8::<FIRST>(zero, samples);
+        if SIDE == 4 { first } else { _mm512_add_epi16(first, _mm512_dbsad_epu8::<NEXT>(zero, samples)) }
+    };
+    let first = eight(_mm512_setr_epi64(0, 1, 1, 2, 2, 3, 3, 4));
+    match SIDE {
+        16 => _mm512_add_epi16(first, eight(_mm512_setr_epi64(1, 2, 2, 3, 3, 4, 4, 5))),
+        _ => first,
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether elimination pays: what it has cost in a row of blocks, and for how long it is left alone.
+
+use super::tile::{COLUMNS, Engine};
+
+/// Whether elimination has paid in a row of blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Experience {
+    /// What a group that is not eliminated as a whole costs, in sixteenths of what a candidate costs
+    /// exhaustive search: a running mean.
+    group_cost: usize,
+    /// Blocks yet to be searched exhaustively without asking.
+    pause: usize,
+    /// How long the next pause is.
+    next_pause: usize,
+    /// Blocks of the last picture that were searched exhaustively.
+    pub(super) exhaustive: usize,
+}
+
+impl Experience {
+    /// So many blocks at most are not asked: enough that asking is no burden.
+    const LONGEST_PAUSE: usize = 31;
+
+    /// Whether the next block is to be searched exhaustively without asking.
+    pub(super) fn pauses(&mut self) -> bool {
+        let pauses = self.pause > 0;
+        self.pause -= usize::from(pauses);
+        pauses
+    }
+
+    /// Whether to search `groups` groups promises to take longer than to search `candidates`
+    /// exhaustively.
+    pub(super) fn expects_failure(&self, groups: usize, candidates: usize) -> bool {
+        groups * self.group_cost > 16 * candidates
+    }
+
+    /// Notes that elimination of a block took longer than exhaustive search would have.
+    pub(super) fn note_failure(&mut self) {
+        self.pause = self.next_pause;
+        self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
+    }
+
+    /// Notes that it took less.
+    pub(super) fn note_success(&mut self) {
+        self.next_pause /= 2;
+    }
+
+    /// Notes what `groups` groups have cost.
+    pub(super) fn note_cost(&mut self, groups: usize, cost: usize) {
+        self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
+    }
+}
+
+/// What the steps of elimination cost, in units of what one candidate of many costs exhaustive
+/// search, as measured with 16 × 16 SAD.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepCosts {
+    /// To bound a group's candidates.
+    pub(super) bounds: usize,
+    /// To compute the cost of one.
+    pub(super) one: usize,
+    /// What a block costs besides.
+    pub(super) block: usize,
+}
+
+impl StepCosts {
+    pub(super) const fn of<E: Engine>() -> Self {
+        let unit = if E::LANES > COLUMNS / 4 { E::LANES / (COLUMNS / 4) } else { 1 };
+        Self { bounds: 2 * unit, one: unit, block: 40 * unit }
+    }
+}

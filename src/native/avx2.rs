@@ -2,10 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts};
+use super::bounds::{Extreme, Parts, SUMMED};
 use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
-use super::sums::{GROUP, Level, Strip, StripSums};
+use super::sums::{GROUP, Level, Strip, StripSums, TILE};
 use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
 use super::{elimination_avx2, sse2};
 
@@ -60,6 +60,11 @@ impl Engine for Avx2 {
     #[inline(always)]
     fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::ssd_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+        sse2::sum_parts(rows)
     }
 
     #[inline(always)]

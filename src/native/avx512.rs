@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
-use super::bounds::{Extreme, Parts};
+use super::bounds::{Extreme, Parts, SUMMED};
 use super::columns::{self, Order};
 use super::products;
-use super::sums::{GROUP, Level, Strip, StripSums};
+use super::sums::{GROUP, Level, Strip, StripSums, TILE};
 use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
 use super::{elimination_avx2, elimination_avx512, sse2};
 
@@ -75,6 +75,11 @@ impl Engine for Avx512 {
     #[inline(always)]
     fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::ssd_of_one(pair)
+    }
+
+    #[inline(always)]
+    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+        sse2::sum_parts(rows)
     }
 
     #[inline(always)]

@@ -1,13 +1,13 @@
 //! Lower bounds of costs, from the sums of a block's parts and of a candidate's.
 
-use super::sums::{GROUP, Level, Sums};
+use super::sums::{GROUP, Level, Sums, TILE};
 use super::tile::{Candidates, Engine};
 
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
 
 /// Samples of a block's row that are summed at once.
-const SUMMED: usize = 16;
+pub(super) const SUMMED: usize = 16;
 
 /// A lower bound, and how a difference of sums adds to it.
 pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
@@ -193,6 +193,23 @@ pub(super) fn bound_area<B: Bound, const N: usize>(
     least.into_iter().fold(B::WORST, B::min)
 }
 
+/// The sums of the parts of `SIDE` samples a side that lie in as many rows, left to right; what is
+/// past the last is anything.
+#[inline(always)]
+pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+    let mut down = [0_u16; SUMMED];
+    for row in rows {
+        for x in 0..SUMMED {
+            down[x] += u16::from(row[x]);
+        }
+    }
+    let mut sums = [0; SUMMED / TILE];
+    for (sum, columns) in sums.iter_mut().zip(down.chunks_exact(SIDE)) {
+        *sum = columns.iter().sum();
+    }
+    sums
+}
+
 /// The parts of a block: their sums, and where those of a candidate are.
 pub(super) struct Parts {
     pub(super) count: usize,
@@ -236,31 +253,26 @@ impl Parts {
 
     /// Sums the parts of the block whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub(super) fn sum(&mut self, samples: &[u8], pitch: usize) {
+    pub(super) fn sum<E: Engine>(&mut self, engine: E, samples: &[u8], pitch: usize) {
         match self.sides.0 {
-            4 => self.sum_of_side::<4>(samples, pitch),
-            8 => self.sum_of_side::<8>(samples, pitch),
-            _ => self.sum_of_side::<16>(samples, pitch),
+            4 => self.sum_of_side::<E, 4>(engine, samples, pitch),
+            8 => self.sum_of_side::<E, 8>(engine, samples, pitch),
+            _ => self.sum_of_side::<E, 16>(engine, samples, pitch),
         }
     }
 
     #[inline(always)]
-    fn sum_of_side<const SIDE: usize>(&mut self, samples: &[u8], pitch: usize) {
+    fn sum_of_side<E: Engine, const SIDE: usize>(&mut self, engine: E, samples: &[u8], pitch: usize) {
         let across = self.sides.1 / SIDE;
         let rows_of_parts = self.sums[..self.count].chunks_exact_mut(across);
         for (samples, sums) in samples.chunks(SIDE * pitch).zip(rows_of_parts) {
             for (sums, x) in sums.chunks_mut(SUMMED / SIDE).zip((0..).step_by(SUMMED)) {
-                let mut down = [0_u16; SUMMED];
-                for y in 0..SIDE {
-                    // More samples than the block has across may be read, but not used.
-                    let row: &[u8; SUMMED] =
-                        samples[y * pitch + x..].first_chunk().expect("READ samples after a row");
-                    for x in 0..SUMMED {
-                        down[x] += u16::from(row[x]);
-                    }
-                }
-                for (sum, columns) in sums.iter_mut().zip(down.chunks_exact(SIDE)) {
-                    *sum = columns.iter().sum();
+                // More samples than the block has across may be read, but not used.
+                let rows = std::array::from_fn(|y| {
+                    samples[y * pitch + x..].first_chunk().expect("READ samples after a row")
+                });
+                for (sum, of_rows) in sums.iter_mut().zip(engine.sum_parts::<SIDE>(&rows)) {
+                    *sum = of_rows;
                 }
             }
         }

@@ -8,7 +8,8 @@
 //!
 //! 1. a group of 8 × 4 candidates, by the least and the largest sums among them;
 //! 2. each candidate of a group, by the same large parts;
-//! 3. each that is left, by parts of half the side, in blocks that are large;
+//! 3. each of a group with many left, by parts of half the side, where the last picture had so many
+//!    that these sums pay;
 //!
 //! and the cost of those that remain decides. Equal costs are decided by the order of full search:
 //! a bound that equals the best cost eliminates only what is further away than the best. The result
@@ -25,11 +26,11 @@ use super::tile::{Candidates, Engine};
 use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
 
 /// The sides of the parts that bound the cost of a block of `side` samples: the large ones and, where
-/// a candidate costs so much that they pay, smaller ones.
+/// a candidate costs so much that they may pay, smaller ones.
 pub(super) fn sides_of_parts(side: usize) -> (usize, Option<usize>) {
     match side {
         _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
-        _ if side.is_multiple_of(8) && side > 8 => (8, None),
+        _ if side.is_multiple_of(8) && side > 8 => (8, Some(TILE)),
         _ => (TILE, None),
     }
 }
@@ -41,7 +42,13 @@ const MOST_BOUNDS: usize = 2048;
 const BATCH: usize = 32;
 
 /// Candidates that are enough to be computed together.
-const CHUNK: usize = 16;
+const CHUNK: usize = 32;
+
+/// Candidates left in a group by its large parts that are enough for smaller ones to pay.
+const CROWD: u32 = 3;
+
+/// Candidates a block in such groups that are enough for the sums of smaller parts to pay.
+pub(super) const CROWDED: usize = 100;
 
 /// Exhaustive search of a block, compiled for the same instructions.
 pub(super) type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
@@ -81,6 +88,9 @@ struct Row<'a, E, B> {
     groups: [Group; BATCH],
     starts: [u32; BATCH],
     bounds_of: [[B; GROUP]; BATCH],
+    /// Those that have many candidates left, and their tighter bounds.
+    crowded: [u16; BATCH],
+    finer: [[B; GROUP]; BATCH],
     /// Where candidates are whose costs are computed together, and these costs.
     offsets: [u32; CHUNK + GROUP],
     costs: [u32; CHUNK + GROUP],
@@ -146,7 +156,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         experience: &'a mut Experience,
     ) -> Self {
         let side = job.parameters.block_size;
-        experience.exhaustive = 0;
+        (experience.exhaustive, experience.crowded) = (0, 0);
         let pitch = job.reference.layout().pitch;
         Self {
             engine,
@@ -162,6 +172,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             groups: [Group::default(); BATCH],
             starts: [0; BATCH],
             bounds_of: [[B::default(); GROUP]; BATCH],
+            crowded: [0; BATCH],
+            finer: [[B::default(); GROUP]; BATCH],
             offsets: [0; CHUNK + GROUP],
             costs: [0; CHUNK + GROUP],
             lane_offsets: std::array::from_fn(|lane| {
@@ -196,9 +208,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         let target = Target::new(block);
         let mut best = Best::new(self.first(&target, left));
-        self.coarse.sum(block.samples(), block.pitch());
+        self.coarse.sum(self.engine, block.samples(), block.pitch());
         if self.sums.fine().is_some() {
-            self.fine.sum(block.samples(), block.pitch());
+            self.fine.sum(self.engine, block.samples(), block.pitch());
         }
         let area = Area::new(block, target.window);
         let mut cost = Self::COSTS.block;
@@ -209,7 +221,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             };
             cost += spent;
         }
-        if cost > target.window.candidates() {
+        if cost > StepCosts::CANDIDATE * target.window.candidates() {
             self.experience.note_failure();
         } else {
             self.experience.note_success();
@@ -248,10 +260,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let mut left = 0;
         for chunk in 0..chunks {
             let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
-            self.left[chunk] = best.far.map_or(0, |far| B::at_most(self.engine, bounds, far));
+            self.left[chunk] = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
             left += self.left[chunk].count_ones() as usize;
             // What only equals the best has to be near: that is rare.
-            let mut equal = B::at_most(self.engine, bounds, best.near) & !self.left[chunk];
+            let mut equal = B::at_most(self.engine, bounds, best.limits[0]) & !self.left[chunk];
             while equal != 0 {
                 let index = equal.trailing_zeros() as usize;
                 let is_near = area.group(chunk * GROUP + index).distance() <= best.length;
@@ -310,8 +322,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
         let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
-        let Self { offsets, costs, lane_offsets, .. } = self;
-        let mut count = count;
+        let Self { offsets, costs, lane_offsets, crowded, finer, experience, .. } = self;
+        let is_fine = sums.fine().is_some();
         let mut cost = Self::COSTS.bounds * count;
         for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
             *group = area.group(usize::from(*index));
@@ -319,15 +331,19 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
         if let Some(level) = sums.fine() {
-            let mut remain = 0;
+            // The groups of which few candidates are left stay as they are.
+            let mut many = 0;
             for i in 0..count {
                 let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
-                (groups[remain], starts[remain]) = (Group { inside: left, ..groups[i] }, starts[i]);
-                remain += usize::from(left != 0);
+                (crowded[many], starts[many]) = (i as u16, starts[i]);
+                many += usize::from(left.count_ones() >= CROWD);
+                experience.crowded += crowd(left);
             }
-            cost += Self::COSTS.bounds * remain;
-            B::of_groups(*engine, fine, level, &starts[..remain], bounds_of);
-            count = remain;
+            cost += Self::COSTS.bounds * many;
+            B::of_groups(*engine, fine, level, &starts[..many], finer);
+            for (i, finer) in crowded[..many].iter().zip(finer) {
+                bounds_of[usize::from(*i)] = *finer;
+            }
         }
         let mut listed = 0;
         for i in 0..count {
@@ -337,14 +353,17 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
             engine.list(left, start, lane_offsets, room);
             listed += left.count_ones() as usize;
+            experience.crowded += if is_fine { 0 } else { crowd(left) };
             if listed >= CHUNK || i == count - 1 {
                 cost += Self::COSTS.one * listed;
                 let offsets = &offsets[..listed];
                 B::costs(*engine, &target.candidates, offsets, costs);
-                for (cost, offset) in costs.iter().zip(offsets) {
-                    if *cost <= best.key.cost() {
+                // Mostly none is as good as the best.
+                let least = costs[..listed].iter().copied().fold(u32::MAX, u32::min);
+                if least <= best.key.cost() {
+                    for (_, offset) in costs.iter().zip(offsets).filter(|(cost, _)| **cost == least) {
                         let (x, y) = target.displacement(*offset);
-                        best.improve(OrderKey::new(*cost, x, y));
+                        best.improve(OrderKey::new(least, x, y));
                     }
                 }
                 listed = 0;
@@ -396,10 +415,11 @@ struct Best<B> {
     key: OrderKey,
     /// `|x| + |y|` of its displacement.
     length: u32,
-    /// The largest bound with which a candidate may win that is no further away than the best.
-    near: B,
-    /// The largest with which one may that is: it has to cost less. `None` where nothing does.
-    far: Option<B>,
+    /// The largest bound with which a candidate may win that is no further away than the best, and
+    /// with which one may that is: it has to cost less.
+    limits: [B; 2],
+    /// A bit for each lane where there are such bounds: nothing costs less than zero.
+    lanes: [u32; 2],
 }
 
 impl<B: Bound> Best<B> {
@@ -409,8 +429,8 @@ impl<B: Bound> Best<B> {
         Self {
             key,
             length: x.unsigned_abs() + y.unsigned_abs(),
-            near: B::from_cost(key.cost()),
-            far: key.cost().checked_sub(1).map(B::from_cost),
+            limits: [B::from_cost(key.cost()), B::from_cost(key.cost().saturating_sub(1))],
+            lanes: [u32::MAX, if key.cost() > 0 { u32::MAX } else { 0 }],
         }
     }
 
@@ -426,9 +446,15 @@ impl<B: Bound> Best<B> {
     /// further from the zero vector.
     #[inline(always)]
     fn admitted<E: Engine>(&self, engine: E, bounds: &[B; GROUP], distance: u32) -> u32 {
-        if distance <= self.length {
-            return B::at_most(engine, bounds, self.near);
-        }
-        self.far.map_or(0, |far| B::at_most(engine, bounds, far))
+        // Without a branch, which would be hard to predict.
+        let is_far = usize::from(distance > self.length);
+        B::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far]
     }
+}
+
+/// How many candidates are `left` in a group, if many are.
+#[inline(always)]
+fn crowd(left: u32) -> usize {
+    let count = left.count_ones();
+    if count >= CROWD { count as usize } else { 0 }
 }

@@ -14,6 +14,8 @@ pub(super) struct Experience {
     next_pause: usize,
     /// Blocks of the last picture that were searched exhaustively.
     pub(super) exhaustive: usize,
+    /// Candidates of the others that the large parts left in groups with many of them.
+    pub(super) crowded: usize,
 }
 
 impl Experience {
@@ -30,7 +32,7 @@ impl Experience {
     /// Whether to search `groups` groups promises to take longer than to search `candidates`
     /// exhaustively.
     pub(super) fn expects_failure(&self, groups: usize, candidates: usize) -> bool {
-        groups * self.group_cost > 16 * candidates
+        groups * self.group_cost > StepCosts::CANDIDATE * candidates
     }
 
     /// Notes that elimination of a block took longer than exhaustive search would have.
@@ -46,12 +48,12 @@ impl Experience {
 
     /// Notes what `groups` groups have cost.
     pub(super) fn note_cost(&mut self, groups: usize, cost: usize) {
-        self.group_cost = (7 * self.group_cost + 16 * cost / groups) / 8;
+        self.group_cost = (7 * self.group_cost + cost / groups) / 8;
     }
 }
 
-/// What the steps of elimination cost, in units of what one candidate of many costs exhaustive
-/// search, as measured with 16 × 16 SAD.
+/// What the steps of elimination cost, in sixteenths of what one candidate of many costs exhaustive
+/// search ([`Self::CANDIDATE`]), as measured with 16 × 16 SAD.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepCosts {
     /// To bound a group's candidates.
@@ -63,8 +65,16 @@ pub(super) struct StepCosts {
 }
 
 impl StepCosts {
+    /// What a candidate costs exhaustive search.
+    pub(super) const CANDIDATE: usize = 16;
+
     pub(super) const fn of<E: Engine>() -> Self {
+        if E::LANES >= COLUMNS {
+            // A candidate costs exhaustive search a nanosecond, and alone nine.
+            return Self { bounds: 280, one: 140, block: 5000 };
+        }
+        // So little that elimination is rather tried than not, where it has more to gain.
         let unit = if E::LANES > COLUMNS / 4 { E::LANES / (COLUMNS / 4) } else { 1 };
-        Self { bounds: 2 * unit, one: unit, block: 40 * unit }
+        Self { bounds: 32 * unit, one: 16 * unit, block: 640 * unit }
     }
 }

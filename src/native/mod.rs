@@ -102,6 +102,8 @@ struct Elimination {
     last: Vec<MotionVector>,
     /// Pictures yet to be searched exhaustively, as hardly any block of the last one was better off.
     pause: u32,
+    /// Whether the last picture left so many candidates that smaller parts pay.
+    is_fine: bool,
 }
 
 /// So many pictures are searched exhaustively where elimination did not pay.
@@ -113,7 +115,7 @@ impl Elimination {
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
-        Ok(Self { sums, rows, last, pause: 0 })
+        Ok(Self { sums, rows, last, pause: 0, is_fine: false })
     }
 
     fn search(
@@ -123,20 +125,22 @@ impl Elimination {
         searched: Range<usize>,
         vectors: &mut [MotionVector],
     ) {
-        let Self { sums, rows, last, pause } = self;
+        let Self { sums, rows, last, pause, is_fine } = self;
         let grid = job.parameters.grid();
         let (first, rows) = (searched.start, &mut rows[searched.clone()]);
         if *pause > 0 {
             *pause -= 1;
             search_rows(functions.search_row, &job, first, vectors);
         } else {
-            sums.fill(functions, job.reference);
+            sums.fill(functions, job.reference, *is_fine);
             let job = Job { last: &*last, ..job };
             let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
             rows_of_vectors.zip(rows.par_iter_mut()).for_each(|((row, vectors), experience)| {
                 (functions.eliminate_row)(&job, sums, (first + row, vectors), experience);
             });
             let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
+            let crowded: usize = rows.iter().map(|experience| experience.crowded).sum();
+            *is_fine = crowded > elimination::CROWDED * (vectors.len() - exhaustive);
             if exhaustive > vectors.len() * 3 / 4 {
                 *pause = PAUSE;
             }

@@ -2,9 +2,10 @@
 
 use std::arch::x86_64::*;
 
+use super::bounds::SUMMED;
 use super::columns::{self, Order, Register};
-use super::portable::Portable;
 use super::sse2;
+use super::sums::TILE;
 use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task};
 
 // SAFETY: `load` loads 16 samples.
@@ -94,8 +95,13 @@ impl Engine for Sse2 {
     }
 
     #[inline(always)]
+    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+        sse2::sum_parts(rows)
+    }
+
+    #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        Portable::new().at_most(values, limit)
+        sse2::at_most(values, limit)
     }
 }
 
@@ -146,8 +152,13 @@ impl Engine for Sse41 {
     }
 
     #[inline(always)]
+    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+        sse2::sum_parts(rows)
+    }
+
+    #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        Sse2.at_most(values, limit)
+        sse2::at_most(values, limit)
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::arch::x86_64::*;
 
+use super::bounds::SUMMED;
+use super::sums::TILE;
 use super::tile::Pair;
 
 /// The SAD of one candidate, by `psadbw`.
@@ -104,5 +106,51 @@ fn load<const W: usize>(samples: &[u8; W]) -> __m128i {
             8 => _mm_loadl_epi64(start.cast()),
             _ => _mm_cvtsi32_si128(start.cast::<i32>().read_unaligned()),
         }
+    }
+}
+
+/// The sums of the parts of `SIDE` samples a side that lie in as many rows, by `psadbw` with zeros.
+#[inline(always)]
+pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+    // SAFETY: every x86-64 CPU has SSE2.
+    unsafe {
+        let zero = _mm_setzero_si128();
+        let fours = _mm_set1_epi64x(0xffff_ffff);
+        let (mut sums, mut next) = ([zero; 2], zero);
+        for (y, row) in rows.iter().enumerate() {
+            let row = load(row);
+            if SIDE == TILE {
+                let even = _mm_and_si128(row, fours);
+                sums[0] = _mm_add_epi32(sums[0], _mm_sad_epu8(even, zero));
+                next = _mm_add_epi32(next, _mm_sad_epu8(_mm_andnot_si128(fours, row), zero));
+            } else {
+                sums[y % 2] = _mm_add_epi32(sums[y % 2], _mm_sad_epu8(row, zero));
+            }
+        }
+        let sums = _mm_add_epi32(sums[0], sums[1]);
+        let [first, second] = [sums, next]
+            .map(|sums| [_mm_extract_epi16::<0>(sums) as u16, _mm_extract_epi16::<4>(sums) as u16]);
+        match SIDE {
+            TILE => [first[0], second[0], first[1], second[1]],
+            8 => [first[0], first[1], 0, 0],
+            _ => [first[0] + first[1], 0, 0, 0],
+        }
+    }
+}
+
+/// A bit for each of `values` that is at most `limit`.
+#[inline(always)]
+pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+    // SAFETY: every x86-64 CPU has SSE2, and four registers have the bytes of the values.
+    unsafe {
+        let limit = _mm_set1_epi16(limit as i16);
+        let [a, b, c, d] = values.as_ptr().cast::<[__m128i; 4]>().read_unaligned();
+        let is_more = |values| _mm_subs_epu16(values, limit);
+        let sixteen = |first, second| {
+            let zero = _mm_setzero_si128();
+            let is_not = [first, second].map(|values| _mm_cmpeq_epi16(is_more(values), zero));
+            _mm_movemask_epi8(_mm_packs_epi16(is_not[0], is_not[1])) as u32
+        };
+        sixteen(a, b) | sixteen(c, d) << 16
     }
 }

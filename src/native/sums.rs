@@ -56,6 +56,8 @@ pub(super) struct Sums {
     tiles: usize,
     coarse: Level,
     fine: Option<Level>,
+    /// Whether the fine sums are those of the picture that the coarse ones are of.
+    is_fine: bool,
     extremes: Extremes,
 }
 
@@ -85,15 +87,16 @@ impl Sums {
         };
         let odd = coarse.side == TILE;
         let extremes = Extremes { least: [groups(true)?, groups(odd)?], most: [groups(true)?, groups(odd)?] };
-        Ok(Self { tiles, coarse, fine, extremes })
+        Ok(Self { tiles, coarse, fine, is_fine: false, extremes })
     }
 
-    /// Sums up `plane`, of the layout these sums were made for.
-    pub(super) fn fill(&mut self, functions: &Functions, plane: &Plane) {
-        let Self { tiles, coarse, fine, extremes } = self;
+    /// Sums up `plane`, of the layout these sums were made for; smaller parts where `is_fine`.
+    pub(super) fn fill(&mut self, functions: &Functions, plane: &Plane, is_fine: bool) {
+        self.is_fine = is_fine;
+        let Self { tiles, coarse, fine, extremes, .. } = self;
         let (row, groups) = (*tiles * TILE_POSITIONS, *tiles / GROUP_TILES);
         let of_task = |task: usize| ROWS_A_TASK * TILE * task;
-        if let Some(Level { side, sums }) = fine {
+        if let Some(Level { side, sums }) = fine.as_mut().filter(|_| is_fine) {
             sums.par_chunks_mut(row * ROWS_A_TASK)
                 .enumerate()
                 .for_each(|(task, sums)| (functions.sum)((plane, *side, of_task(task)), sums, None));
@@ -125,9 +128,9 @@ impl Sums {
         &self.coarse
     }
 
-    /// Smaller parts, where there are any.
+    /// Smaller parts, where they were summed.
     pub(super) fn fine(&self) -> Option<&Level> {
-        self.fine.as_ref()
+        self.fine.as_ref().filter(|_| self.is_fine)
     }
 
     /// Where in a [`Level`] the sums of the group at `column` and `row` of groups are, displaced by

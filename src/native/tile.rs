@@ -1,7 +1,7 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
-use super::bounds::{self, Extreme, Parts};
-use super::sums::{self, GROUP, Level, Strip, StripSums};
+use super::bounds::{self, Extreme, Parts, SUMMED};
+use super::sums::{self, GROUP, Level, Strip, StripSums, TILE};
 use crate::estimator::OrderKey;
 
 /// Candidates across a tile: as many as the widest register has 16-bit costs.
@@ -236,6 +236,12 @@ pub(super) trait Engine: Copy {
         for (offset, cost) in offsets.iter().zip(costs) {
             *cost = self.sad_of_one(&candidates.pair(*offset));
         }
+    }
+
+    /// [`bounds::sum_parts`]; `SIDE` is 4, 8 or 16.
+    #[inline(always)]
+    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+        bounds::sum_parts(rows)
     }
 
     /// The bounds, by differences of sums, of the groups whose sums in `level` are at `starts`.

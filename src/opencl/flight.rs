@@ -116,7 +116,7 @@ pub(super) struct Ring {
     /// The absolute differences of a whole search.
     differences: f64,
     /// How long a search may take at least.
-    patience: Duration,
+    pub(super) patience: Duration,
 }
 
 impl Ring {

@@ -142,3 +142,78 @@ fn ask(event: &Event, start: Instant, limit: Duration) -> Result<bool> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::{
+        EstimateError, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+    };
+    use crate::opencl::{Device, OpenCl, cl, devices};
+
+    const LIMIT: Duration = Duration::from_millis(50);
+
+    fn device() -> Device {
+        devices().into_iter().next().expect("no OpenCL device: install one, for instance pocl-opencl-icd")
+    }
+
+    #[test]
+    fn what_is_not_done_in_time_is_told_once_waited_for() {
+        let context = cl::Context::new(device().raw()).unwrap();
+        for is_asked in [false, true] {
+            let watch = Watch::new(is_asked);
+            let [done, failed, late] = [(); 3].map(|()| context.user_event().unwrap());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(LIMIT / 5);
+                    done.complete(0).unwrap();
+                    failed.complete(-5).unwrap();
+                });
+                watch.wait(&done, 1000 * LIMIT).unwrap();
+                assert_eq!(watch.wait(&failed, 1000 * LIMIT).unwrap_err().code, -5);
+            });
+            assert!(!watch.is_lost());
+            assert_eq!(watch.wait(&late, LIMIT), Err(Error::SILENT));
+            assert_eq!(watch.check(), Err(Error::SILENT));
+            let start = Instant::now();
+            assert_eq!(watch.wait(&late, 1000 * LIMIT), Err(Error::SILENT));
+            assert!(start.elapsed() < 500 * LIMIT);
+            watch.wait(&done, LIMIT).unwrap();
+            late.complete(0).unwrap();
+            watch.wait(&late, LIMIT).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_estimator_whose_device_hangs_fails_and_goes() {
+        let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
+        let picture = |time| PictureBuf::from_fn(61, 47, |x, y| (x * 37 ^ (y + time) * 101) as u8);
+        for depth in [1, 4] {
+            let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+            let mut estimator = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
+            estimator.ring.patience = LIMIT;
+            assert!(estimator.keep_pictures());
+            estimator.load(Slot::A, &picture(0).view()).unwrap();
+            let never = estimator.context.user_event().unwrap();
+            let _held = estimator.queues.upload.barrier([&never]).unwrap();
+            estimator.load(Slot::B, &picture(1).view()).unwrap();
+            estimator.begin(Slot::B, Slot::A).unwrap();
+            let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+            let lost = |error| matches!(error, EstimateError::Device { .. });
+            assert!(lost(estimator.finish(&mut vectors).unwrap_err()));
+            assert!(lost(estimator.unload(Slot::A).unwrap_err()));
+            for time in 0..2 {
+                assert_eq!(estimator.salvage(Slot::new(time)), Some(picture(time)));
+            }
+            assert!(lost(estimator.begin(Slot::B, Slot::A).unwrap_err()));
+            assert!(lost(estimator.load(Slot::A, &picture(2).view()).unwrap_err()));
+            let memory = estimator.host_memory().unwrap();
+            assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
+            // Another gets a context that is well.
+            assert!(!device().context().unwrap().watch().is_lost());
+            estimator.cancel();
+            drop(estimator);
+            never.complete(0).unwrap();
+        }
+    }
+}

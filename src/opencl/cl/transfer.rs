@@ -266,3 +266,24 @@ impl Event {
         (code == 0 && time > 0).then_some(time)
     }
 }
+
+/// What a test holds a queue up with.
+#[cfg(test)]
+impl Context {
+    /// An event that is done when [`Event::complete`] says so.
+    pub(in crate::opencl) fn user_event(&self) -> Result<Event> {
+        let mut code = 0;
+        // SAFETY: the context is alive.
+        let raw = unsafe { ffi::clCreateUserEvent(self.0, &mut code) };
+        check("clCreateUserEvent", code).map(|()| Event(raw))
+    }
+}
+
+#[cfg(test)]
+impl Event {
+    /// Ends an event of [`Context::user_event`] with `status`.
+    pub(in crate::opencl) fn complete(&self, status: i32) -> Result<()> {
+        // SAFETY: the event is alive; any other than a user's is refused.
+        check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(self.0, status) })
+    }
+}

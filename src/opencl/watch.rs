@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn an_estimator_whose_device_hangs_fails_and_goes() {
         let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
-        let picture = |time| PictureBuf::from_fn(61, 47, |x, y| (x * 37 ^ (y + time) * 101) as u8);
+        let picture = |time| PictureBuf::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
         for depth in [1, 4] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let mut estimator = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();

@@ -1,6 +1,7 @@
 /* An OpenCL whose device is lost in mid-stream: preloaded, it passes the calls below on until the one
- * that FAILING_CALL names was made FAILING_AFTER times. From then on each of them fails; or, where
- * FAILING_HANGS is set, no command is ever done, and who waits or releases waits for ever. */
+ * that FAILING_CALL names was made FAILING_AFTER times since the first picture came. From then on each
+ * of them fails; or, where FAILING_HANGS is set, no command is ever done, and who waits or releases
+ * waits for ever. */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 120
 #include <dlfcn.h>
@@ -11,7 +12,7 @@
 
 #include <CL/cl.h>
 
-static atomic_int made, lost;
+static atomic_int begun, made, lost;
 
 /* Whether the device is lost now that `name` is called. */
 static int
@@ -19,8 +20,10 @@ is_lost (const char *name)
 {
   const char *call = getenv ("FAILING_CALL"), *after = getenv ("FAILING_AFTER");
 
+  if (strncmp (name, "clEnqueue", 9) == 0)
+    atomic_store (&begun, 1);
   if (call != NULL && after != NULL && strcmp (call, name) == 0
-      && atomic_fetch_add (&made, 1) >= atoi (after))
+      && atomic_load (&begun) && atomic_fetch_add (&made, 1) >= atoi (after))
     atomic_store (&lost, 1);
   return atomic_load (&lost);
 }

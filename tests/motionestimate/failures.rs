@@ -68,7 +68,7 @@ const CALLS: [(&str, u32); 4] = [
     ("clEnqueueWriteBuffer", 5),
     ("clEnqueueNDRangeKernel", 11),
     ("clEnqueueReadBuffer", 5),
-    ("clGetEventInfo", 24),
+    ("clGetEventInfo", 7),
 ];
 
 fn check(settings: &str, calls: &[(&str, u32)], how: How) {

@@ -8,6 +8,7 @@ mod host_memory;
 mod kernel;
 pub mod oracle;
 mod order;
+pub(crate) mod pace;
 mod parameters;
 mod part;
 mod picture;

@@ -7,27 +7,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::worker::{Job, Order, Report, Worker};
+use crate::estimator::pace::Pace;
 use crate::estimator::{DeviceShare, Estimator, SetupError, Tuning};
 
 /// Jobs that may wait for a device: more than are ever in flight, those of others that failed among
 /// them.
 const WAITING: usize = 8 * Tuning::MAX_DEPTH;
 
-/// How many times as long as a search takes on average one may take: what it takes depends on the
-/// pictures, and others may come to use the device.
-const LONGEST: f64 = 50.0;
-
-/// Absolute differences a second that every device does, before its own rate is known.
-const LEAST_RATE: f64 = 0.1e9;
-
 /// A device and its thread.
 pub(super) struct Member {
     name: Arc<str>,
     /// Its share of the search that was finished last.
     share: f64,
-    /// What it has done so far, in searches, and how long it took.
-    searches: f64,
-    busy: Duration,
+    pace: Pace,
     /// Whether it can fail, so that what it does may have to be done again.
     can_fail: bool,
     /// How many searches it can have in flight.
@@ -68,8 +60,8 @@ impl Member {
             })
             .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
         let (sent, finished) = (VecDeque::new(), Instant::now());
-        let (share, searches, busy) = (0.0, 0.0, Duration::ZERO);
-        Ok(Self { name, share, searches, busy, can_fail, depth, ended, orders: Some(orders), sent, finished })
+        let (share, pace, orders) = (0.0, Pace::default(), Some(orders));
+        Ok(Self { name, share, pace, can_fail, depth, ended, orders, sent, finished })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -84,18 +76,16 @@ impl Member {
     /// Notes that it has found so much of a search, 0 to 1.
     pub(super) fn count_share(&mut self, share: f64, busy: Duration) {
         self.share += share;
-        self.searches += share;
-        self.busy += busy;
+        self.pace.count(share, busy);
     }
 
     /// What it does, where a search is so many absolute differences.
     pub(super) fn share(&self, differences: f64) -> DeviceShare {
-        let seconds = self.busy.as_secs_f64();
         DeviceShare {
             device: self.name.clone(),
             share: self.share,
-            rate: if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 },
-            busy: self.busy,
+            rate: self.pace.rate(differences),
+            busy: self.pace.busy(),
             is_out: self.is_out(),
         }
     }
@@ -103,11 +93,7 @@ impl Member {
     /// The longest that it should take for any part of a search of so many absolute differences, if it is
     /// well.
     pub(super) fn most_expected(&self, differences: f64) -> Duration {
-        let seconds = match self.searches > 0.0 {
-            true => LONGEST * self.busy.as_secs_f64() / self.searches,
-            false => differences / LEAST_RATE,
-        };
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        self.pace.most_expected(differences)
     }
 
     pub(super) fn is_out(&self) -> bool {

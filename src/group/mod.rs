@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Notice, Parameters, Part, Prediction,
-    SetupError, StageTimes,
+    SetupError, StageTimes, pace,
 };
 pub use balance::{Balance, Balancer, Measured};
 use frame::{Frame, Frames};
@@ -316,8 +316,7 @@ impl Group {
 
     /// The absolute differences of a search, as if each were computed.
     fn differences(&self) -> f64 {
-        let Parameters { width, height, .. } = self.parameters;
-        (width * height) as f64 * self.parameters.candidates() as f64
+        pace::differences(&self.parameters)
     }
 
     /// Takes what devices have said so far.

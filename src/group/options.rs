@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Balance;
-use crate::estimator::{Estimator, SetupError};
+use crate::estimator::{Estimator, SetupError, pace};
 
 /// How the work is divided among the devices of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub type Fallback = Box<dyn FnMut() -> Result<Box<dyn Estimator>, SetupError> + 
 impl Options {
     /// [`Self::patience`] where nothing is chosen: longer than any search should take, and a compiler
     /// that is started by the first.
-    pub const PATIENCE: Duration = Duration::from_secs(10);
+    pub const PATIENCE: Duration = pace::PATIENCE;
 }
 
 impl Default for Options {

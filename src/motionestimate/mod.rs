@@ -44,9 +44,9 @@
  * on average where that is longer (its first: what it takes at 0.1 G absolute differences a second).
  *
  * An OpenCL device by itself that fails is left in the same way, and the CPU finds what was in flight.
- * For that the buffer of the reference is held where the device reads it in place (see *Buffers*). It
- * is not watched for answers that do not come: a list of one (`gpu,`) is, at the price of a copy of
- * each picture. `on-device-failure=error` makes the failure of the last device an error.
+ * For that the buffer of the reference is held where the device reads it in place (see *Buffers*). So
+ * is one that gives no answer for as long as one of a list may; what it holds is not given back.
+ * `on-device-failure=error` makes the failure of the last device an error.
  *
  * ## Properties while playing
  *

@@ -13,10 +13,15 @@ use ocl::ffi;
 pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
 
 /// An OpenCL call that did not succeed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Error {
     pub(super) call: &'static str,
     pub(super) code: i32,
+}
+
+impl Error {
+    /// No answer in time. The code is none of OpenCL's.
+    pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
 }
 
 impl std::fmt::Display for Error {
@@ -37,6 +42,7 @@ impl std::fmt::Display for Error {
             -54 => "work-group too large",
             -61 => "invalid buffer size",
             -1001 => "no platform found",
+            i32::MIN => return f.write_str("no answer"),
             _ => "error",
         };
         write!(f, "{}: {name} ({})", self.call, self.code)
@@ -395,36 +401,6 @@ impl Queue {
         check("clEnqueueReadBuffer", code)
     }
 
-    /// Copies `from` to rows without padding.
-    ///
-    /// # Panics
-    /// Where `data` is not of that size.
-    pub(super) fn read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<()> {
-        assert_eq!(data.len(), from.width * from.height);
-        let (origin, host_origin) = ([from.left, from.top, 0], [0; 3]);
-        let region = [from.width, from.height, 1];
-        // SAFETY: `data` holds the rows, as asserted, and the call blocks until they are written.
-        let code = unsafe {
-            ffi::clEnqueueReadBufferRect(
-                self.0,
-                buffer.0,
-                1,
-                origin.as_ptr(),
-                host_origin.as_ptr(),
-                region.as_ptr(),
-                from.pitch,
-                0,
-                from.width,
-                0,
-                data.as_mut_ptr().cast(),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        check("clEnqueueReadBufferRect", code)
-    }
-
     /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
     ///
     /// # Safety
@@ -503,7 +479,7 @@ impl Queue {
         check("clFlush", unsafe { ffi::clFlush(self.0) })
     }
 
-    /// Waits until all that was queued is done.
+    /// Waits until all that was queued is done, without limit: for what is no search.
     pub(super) fn finish(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         check("clFinish", unsafe { ffi::clFinish(self.0) })

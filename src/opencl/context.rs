@@ -3,8 +3,11 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
 
+use ocl::ffi::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
+
 use super::cl::{self, Program, RawDevice};
 use super::host::Block;
+use super::watch::Watch;
 use crate::lock::lock;
 
 /// A context, the programs that were built in it, and the memory of the host that belongs to it.
@@ -14,6 +17,7 @@ pub(super) struct Context {
     programs: Mutex<Vec<(String, Arc<Program>)>>,
     blocks: Mutex<Vec<(usize, Weak<Block>)>>,
     context: cl::Context,
+    watch: Arc<Watch>,
 }
 
 impl Deref for Context {
@@ -27,7 +31,14 @@ impl Deref for Context {
 impl Context {
     pub(super) fn new(device: RawDevice) -> cl::Result<Self> {
         let context = cl::Context::new(device)?;
-        Ok(Self { programs: Mutex::default(), blocks: Mutex::default(), context })
+        let is_gpu = cl::device_number(device, CL_DEVICE_TYPE)? & CL_DEVICE_TYPE_GPU != 0;
+        let watch = Arc::new(Watch::new(is_gpu));
+        Ok(Self { programs: Mutex::default(), blocks: Mutex::default(), context, watch })
+    }
+
+    /// By which what runs in it is waited for.
+    pub(super) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 
     /// The program known by `key`, or what `build` makes: a second estimator, or one for other

@@ -161,7 +161,9 @@ impl Device {
         // A panic elsewhere leaves the list whole: each change is one push.
         let mut shared = lock(SHARED.get_or_init(Shared::default));
         shared.retain(|(_, context)| context.strong_count() > 0);
-        if let Some(context) = shared.iter().find(|(id, _)| *id == self.id).and_then(|(_, c)| c.upgrade()) {
+        let of_it = shared.iter().filter(|(id, _)| *id == self.id);
+        let mut of_it = of_it.filter_map(|(_, context)| context.upgrade());
+        if let Some(context) = of_it.find(|context| !context.watch().is_lost()) {
             return Ok(context);
         }
         let context = Arc::new(Context::new(self.raw()).map_err(|error| self.refused(error))?);

@@ -11,6 +11,8 @@ use super::host::Block;
 use super::picture::buffer;
 use super::prediction::Prediction;
 use super::search::{Run, Search};
+use super::watch::Watch;
+use crate::estimator::pace::{self, PATIENCE, Pace};
 use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes, Window};
 
 /// Queues, each in order: what is on one goes on beside what is on the others.
@@ -45,13 +47,15 @@ impl Queues {
         &self.searches[turn % self.searches.len()]
     }
 
-    /// Waits until nothing runs any more, be it for an error: the first of those of searches.
-    pub(super) fn finish(&self) -> cl::Result<()> {
+    /// Waits, `limit` long, until nothing runs any more, be it for an error: the first of those of
+    /// searches.
+    pub(super) fn finish(&self, watch: &Watch, limit: Duration) -> cl::Result<()> {
         // Which error it was, whoever waits for an event is told.
-        let _ = self.upload.finish();
-        let searched = self.searches.iter().map(|queue| queue.finish()).fold(Ok(()), cl::Result::and);
-        let _ = self.download.finish();
-        searched
+        let _ = watch.finish(&self.upload, limit);
+        let searched = self.searches.iter().map(|queue| watch.finish(queue, limit));
+        let searched = searched.fold(Ok(()), cl::Result::and);
+        let _ = watch.finish(&self.download, limit);
+        searched.and_then(|()| watch.check())
     }
 }
 
@@ -74,6 +78,8 @@ impl Records {
 /// What tells how far a search is.
 struct Events {
     is_whole: bool,
+    /// How much of a search it is.
+    share: f64,
     skipped: usize,
     begun: Instant,
     /// Both pictures are there, and nothing before it is on its queue.
@@ -105,6 +111,12 @@ pub(super) struct Ring {
     begun: usize,
     /// When the search before was done, by the device's clock.
     searched: Option<u64>,
+    watch: Arc<Watch>,
+    pace: Pace,
+    /// The absolute differences of a whole search.
+    differences: f64,
+    /// How long a search may take at least.
+    pub(super) patience: Duration,
 }
 
 impl Ring {
@@ -131,7 +143,18 @@ impl Ring {
             })
         };
         let flights = (0..=depth).map(flight).collect::<Result<_, SetupError>>()?;
-        Ok(Self { flights, next: 0, oldest: 0, last: None, begun: 0, searched: None })
+        Ok(Self {
+            flights,
+            next: 0,
+            oldest: 0,
+            last: None,
+            begun: 0,
+            searched: None,
+            watch: context.watch().clone(),
+            pace: Pace::default(),
+            differences: pace::differences(parameters),
+            patience: PATIENCE,
+        })
     }
 
     /// Queues a search, its prediction and the way back of what is found: one flush each. After an
@@ -143,9 +166,10 @@ impl Ring {
         prediction: Option<&mut Prediction>,
         pictures: Pictures<'_>,
     ) -> cl::Result<()> {
+        self.watch.check()?;
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
-        let Pictures { current, reference, blocks, skipped, window, is_whole, geometry } = pictures;
+        let Pictures { current, reference, blocks, skipped, window, share, is_whole, geometry } = pictures;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
         search.queue(&Run {
@@ -170,21 +194,27 @@ impl Ring {
             read = predictors.begin_read(&queues.download, size_of::<Predictor>() * blocks, predicted)?;
         }
         queues.download.flush()?;
-        *events = Some(Events { is_whole, skipped, begun, started, found, predicted, read });
+        *events = Some(Events { is_whole, share, skipped, begun, started, found, predicted, read });
         self.next = (self.next + 1) % self.flights.len();
         self.begun = self.begun.wrapping_add(1);
         Ok(())
     }
 
-    /// Waits for the oldest search in flight, which there must be, and copies its vectors, as many
-    /// as there are.
+    /// How long the oldest search may take from now on.
+    pub(super) fn allowed(&self) -> Duration {
+        self.patience.max(self.pace.most_expected(self.differences))
+    }
+
+    /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its
+    /// vectors, as many as there are.
     pub(super) fn finish(&mut self, vectors: &mut [MotionVector]) -> cl::Result<StageTimes> {
+        let (allowed, waiting) = (self.allowed(), Instant::now());
         self.last = None;
         let index = self.oldest;
         self.oldest = (index + 1) % self.flights.len();
         let oldest = &mut self.flights[index];
         let Some(events) = oldest.events.take() else { return Ok(StageTimes::default()) };
-        events.read.wait()?;
+        self.watch.wait(&events.read, allowed)?;
         let copied = Instant::now();
         // SAFETY: what the device has written is read, and it writes no more.
         let bytes = unsafe { oldest.vectors.host.as_slice() };
@@ -192,7 +222,10 @@ impl Ring {
         vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         self.last = events.is_whole.then_some(index);
         let before = std::mem::replace(&mut self.searched, events.found.ended());
-        Ok(events.times(copied, before))
+        let times = events.times(copied, before);
+        // Others may have had the device; the host may have done something else.
+        self.pace.count(events.share, (copied - waiting).max(times.search + times.prediction));
+        Ok(times)
     }
 
     /// The predictors of the field found last, where there is one.
@@ -226,6 +259,8 @@ pub(super) struct Pictures<'a> {
     /// How many of these blocks nobody asked for, from the first on.
     pub(super) skipped: usize,
     pub(super) window: Window,
+    /// How much that is of a whole search, 0 to 1.
+    pub(super) share: f64,
     /// Whether that is all there is: only a whole field is predicted.
     pub(super) is_whole: bool,
     pub(super) geometry: Arg<'a>,

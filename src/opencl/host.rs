@@ -1,11 +1,13 @@
 //! Memory of the host's that the device reads and writes without help: page-locked, as a rule.
 
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::cl::{Buffer, Queue};
+use super::cl::{self, Buffer, Queue};
 use super::context::Context;
 use super::device::Device;
+use crate::estimator::pace::PATIENCE;
 use crate::estimator::{HostBlock, HostMemory, SetupError};
 
 /// A block of such memory, mapped as long as it lives.
@@ -13,10 +15,16 @@ use crate::estimator::{HostBlock, HostMemory, SetupError};
 pub(super) struct Block {
     start: NonNull<u8>,
     bytes: usize,
+    mapped: ManuallyDrop<Mapped>,
+}
+
+/// Where it is mapped from, and by what.
+#[derive(Debug)]
+struct Mapped {
     buffer: Buffer,
     queue: Arc<Queue>,
     // Last: what was made in the context is released before it.
-    _context: Arc<Context>,
+    context: Arc<Context>,
 }
 
 // SAFETY: the memory is the block's alone, and the OpenCL objects may be used from any thread.
@@ -33,15 +41,25 @@ impl Block {
         queue: &Arc<Queue>,
         bytes: usize,
     ) -> Result<Self, SetupError> {
+        let watch = context.watch();
         let map = || {
+            watch.check()?;
             let buffer = context.host_buffer(bytes)?;
-            let start = queue.map(&buffer, bytes)?;
-            Ok((buffer, start))
+            let (start, mapped) = queue.begin_map(&buffer, bytes)?;
+            queue.flush()?;
+            let mapped = watch.wait(&mapped, PATIENCE);
+            if watch.is_lost() {
+                // The device may map it yet.
+                mem::forget((buffer, context.clone()));
+                return Err(cl::Error::SILENT);
+            }
+            mapped.map(|()| (buffer, start))
         };
         let (buffer, start) = map().map_err(|error| device.refused(error))?;
         // SAFETY: so many bytes are mapped there, for writing.
         unsafe { start.write_bytes(0, bytes) };
-        Ok(Self { start, bytes, buffer, queue: queue.clone(), _context: context.clone() })
+        let mapped = Mapped { buffer, queue: queue.clone(), context: context.clone() };
+        Ok(Self { start, bytes, mapped: ManuallyDrop::new(mapped) })
     }
 
     /// The address of its first byte.
@@ -83,9 +101,22 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: it was mapped by `map`, and its one owner is gone. What a device does not unmap
-        // is released with the buffer.
-        let _ = unsafe { self.queue.unmap(&self.buffer, self.start) };
+        let Mapped { buffer, queue, context } = &*self.mapped;
+        let watch = context.watch();
+        let unmap = || {
+            watch.check()?;
+            // SAFETY: it was mapped by `begin_map`, and its one owner is gone.
+            let unmapped = unsafe { queue.begin_unmap(buffer, self.start)? };
+            queue.flush()?;
+            watch.wait(&unmapped, PATIENCE)
+        };
+        // What a device refuses to unmap is released with the buffer; what one that hangs may still use
+        // is left to it.
+        let _ = unmap();
+        if !watch.is_lost() {
+            // SAFETY: it is dropped here alone, and used no more.
+            unsafe { ManuallyDrop::drop(&mut self.mapped) };
+        }
     }
 }
 
@@ -98,6 +129,10 @@ pub(super) struct Host {
 
 impl HostMemory for Host {
     fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
+        if self.context.watch().is_lost() {
+            // The stream goes on without the device, in memory that came from here.
+            return Ok(Box::new(Plain(vec![0; bytes])));
+        }
         let block = Arc::new(Block::new(&self.context, &self.device, &self.queue, bytes)?);
         self.context.register(&block);
         Ok(Box::new(Lent(block)))
@@ -123,3 +158,20 @@ impl AsMut<[u8]> for Lent {
 }
 
 impl HostBlock for Lent {}
+
+/// Memory that no device knows.
+struct Plain(Vec<u8>);
+
+impl AsRef<[u8]> for Plain {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for Plain {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl HostBlock for Plain {}

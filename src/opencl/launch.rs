@@ -1,9 +1,12 @@
 //! How the jobs of a batch reach the device (Uta 6.2.3): in one launch, or in several on queues of
 //! their own.
 
+use std::sync::Arc;
+
 use super::cl::{self, Event, Queue};
 use super::search::Task;
-use crate::estimator::{Launch, SetupError};
+use super::watch::Watch;
+use crate::estimator::{Launch, SetupError, pace};
 
 /// A run of adjacent jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub(super) struct Launcher {
     waited_for: usize,
     /// What is waited for, kept so that a picture makes no room for it.
     launched: Vec<Event>,
+    watch: Arc<Watch>,
 }
 
 impl Launcher {
@@ -56,14 +60,15 @@ impl Launcher {
                 ((0..count).map(|_| queue(true)).collect::<Result<Vec<_>, _>>()?, launches, count)
             }
         };
-        Ok(Self { queues, jobs_a_launch: jobs.div_ceil(launches), waited_for, launched: Vec::new() })
+        let (jobs_a_launch, watch) = (jobs.div_ceil(launches), task.context.watch().clone());
+        Ok(Self { queues, jobs_a_launch, waited_for, launched: Vec::new(), watch })
     }
 
     /// Launches all of `jobs` by `launch`, which gets a queue, the jobs and what to wait for, and
     /// returns what has to be waited for before their results are read on `main`.
     ///
     /// Nothing starts before all that was queued on `main` is done. After an error nothing of it
-    /// runs any more.
+    /// runs any more, unless the device hangs.
     pub(super) fn launch(
         &mut self,
         main: &Queue,
@@ -95,7 +100,7 @@ impl Launcher {
             // The first error is the one to tell; those of waiting follow from it.
             let _ = main.flush();
             for queue in &self.queues {
-                let _ = queue.finish();
+                let _ = self.watch.finish(queue, pace::PATIENCE);
             }
             return Err(error);
         }

@@ -22,7 +22,9 @@ mod three_step;
 mod tile;
 mod tiled;
 mod two_pass;
+mod watch;
 
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,20 +61,34 @@ pub struct OpenCl {
     /// What the layout has room for.
     window: Window,
     flights: Flights,
-    slots: Slots,
-    ring: Ring,
-    search: Box<dyn Search>,
-    prediction: Option<Prediction>,
     times: StageTimes,
-    queues: Queues,
-    // Last: what was made in the context is released before it.
-    context: Arc<Context>,
+    // What a device that hangs may still use is never dropped.
+    slots: ManuallyDrop<Slots>,
+    ring: ManuallyDrop<Ring>,
+    search: ManuallyDrop<Box<dyn Search>>,
+    prediction: ManuallyDrop<Option<Prediction>>,
+    queues: ManuallyDrop<Queues>,
+    context: ManuallyDrop<Arc<Context>>,
 }
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
         // What runs may write to the host's memory that goes with the estimator.
-        let _ = self.queues.finish();
+        let _ = self.wait_for_all();
+        if self.context.watch().is_lost() {
+            // Nothing tells when it will be done, and drivers wait in releasing: all of it stays, so that
+            // neither the memory is another's when it is written to, nor anybody waits for ever.
+            return;
+        }
+        // SAFETY: each is dropped here alone, and used no more; what was made in the context before it.
+        unsafe {
+            ManuallyDrop::drop(&mut self.slots);
+            ManuallyDrop::drop(&mut self.ring);
+            ManuallyDrop::drop(&mut self.search);
+            ManuallyDrop::drop(&mut self.prediction);
+            ManuallyDrop::drop(&mut self.queues);
+            ManuallyDrop::drop(&mut self.context);
+        }
     }
 }
 
@@ -112,6 +128,8 @@ impl OpenCl {
         let queues = Queues::new(&context, device, depth, search.is_stateless())?;
         let prediction = Prediction::new(&context, device, kernel, parameters)?;
         let queue = queues.search(0);
+        let slots = Slots::new(&context, device, queue, kernel, parameters, layout, depth + 1)?;
+        let ring = Ring::new(&context, device, queue, parameters, depth, prediction.is_some())?;
         Ok(Self {
             parameters: parameters.clone(),
             device: device.clone(),
@@ -119,13 +137,13 @@ impl OpenCl {
             layout,
             window,
             flights: Flights::new(depth),
-            slots: Slots::new(&context, device, queue, kernel, parameters, layout, depth + 1)?,
-            ring: Ring::new(&context, device, queue, parameters, depth, prediction.is_some())?,
-            search,
-            prediction,
             times: StageTimes::default(),
-            queues,
-            context,
+            slots: ManuallyDrop::new(slots),
+            ring: ManuallyDrop::new(ring),
+            search: ManuallyDrop::new(search),
+            prediction: ManuallyDrop::new(prediction),
+            queues: ManuallyDrop::new(queues),
+            context: ManuallyDrop::new(context),
         })
     }
 
@@ -140,7 +158,17 @@ impl OpenCl {
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
-        EstimateError::Device { device: self.device.name.clone(), message: error.to_string() }
+        let message = match error {
+            cl::Error::SILENT => format!("no answer for {:?}", self.ring.allowed()),
+            error => error.to_string(),
+        };
+        EstimateError::Device { device: self.device.name.clone(), message }
+    }
+
+    /// Waits until nothing runs any more, as long as that may take.
+    fn wait_for_all(&self) -> cl::Result<()> {
+        let searches = self.flights.len().max(1) as u32;
+        self.queues.finish(self.context.watch(), self.ring.allowed().saturating_mul(searches))
     }
 
     fn load_from(
@@ -155,7 +183,8 @@ impl OpenCl {
         let last = picture.height() - 1;
         let rows = rows.start.min(last)..rows.end.clamp(rows.start.min(last) + 1, last + 1);
         let start = Instant::now();
-        let loaded = self.slots.load(&self.queues.upload, slot, picture, rows, source);
+        let allowed = self.ring.allowed();
+        let loaded = self.slots.load(&self.queues.upload, allowed, slot, picture, rows, source);
         loaded.map_err(|error| self.failed(error))?;
         // Without waiting for the upload: it runs while the host goes on.
         *self.slots.upload_time(slot) = start.elapsed();
@@ -177,7 +206,8 @@ impl OpenCl {
         if self.flights.len() > 0 {
             return Err(EstimateError::InFlight(self.flights.len()));
         }
-        self.queues.finish().map_err(|error| self.failed(error))?;
+        let (watch, ever) = (self.context.watch(), Duration::MAX);
+        self.queues.finish(watch, ever).map_err(|error| self.failed(error))?;
         let start = Instant::now();
         for turn in 0..count as usize {
             let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
@@ -192,7 +222,8 @@ impl OpenCl {
             };
             self.search.queue(&run).map_err(|error| self.failed(error))?;
         }
-        self.queues.finish().map_err(|error| self.failed(error))?;
+        let finished = self.queues.finish(self.context.watch(), ever);
+        finished.map_err(|error| self.failed(error))?;
         Ok(start.elapsed() / count.max(1))
     }
 }
@@ -237,7 +268,7 @@ impl Estimator for OpenCl {
 
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
         let (context, device, queue) =
-            (self.context.clone(), self.device.clone(), self.queues.upload.clone());
+            ((*self.context).clone(), self.device.clone(), self.queues.upload.clone());
         Some(Arc::new(Host { context, device, queue }))
     }
 
@@ -245,7 +276,7 @@ impl Estimator for OpenCl {
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
-        self.slots.unload(&self.queues.upload, slot).map_err(|error| self.failed(error))
+        self.slots.unload(&self.queues.upload, self.ring.allowed(), slot).map_err(|error| self.failed(error))
     }
 
     fn keep_pictures(&mut self) -> bool {
@@ -278,13 +309,15 @@ impl Estimator for OpenCl {
             blocks: done.grid(&self.parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * self.parameters.grid().columns,
             window,
+            share: done.rows().len() as f64 / self.parameters.grid().rows as f64 * window.rows() as f64
+                / self.window.rows() as f64,
             is_whole: part == Part::whole(&self.parameters),
             geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),
         };
         let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), pictures);
         begun.map_err(|error| {
             // Some of it may run: it must not when its room is used again.
-            let _ = self.queues.finish();
+            let _ = self.wait_for_all();
             self.failed(error)
         })?;
         self.flights.begin(current, reference, part);
@@ -302,7 +335,7 @@ impl Estimator for OpenCl {
     }
 
     fn cancel(&mut self) {
-        let _ = self.queues.finish();
+        let _ = self.wait_for_all();
         self.slots.release_all();
         self.ring.clear();
         self.flights.clear();

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::device::Device;
 use super::host::Block;
 use super::program::{self, Source};
+use super::watch::Watch;
 use crate::estimator::{self, Border, Parameters, Part, Picture, PictureBuf, SetupError, Window};
 
 /// Rows start at multiples of so many bytes.
@@ -165,6 +166,7 @@ pub(super) struct Slots {
     extend: Kernel,
     /// Whether pictures can be salvaged.
     keeps: bool,
+    watch: Arc<Watch>,
 }
 
 impl Slots {
@@ -199,6 +201,7 @@ impl Slots {
             places: (0..count).map(place).collect::<Result<_, SetupError>>()?,
             extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
             keeps: false,
+            watch: context.watch().clone(),
         })
     }
 
@@ -214,22 +217,29 @@ impl Slots {
     }
 
     /// Begins to upload `picture`, which must be of the size the slots were made for, and to extend
-    /// it: one flush. Of the rows outside `rows`, at least one, anything is then there. Where it lies in `source` it is read from there, else copied before.
+    /// it: one flush. Of the rows outside `rows`, at least one, anything is then there. Where it lies in
+    /// `source` it is read from there, else copied before. The picture that was there before is waited
+    /// for, `limit` long.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
+        limit: Duration,
         slot: estimator::Slot,
         picture: &Picture<'_>,
         rows: Range<usize>,
         source: Option<Arc<Block>>,
     ) -> cl::Result<()> {
         let (top, is_whole, picture) = (rows.start, rows.len() == picture.height(), picture.band(rows));
-        let Self { width, height, ref mut places, ref mut extend, .. } = *self;
+        let Self { width, height, ref mut places, ref mut extend, ref watch, .. } = *self;
+        watch.check()?;
         let place = &mut places[slot.index()];
         place.ready = None;
         if let Some(written) = place.written.take() {
             // What became of it does not matter any more, but that it is over.
-            let _ = written.wait();
+            if watch.wait(&written, limit) == Err(cl::Error::SILENT) {
+                place.written = Some(written);
+                return Err(cl::Error::SILENT);
+            }
         }
         place.is_whole = is_whole;
         place.source = source.map(|block| Lent {
@@ -319,13 +329,28 @@ impl Slots {
         }
     }
 
-    /// Downloads the picture in `slot`, without the room around it, by the queue that it came by.
-    pub(super) fn unload(&self, queue: &Queue, slot: estimator::Slot) -> cl::Result<Option<PictureBuf>> {
+    /// Downloads the picture in `slot`, without the room around it, by the queue that it came by, and
+    /// waits for it, `limit` long.
+    pub(super) fn unload(
+        &self,
+        queue: &Queue,
+        limit: Duration,
+        slot: estimator::Slot,
+    ) -> cl::Result<Option<PictureBuf>> {
+        self.watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
         let Self { width, height, layout: Layout { geometry, .. }, .. } = *self;
         let (left, top, pitch) = (geometry.left as usize, geometry.top as usize, geometry.pitch as usize);
         let mut samples = vec![0; width * height];
-        queue.read_rows(buffer, Rectangle { left, top, width, height, pitch }, &mut samples)?;
+        let rows = Rectangle { left, top, width, height, pitch };
+        // SAFETY: the samples stay where they are until the event is done, and for ever where it is not.
+        let read = unsafe { queue.begin_read_rows(buffer, rows, &mut samples)? };
+        let read = queue.flush().and_then(|()| self.watch.wait(&read, limit));
+        if self.watch.is_lost() {
+            std::mem::forget(samples);
+            return Err(cl::Error::SILENT);
+        }
+        read?;
         Ok(PictureBuf::new(samples, width, height).ok())
     }
 }

@@ -31,8 +31,18 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// What becomes of the stream with `settings`, and the vectors as CSV, where `call` fails after so many.
-fn search(scratch: &Scratch, settings: &str, fails: Option<(&str, u32)>) -> (Output, String) {
+/// How a device is lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Fails,
+    Hangs,
+}
+
+/// The call in which a device is lost, after how many of them, and how.
+type Lost<'a> = (&'a str, u32, How);
+
+/// What becomes of the stream with `settings`, and the vectors as CSV, where the device is lost so.
+fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output, String) {
     let vectors = scratch.path("vectors.csv");
     let mut command = scratch.gst_launch();
     command
@@ -41,9 +51,12 @@ fn search(scratch: &Scratch, settings: &str, fails: Option<(&str, u32)>) -> (Out
         .args(settings.split(' '))
         .args("! motionserialize ! text/csv ! filesink".split(' '))
         .arg(format!("location={}", vectors.display()));
-    if let Some((call, after)) = fails {
+    if let Some((call, after, how)) = lost {
         command.env("LD_PRELOAD", failing_opencl());
         command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
+        if how == How::Hangs {
+            command.env("FAILING_HANGS", "1");
+        }
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
     (output, fs::read_to_string(vectors).unwrap_or_default())
@@ -55,19 +68,23 @@ const CALLS: [(&str, u32); 4] = [
     ("clEnqueueWriteBuffer", 5),
     ("clEnqueueNDRangeKernel", 11),
     ("clEnqueueReadBuffer", 5),
-    ("clWaitForEvents", 7),
+    ("clGetEventInfo", 7),
 ];
 
-fn check(settings: &str, calls: &[(&str, u32)]) {
-    let scratch = Scratch::new(&format!("lost-{}", settings.replace([' ', ':', ','], "-")));
+fn check(settings: &str, calls: &[(&str, u32)], how: How) {
+    let scratch = Scratch::new(&format!("lost-{}-{}", how as u8, settings.replace([' ', ':', ','], "-")));
     let (_, expected) = search(&scratch, "device=native", None);
     assert!(expected.lines().count() > 11 * 30, "{expected}");
     for &(call, after) in calls {
-        let (output, vectors) = search(&scratch, settings, Some((call, after)));
+        let (output, vectors) = search(&scratch, settings, Some((call, after, how)));
         let text = text(&output);
         assert!(output.status.success(), "{settings}, {call}: {text}");
         assert_eq!(text.matches("WARNING").count(), 1, "{settings}, {call}: {text}");
-        assert!(text.contains("out of resources (-5). native goes on"), "{settings}, {call}: {text}");
+        let reason = match how {
+            How::Fails => "out of resources (-5). native goes on",
+            How::Hangs => "no answer for 10s. native goes on",
+        };
+        assert!(text.contains(reason), "{settings}, {call}: {text}");
         assert!(text.contains("failed: "), "{text}");
         assert!(text.contains(&format!("pictures-with-vectors=(guint64){}", PICTURES - 1)), "{text}");
         assert!(text.contains("device=(string)native"), "{text}");
@@ -78,15 +95,38 @@ fn check(settings: &str, calls: &[(&str, u32)]) {
 #[test]
 fn the_cpu_goes_on_where_a_device_by_itself_is_lost() {
     for settings in ["device=0:0", "device=cpu pipeline-depth=4 prediction=median"] {
-        check(settings, &CALLS);
+        check(settings, &CALLS, How::Fails);
     }
+}
+
+/// At once, as each takes the ten seconds that a device may be silent.
+#[test]
+fn the_cpu_goes_on_where_a_device_by_itself_hangs() {
+    let scratch = Scratch::new("hangs-error");
+    std::thread::scope(|scope| {
+        for (settings, calls) in [
+            ("device=0:0", 0..1),
+            ("device=0:0 kernel=two-pass", 1..2),
+            ("device=cpu pipeline-depth=4 prediction=median", 1..2),
+            ("device=cpu pipeline-depth=4", 2..3),
+            ("device=0:0,", 2..3),
+        ] {
+            scope.spawn(move || check(settings, &CALLS[calls], How::Hangs));
+        }
+        scope.spawn(|| {
+            let settings = "device=0:0 on-device-failure=error";
+            let (output, _) = search(&scratch, settings, Some((CALLS[1].0, CALLS[1].1, How::Hangs)));
+            let text = text(&output);
+            assert!(!output.status.success() && text.contains("no answer for 10s"), "{text}");
+        });
+    });
 }
 
 #[test]
 fn the_others_of_a_list_go_on() {
-    check("device=0:0, pipeline-depth=2", &CALLS[1..2]);
-    check("device=0:0@1,native@1", &CALLS[3..]);
-    check("device=0:0@1,native@1 split=pictures pipeline-depth=4", &CALLS[..1]);
+    check("device=0:0, pipeline-depth=2", &CALLS[1..2], How::Fails);
+    check("device=0:0@1,native@1", &CALLS[3..], How::Fails);
+    check("device=0:0@1,native@1 split=pictures pipeline-depth=4", &CALLS[..1], How::Fails);
 }
 
 #[test]
@@ -94,7 +134,7 @@ fn the_last_failure_is_an_error_where_it_is_to_be() {
     let scratch = Scratch::new("lost-error");
     for device in ["0:0", "0:0,"] {
         let settings = format!("device={device} on-device-failure=error");
-        let (output, _) = search(&scratch, &settings, Some(CALLS[3]));
+        let (output, _) = search(&scratch, &settings, Some((CALLS[3].0, CALLS[3].1, How::Fails)));
         let text = text(&output);
         assert!(!output.status.success() && text.contains("out of resources (-5)"), "{text}");
     }
@@ -104,7 +144,8 @@ fn the_last_failure_is_an_error_where_it_is_to_be() {
 fn nothing_fails_behind_calls_that_do_not() {
     let scratch = Scratch::new("lost-not");
     let (_, expected) = search(&scratch, "device=native", None);
-    let (output, vectors) = search(&scratch, "device=0:0 pipeline-depth=4", Some((CALLS[0].0, 1000)));
+    let (output, vectors) =
+        search(&scratch, "device=0:0 pipeline-depth=4", Some((CALLS[0].0, 1000, How::Fails)));
     assert!(output.status.success() && !text(&output).contains("WARNING"), "{}", text(&output));
     assert!(vectors == expected);
 }

@@ -1,5 +1,6 @@
 //! Memory that host and device share, and commands that go on while the host does something else.
 
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use ocl::ffi;
@@ -23,41 +24,40 @@ impl Context {
 }
 
 impl Queue {
-    /// The first `bytes` of `buffer` in the host's memory, for reading and writing until they are
-    /// unmapped.
-    pub(in crate::opencl) fn map(&self, buffer: &Buffer, bytes: usize) -> Result<NonNull<u8>> {
-        let (flags, mut code) = (ffi::CL_MAP_READ | ffi::CL_MAP_WRITE, 0);
-        // SAFETY: no wait list; the call blocks until the memory is there, and refuses more bytes
-        // than the buffer has.
+    /// Begins to map the first `bytes` of `buffer` to the host's memory, where they are for reading and
+    /// writing once the event is done, until they are unmapped.
+    pub(in crate::opencl) fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        let (flags, mut event, mut code) = (ffi::CL_MAP_READ | ffi::CL_MAP_WRITE, ptr::null_mut(), 0);
+        // SAFETY: no wait list; there is room for one event; more bytes than the buffer has are refused.
         let start = unsafe {
             ffi::clEnqueueMapBuffer(
                 self.0,
                 buffer.0,
-                1,
+                0,
                 flags,
                 0,
                 bytes,
                 0,
                 ptr::null(),
-                ptr::null_mut(),
+                &mut event,
                 &mut code,
             )
         };
         check("clEnqueueMapBuffer", code)?;
-        NonNull::new(start.cast()).ok_or(Error { call: "clEnqueueMapBuffer", code: -12 })
+        let start = NonNull::new(start.cast()).ok_or(Error { call: "clEnqueueMapBuffer", code: -12 })?;
+        Ok((start, Event(event)))
     }
 
-    /// Ends the mapping of `buffer` at `start`, and waits until it has ended.
+    /// Begins to end the mapping of `buffer` at `start`.
     ///
     /// # Safety
-    /// `start` came from [`Self::map`] of this buffer, and nobody uses the memory any more.
-    pub(in crate::opencl) unsafe fn unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<()> {
-        let start = start.as_ptr().cast();
-        // SAFETY: the caller's promise; no wait list.
+    /// `start` came from [`Self::begin_map`] of this buffer, and nobody uses the memory any more.
+    pub(in crate::opencl) unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
+        let (start, mut event) = (start.as_ptr().cast(), ptr::null_mut());
+        // SAFETY: the caller's promise; no wait list; there is room for one event.
         let code =
-            unsafe { ffi::clEnqueueUnmapMemObject(self.0, buffer.0, start, 0, ptr::null(), ptr::null_mut()) };
-        check("clEnqueueUnmapMemObject", code)?;
-        self.finish()
+            unsafe { ffi::clEnqueueUnmapMemObject(self.0, buffer.0, start, 0, ptr::null(), &mut event) };
+        check("clEnqueueUnmapMemObject", code).map(|()| Event(event))
     }
 
     /// Begins to copy `data` to `buffer`, `offset` bytes from its start.
@@ -159,6 +159,45 @@ impl Queue {
         check("clEnqueueReadBuffer", code).map(|()| Event(event))
     }
 
+    /// Begins to copy `from` to rows without padding.
+    ///
+    /// # Panics
+    /// Where `data` is not of that size.
+    ///
+    /// # Safety
+    /// As [`Self::begin_read`] of `data`.
+    pub(in crate::opencl) unsafe fn begin_read_rows(
+        &self,
+        buffer: &Buffer,
+        from: Rectangle,
+        data: &mut [u8],
+    ) -> Result<Event> {
+        assert_eq!(data.len(), from.width * from.height);
+        let (origin, host_origin) = ([from.left, from.top, 0], [0; 3]);
+        let region = [from.width, from.height, 1];
+        let mut event = ptr::null_mut();
+        // SAFETY: `data` holds the rows, as asserted; the rest is the caller's promise.
+        let code = unsafe {
+            ffi::clEnqueueReadBufferRect(
+                self.0,
+                buffer.0,
+                0,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                from.pitch,
+                0,
+                from.width,
+                0,
+                data.as_mut_ptr().cast(),
+                0,
+                ptr::null(),
+                &mut event,
+            )
+        };
+        check("clEnqueueReadBufferRect", code).map(|()| Event(event))
+    }
+
     /// Lets nothing that is queued from now on start before all of `after` is done. The event tells
     /// when it may.
     pub(in crate::opencl) fn barrier<const N: usize>(&self, after: [&Event; N]) -> Result<Event> {
@@ -170,10 +209,40 @@ impl Queue {
 }
 
 impl Event {
-    /// Waits until the command is done.
-    pub(in crate::opencl) fn wait(&self) -> Result<()> {
-        // SAFETY: a list of one event.
-        check("clWaitForEvents", unsafe { ffi::clWaitForEvents(1, &self.0) })
+    /// Whether the command is done.
+    ///
+    /// # Errors
+    /// What became of it, where that is an error.
+    pub(in crate::opencl) fn is_done(&self) -> Result<bool> {
+        let mut status = 0_i32;
+        // SAFETY: the property is 4 bytes, and there is room for them.
+        let code = unsafe {
+            let (size, value) = (size_of::<i32>(), (&raw mut status).cast());
+            let property = ffi::CL_EVENT_COMMAND_EXECUTION_STATUS;
+            ffi::clGetEventInfo(self.0, property, size, value, ptr::null_mut())
+        };
+        check("clGetEventInfo", code)?;
+        Self::is_done_at(status)
+    }
+
+    /// Whether a command of this status is done.
+    ///
+    /// # Errors
+    /// As [`Self::is_done`].
+    pub(in crate::opencl) fn is_done_at(status: i32) -> Result<bool> {
+        check("a command", status.min(0)).map(|()| status == ffi::CL_COMPLETE)
+    }
+
+    /// Has `callback` called once, with `data`, by whichever thread, when the command is done or has
+    /// failed; not at all where this is an error.
+    pub(in crate::opencl) fn call_when_done(
+        &self,
+        callback: extern "C" fn(*mut c_void, i32, *mut c_void),
+        data: *mut c_void,
+    ) -> Result<()> {
+        // SAFETY: the event is alive; what `data` is for is between the caller and the callback.
+        let code = unsafe { ffi::clSetEventCallback(self.0, ffi::CL_COMPLETE, Some(callback), data) };
+        check("clSetEventCallback", code)
     }
 
     /// When the command, which is done, started, in nanoseconds of the device's clock; `None` where
@@ -195,5 +264,26 @@ impl Event {
             ffi::clGetEventProfilingInfo(self.0, which, size, value, ptr::null_mut())
         };
         (code == 0 && time > 0).then_some(time)
+    }
+}
+
+/// What a test holds a queue up with.
+#[cfg(test)]
+impl Context {
+    /// An event that is done when [`Event::complete`] says so.
+    pub(in crate::opencl) fn user_event(&self) -> Result<Event> {
+        let mut code = 0;
+        // SAFETY: the context is alive.
+        let raw = unsafe { ffi::clCreateUserEvent(self.0, &mut code) };
+        check("clCreateUserEvent", code).map(|()| Event(raw))
+    }
+}
+
+#[cfg(test)]
+impl Event {
+    /// Ends an event of [`Context::user_event`] with `status`.
+    pub(in crate::opencl) fn complete(&self, status: i32) -> Result<()> {
+        // SAFETY: the event is alive; any other than a user's is refused.
+        check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(self.0, status) })
     }
 }

@@ -1,0 +1,79 @@
+//! How fast a device is, and from when on one that gives no answer counts as lost.
+
+use std::time::Duration;
+
+use super::Parameters;
+
+/// How long every device may take: longer than any search should, and a compiler that is started by
+/// the first.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many times as long as a search takes on average one may take: what it takes depends on the
+/// pictures, and others may come to use the device.
+const LONGEST: f64 = 50.0;
+
+/// Absolute differences a second that every device does, before its own rate is known.
+const LEAST_RATE: f64 = 0.1e9;
+
+/// What a device has done so far, in searches, and how long it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    searches: f64,
+    busy: Duration,
+}
+
+impl Pace {
+    /// Notes that it has done so much of a search, 0 to 1.
+    pub(crate) fn count(&mut self, share: f64, busy: Duration) {
+        self.searches += share;
+        self.busy += busy;
+    }
+
+    /// How long it was busy in all.
+    pub(crate) fn busy(&self) -> Duration {
+        self.busy
+    }
+
+    /// Absolute differences a second, where a search is so many; 0 before the first.
+    pub(crate) fn rate(&self, differences: f64) -> f64 {
+        let seconds = self.busy.as_secs_f64();
+        if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 }
+    }
+
+    /// The longest that it should take for any part of a search of so many absolute differences, if it is
+    /// well.
+    pub(crate) fn most_expected(&self, differences: f64) -> Duration {
+        let seconds = match self.searches > 0.0 {
+            true => LONGEST * self.busy.as_secs_f64() / self.searches,
+            false => differences / LEAST_RATE,
+        };
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// The absolute differences of a search, as if each were computed.
+pub(crate) fn differences(parameters: &Parameters) -> f64 {
+    (parameters.width * parameters.height) as f64 * parameters.candidates() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::Window;
+
+    #[test]
+    fn a_device_may_take_fifty_times_as_long_as_on_average() {
+        let parameters = Parameters::new(256, 256, 16, Window::symmetric(64, 64).unwrap());
+        let differences = differences(&parameters);
+        assert_eq!(differences, (256 * 256 * 129 * 129) as f64);
+        let mut pace = Pace::default();
+        // At 0.1 G absolute differences a second.
+        assert_eq!(pace.most_expected(differences).as_millis(), 10905);
+        assert_eq!(pace.rate(differences), 0.0);
+        pace.count(1.0, Duration::from_millis(30));
+        pace.count(0.5, Duration::from_millis(30));
+        assert_eq!(pace.most_expected(differences), Duration::from_secs(2));
+        assert_eq!((pace.busy(), pace.rate(1.0)), (Duration::from_millis(60), 25.0));
+        assert_eq!(Pace::default().most_expected(f64::INFINITY), Duration::MAX);
+    }
+}

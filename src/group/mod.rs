@@ -18,7 +18,6 @@ mod balance;
 mod estimator;
 #[cfg(test)]
 mod faults;
-mod fit;
 mod frame;
 mod member;
 mod options;

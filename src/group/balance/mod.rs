@@ -209,10 +209,10 @@ impl Balancer {
         !self.trials.is_on() && (0..self.devices.len()).all(works)
     }
 
-    /// Takes what every device did for one picture, beside the seconds that it took before any of them
-    /// could begin.
-    pub fn observe(&mut self, measured: &[Measured], before: f64) {
-        let seconds = before + measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
+    /// Takes what every device did for one picture; `of_picture` is what a picture takes whose slowest
+    /// device takes so many seconds.
+    pub fn observe(&mut self, measured: &[Measured], of_picture: impl Fn(f64) -> f64) {
+        let seconds = of_picture(measured.iter().map(|m| m.seconds).fold(0.0, f64::max));
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }

@@ -1,7 +1,8 @@
 //! How fast a device is: so much for a picture, whatever its share, and so much for each unit of it.
 
-/// How much of a new measurement goes into a rate, once there are several.
-const GAIN: f64 = 0.3;
+/// How much of a new measurement goes into a rate, once there are several: little, as shares that move
+/// by noise cost uploads.
+const GAIN: f64 = 0.1;
 
 /// How much of what was measured counts still with the next measurement, where a line is drawn.
 const KEPT: f64 = 0.9;
@@ -12,9 +13,11 @@ const SPREAD: f64 = 0.2;
 /// What a picture costs takes at most as long as so many times the usual units.
 const MOST_FIXED: f64 = 4.0;
 
-/// Another time than before, by more than this, for as many units, up to the second: another load.
+/// So many times one after the other that differ by more than this from what was expected, for about as
+/// many units as before, are another load; fewer are chance, and count as no further off.
 const LOAD: f64 = 1.3;
 const SAME_UNITS: f64 = 1.1;
+const ODD: u32 = 2;
 
 /// Sums over what was measured, later ones weighing more.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,45 +59,52 @@ pub(super) struct Pace {
     pub(super) fixed: f64,
     /// How often it was measured.
     measured: u32,
+    /// How many times one after the other were not as expected.
+    odd: u32,
+    /// The units measured last.
+    last: f64,
     sums: Sums,
-    /// Units and seconds measured last.
-    last: Option<(f64, f64)>,
 }
 
 impl Pace {
     /// Takes how long it took for so many units.
     pub(super) fn observe(&mut self, units: usize, seconds: f64) {
         let (units, seconds) = (units as f64, seconds.max(1e-9));
-        self.measured = self.measured.saturating_add(1);
-        // What is made ready with the first picture is none of the rate.
-        if self.measured > 1 {
-            self.draw(units, seconds);
+        let expected = self.rate.map_or(seconds, |rate| (units + self.fixed) / rate);
+        let differs = |one: f64, other: f64, most: f64| one > most * other || other > most * one;
+        let is_odd = differs(seconds, expected, LOAD) && !differs(units, self.last, SAME_UNITS);
+        self.odd = if is_odd { self.odd + 1 } else { 0 };
+        self.last = units;
+        if self.odd >= ODD {
+            self.begin_again();
         }
-        let rate = (units + self.fixed) / seconds;
-        let before = self.rate.unwrap_or(rate);
-        // Of the next each counts as much as those before.
+        self.measured = self.measured.saturating_add(1);
+        // What is made ready with the first picture is none of the rate; of the next each counts as much
+        // as those before.
         let gain = match self.measured {
             0..=2 => 1.0,
             several => GAIN.max(1.0 / f64::from(several - 1)),
         };
+        let seconds = match self.odd {
+            0 => seconds,
+            _ => seconds.clamp(expected / LOAD, expected * LOAD),
+        };
+        if self.measured > 1 && self.odd == 0 {
+            self.draw(units, seconds);
+        }
+        let rate = (units + self.fixed) / seconds;
+        let before = self.rate.unwrap_or(rate);
         self.rate = Some(before + gain * (rate - before));
     }
 
-    /// Takes the next measurements as the first ones: it has done nothing for a while.
+    /// Takes the next measurements as the first ones: it is under another load, or has done nothing for a
+    /// while.
     pub(super) fn begin_again(&mut self) {
-        self.measured = self.measured.min(1);
-        (self.sums, self.last) = Default::default();
+        (self.measured, self.odd, self.sums) = (self.measured.min(1), 0, Sums::default());
     }
 
     /// Draws the line anew.
     fn draw(&mut self, units: f64, seconds: f64) {
-        let differs = |one: f64, other: f64, most: f64| one > most * other || other > most * one;
-        let has_other_load =
-            |(before, took): (f64, f64)| !differs(units, before, SAME_UNITS) && differs(seconds, took, LOAD);
-        if self.last.is_some_and(has_other_load) {
-            self.sums = Sums::default();
-        }
-        self.last = Some((units, seconds));
         self.sums.add(units, seconds);
         if let Some(fixed) = self.sums.fixed() {
             // For as many units it is as fast as before.

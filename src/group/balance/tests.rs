@@ -1,5 +1,6 @@
 //! Devices of simulated times: no clock, the same noise every time.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::*;
@@ -54,7 +55,7 @@ fn run_in_flight(
         };
         let measured: Vec<_> =
             shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
-        balancer.observe(&measured, 0.0);
+        balancer.observe(&measured, |slowest| slowest);
         done.push((measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares));
     }
     done
@@ -128,6 +129,29 @@ fn a_helper_of_high_fixed_cost_comes_back_after_a_load() {
             let is_back = |(_, shares): &&(f64, Vec<usize>)| (34..=46).contains(&shares[0]);
             assert!(after[20 + depth..].iter().filter(is_back).count() >= 34 - depth, "{depth} {after:?}");
         }
+    }
+}
+
+/// Rows that a device did not have are sent to it again, and it takes longer for that picture: shares must
+/// not move by that time once more.
+#[test]
+fn shares_stay_though_moving_them_costs_time() {
+    for depth in [1, 4] {
+        let before = RefCell::new(vec![67, 68]);
+        let model = |device: usize, units: usize, shares: &[usize]| {
+            let moved = shares[0].abs_diff(before.borrow()[0]);
+            if device == 1 {
+                before.replace(shares.to_vec());
+            }
+            let sent = if moved > 1 { 0.6 } else { 0.0 };
+            (0.1 + 0.01 * units as f64 + sent) * 1e-3
+        };
+        let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+        run_in_flight(&mut balancer, 40, 135, 5.0, depth, &model);
+        let pictures = run_in_flight(&mut balancer, 1000, 135, 5.0, depth, &model);
+        let moves = pictures.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+        assert!(moves <= 16, "{moves}");
+        assert!(mean(&pictures) < 1.05 * 0.78e-3, "{}", mean(&pictures));
     }
 }
 

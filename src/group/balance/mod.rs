@@ -148,9 +148,9 @@ impl Balancer {
             (shares[most], shares[tried]) = (shares[most] - 1, 1);
         }
         self.note_offered(tried, &shares);
-        for index in 0..shares.len() {
+        for (index, &share) in shares.iter().enumerate() {
             let state = &self.devices[index];
-            if state.is_active && !state.is_gone && tried != Some(index) && shares[index] == 0 {
+            if state.is_active && !state.is_gone && tried != Some(index) && share == 0 {
                 self.set_active(index, false);
             }
         }

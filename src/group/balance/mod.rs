@@ -3,26 +3,31 @@
 //! Nothing here knows of devices or clocks: units of work (rows of blocks, say) and seconds come in,
 //! units go out.
 
+mod curves;
+mod fit;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod trial;
 
-use super::fit::{Curve, equal_times};
 use super::share::divide;
+use curves::Fitting;
+use pace::{Pace, together};
 use trial::Trials;
 
 /// How shares are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Balance {
-    /// Each device's rate is measured with every picture, and shares follow it; who does not help is
-    /// left idle.
+    /// Each device's rate, and what a picture costs it whatever its share, are measured with every
+    /// picture, and shares follow; who does not help is left idle.
     #[default]
     Adaptive,
     /// Curves are fitted to the times of the first pictures and solved for equal times (Zhang IV-C);
-    /// the shares stay as they are then.
+    /// the shares stay as they are then. Who does not help by its curve gets nothing, nor do all but
+    /// the best where it alone, measured once, is faster.
     Fit,
-    /// By the weights of the devices.
+    /// By the weights of the devices, which hold even where one device alone would be faster.
     Static,
 }
 
@@ -37,25 +42,20 @@ pub struct Measured {
     pub seconds: f64,
 }
 
-/// How much of a new measurement goes into a rate, once there are several.
-const GAIN: f64 = 0.3;
-
 /// Shares stay as they are while a picture takes at most this much longer with them than it could: rows
 /// that move from one device to another are sent to both.
 const WORTH_MOVING: f64 = 1.02;
+
+/// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
+const WORTH: f64 = 0.97;
 
 /// What is known of a device.
 #[derive(Clone, Debug)]
 struct State {
     weight: f64,
-    /// Units a second at the share that it has; `None` before it did anything.
-    rate: Option<f64>,
-    /// How often that was measured.
-    measured: u32,
+    pace: Pace,
     is_active: bool,
     is_gone: bool,
-    /// Units and seconds of the pictures that curves are fitted to.
-    samples: Vec<(f64, f64)>,
 }
 
 /// Finds shares.
@@ -63,12 +63,10 @@ struct State {
 pub struct Balancer {
     method: Balance,
     devices: Vec<State>,
-    planned: usize,
     /// How many units each got last.
     last: Vec<usize>,
     trials: Trials,
-    /// The shares that curves gave, as weights.
-    fitted: Option<Vec<f64>>,
+    fitting: Fitting,
     notes: Vec<(usize, bool)>,
 }
 
@@ -78,10 +76,9 @@ impl Balancer {
         let mut balancer = Self {
             method,
             devices: Vec::new(),
-            planned: 0,
             last: Vec::new(),
             trials: Trials::default(),
-            fitted: None,
+            fitting: Fitting::default(),
             notes: Vec::new(),
         };
         weights.iter().for_each(|&weight| balancer.add(weight));
@@ -90,9 +87,7 @@ impl Balancer {
 
     /// One device more.
     pub fn add(&mut self, weight: f64) {
-        let state =
-            State { weight, rate: None, measured: 0, is_active: true, is_gone: false, samples: Vec::new() };
-        self.devices.push(state);
+        self.devices.push(State { weight, pace: Pace::default(), is_active: true, is_gone: false });
         self.start_again();
     }
 
@@ -108,24 +103,25 @@ impl Balancer {
 
     fn start_again(&mut self) {
         self.trials = Trials::default();
-        self.fitted = None;
+        self.fitting = Fitting::default();
     }
 
-    /// Units a second of `device` as measured last, 0 before.
+    /// Units a second of `device` as measured last, those among them that a picture costs whatever its
+    /// share; 0 before.
     pub fn rate(&self, device: usize) -> f64 {
-        self.devices.get(device).and_then(|state| state.rate).unwrap_or(0.0)
+        self.devices.get(device).and_then(|state| state.pace.rate).unwrap_or(0.0)
     }
 
     /// How much each should get compared with the others, 0 for who is gone, whoever is tried.
     pub fn weights(&self) -> Vec<f64> {
-        let known: Vec<f64> = self.devices.iter().filter_map(|state| state.rate).collect();
+        let known: Vec<f64> = self.devices.iter().filter_map(|state| state.pace.rate).collect();
         // Of whom nothing is known, the others' mean.
         let usual = if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
         let weight = |(index, state): (usize, &State)| match self.method {
             _ if state.is_gone => 0.0,
             Balance::Static => state.weight,
-            Balance::Fit => self.fitted.as_ref().map_or(1.0, |fitted| fitted[index]),
-            Balance::Adaptive => state.rate.unwrap_or(usual * state.weight),
+            Balance::Fit => self.fitting.shares().map_or(1.0, |shares| shares[index] as f64),
+            Balance::Adaptive => state.pace.rate.unwrap_or(usual * state.weight),
         };
         self.devices.iter().enumerate().map(weight).collect()
     }
@@ -137,34 +133,24 @@ impl Balancer {
 
     /// How many of `units` each gets of the next picture.
     pub fn plan(&mut self, units: usize) -> Vec<usize> {
-        let picture = self.planned;
-        self.planned += 1;
-        let weights = self.weights();
         match self.method {
-            Balance::Static => return divide(units, &weights),
-            Balance::Fit => {
-                let weights = match self.fitted {
-                    Some(_) => weights,
-                    None => self.calibration(picture),
-                };
-                return divide(units, &weights);
-            }
+            Balance::Static => return divide(units, &self.weights()),
+            Balance::Fit => return self.plan_fit(units),
             Balance::Adaptive => (),
         }
         let tried = self.plan_trial();
-        let helps = |index: usize| self.devices[index].is_active != (tried == Some(index));
-        let masked: Vec<f64> =
-            weights.iter().enumerate().map(|(i, &weight)| if helps(i) { weight } else { 0.0 }).collect();
-        let mut shares = self.steady(units, &masked);
+        let mut shares = self.steady(units, tried);
         // Less than a unit cannot be measured: who is tried gets one.
-        if let Some(tried) = tried.filter(|&tried| helps(tried) && shares[tried] == 0)
+        if let Some(tried) = tried.filter(|&tried| !self.devices[tried].is_active && shares[tried] == 0)
             && let Some(most) = (0..shares.len()).max_by_key(|&index| shares[index])
             && shares[most] > 1
         {
             (shares[most], shares[tried]) = (shares[most] - 1, 1);
         }
-        for index in 0..shares.len() {
-            if self.devices[index].is_active && masked[index] > 0.0 && shares[index] == 0 {
+        self.note_offered(tried, &shares);
+        for (index, &share) in shares.iter().enumerate() {
+            let state = &self.devices[index];
+            if state.is_active && !state.is_gone && tried != Some(index) && share == 0 {
                 self.set_active(index, false);
             }
         }
@@ -172,13 +158,26 @@ impl Balancer {
         shares
     }
 
-    /// How many of `units` each gets by these weights: as many as last where that is nearly as good.
-    fn steady(&self, units: usize, weights: &[f64]) -> Vec<usize> {
-        let shares = divide(units, weights);
+    /// Rates and fixed units of those who do the next picture, where `tried` is tried; none of the others.
+    fn paces(&self, tried: Option<usize>) -> Vec<(f64, f64)> {
+        let pace = |(index, weight): (usize, f64)| {
+            let state = &self.devices[index];
+            if state.is_active != (tried == Some(index)) { (weight, state.pace.fixed) } else { (0.0, 0.0) }
+        };
+        self.weights().into_iter().enumerate().map(pace).collect()
+    }
+
+    /// How many of `units` each gets, where `tried` is tried: as many as last where that is nearly as
+    /// good as all finishing together.
+    fn steady(&self, units: usize, tried: Option<usize>) -> Vec<usize> {
+        let paces = self.paces(tried);
+        let shares = divide(units, &together(&paces, units));
         let seconds = |shares: &[usize]| {
-            let of_one =
-                |(&units, &weight): (&usize, &f64)| if units == 0 { 0.0 } else { units as f64 / weight };
-            shares.iter().zip(weights).map(of_one).fold(0.0, f64::max)
+            let of_one = |(&units, &(rate, fixed)): (&usize, &(f64, f64))| match units {
+                0 => 0.0,
+                units => (units as f64 + fixed) / rate,
+            };
+            shares.iter().zip(&paces).map(of_one).fold(0.0, f64::max)
         };
         let are_same = self.last.len() == shares.len()
             && self.last.iter().sum::<usize>() == units
@@ -192,92 +191,42 @@ impl Balancer {
 
     /// How many of `units` each can expect to get of the next picture.
     pub fn expected(&self, units: usize) -> Vec<usize> {
-        let mut weights = self.weights();
-        if self.method == Balance::Adaptive {
-            let tried = self.next_tried();
-            for (index, weight) in weights.iter_mut().enumerate() {
-                if self.devices[index].is_active == (tried == Some(index)) {
-                    *weight = 0.0;
-                }
-            }
+        match self.method {
+            Balance::Static => divide(units, &self.weights()),
+            Balance::Fit => self.expected_fit(units),
+            Balance::Adaptive => self.steady(units, self.next_tried()),
         }
-        self.steady(units, &weights)
     }
 
     /// Whether `device` works without the others for now.
     pub fn is_alone(&self, device: usize) -> bool {
-        let works = |(index, state): (usize, &State)| {
-            let is_idle = self.method == Balance::Adaptive && !state.is_active;
-            index == device || state.is_gone || is_idle
+        let is_idle = |index: usize| match self.method {
+            Balance::Static => false,
+            Balance::Fit => self.fitting.is_idle(index),
+            Balance::Adaptive => !self.devices[index].is_active,
         };
-        !self.trials.is_on() && self.devices.iter().enumerate().all(works)
+        let works = |index: usize| index == device || self.devices[index].is_gone || is_idle(index);
+        !self.trials.is_on() && (0..self.devices.len()).all(works)
     }
 
-    /// Weights by which every device gets little, its part, and much in turn.
-    fn calibration(&self, picture: usize) -> Vec<f64> {
-        let well: Vec<usize> =
-            (0..self.devices.len()).filter(|&index| !self.devices[index].is_gone).collect();
-        let chosen = well.get(picture / 3 % well.len().max(1));
-        let weight = |index: usize| match chosen {
-            _ if self.devices[index].is_gone => 0.0,
-            Some(&chosen) if chosen == index => [0.25, 1.0, 4.0][picture % 3],
-            _ => 1.0,
-        };
-        (0..self.devices.len()).map(weight).collect()
-    }
-
-    /// Takes what every device did for one picture, beside the seconds that it took before any of them
-    /// could begin.
-    pub fn observe(&mut self, measured: &[Measured], before: f64) {
-        let seconds = before + measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
+    /// Takes what every device did for one picture; `of_picture` is what a picture takes whose slowest
+    /// device takes so many seconds.
+    pub fn observe(&mut self, measured: &[Measured], of_picture: impl Fn(f64) -> f64) {
+        let seconds = of_picture(measured.iter().map(|m| m.seconds).fold(0.0, f64::max));
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }
         match self.method {
             Balance::Static => (),
-            Balance::Fit => self.fit(measured),
+            Balance::Fit => self.fit(measured, seconds),
             Balance::Adaptive => self.judge(measured, seconds),
         }
     }
 
     /// Takes what one device did, by itself.
     pub fn observe_rate(&mut self, device: usize, units: usize, seconds: f64) {
-        let Some(state) = self.devices.get_mut(device) else { return };
-        let rate = units as f64 / seconds.max(1e-9);
-        let before = state.rate.unwrap_or(rate);
-        state.measured = state.measured.saturating_add(1);
-        // What is made ready with the first picture is none of the rate, and of the next each counts
-        // as much as those before.
-        let gain = match state.measured {
-            0..=2 => 1.0,
-            several => GAIN.max(1.0 / f64::from(several - 1)),
-        };
-        state.rate = Some(before + gain * (rate - before));
-    }
-
-    /// Fits curves once there is enough to fit them to: each device's least time at each share.
-    fn fit(&mut self, measured: &[Measured]) {
-        if self.fitted.is_some() {
-            return;
+        if let Some(state) = self.devices.get_mut(device) {
+            state.pace.observe(units, seconds);
         }
-        let units: usize = measured.iter().map(|m| m.units).sum();
-        for &Measured { device, units, seconds } in measured {
-            let samples = &mut self.devices[device].samples;
-            match samples.iter_mut().find(|(known, _)| *known == units as f64) {
-                Some((_, least)) => *least = least.min(seconds),
-                None => samples.push((units as f64, seconds)),
-            }
-        }
-        let well = self.devices.iter().filter(|state| !state.is_gone).count();
-        // Twice, as the first picture is slower than those after it.
-        if self.planned < 6 * well + 1 {
-            return;
-        }
-        let curve = |state: &State| match state.is_gone {
-            true => None,
-            false => Curve::through(&state.samples),
-        };
-        let curves: Vec<Option<Curve>> = self.devices.iter().map(curve).collect();
-        self.fitted = Some(equal_times(&curves, units as f64));
     }
 }

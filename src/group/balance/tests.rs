@@ -1,5 +1,8 @@
 //! Devices of simulated times: no clock, the same noise every time.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
 use super::*;
 
 /// Seconds that each device takes for so many units of a picture beside the others.
@@ -23,10 +26,28 @@ fn run(
     noise: f64,
     model: Model<'_>,
 ) -> Vec<(f64, Vec<usize>)> {
+    run_in_flight(balancer, pictures, units, noise, 1, model)
+}
+
+/// The same, where so many pictures are planned before the first is measured.
+fn run_in_flight(
+    balancer: &mut Balancer,
+    pictures: usize,
+    units: usize,
+    noise: f64,
+    depth: usize,
+    model: Model<'_>,
+) -> Vec<(f64, Vec<usize>)> {
     let mut random = Noise(7);
-    let picture = |_| {
-        let shares = balancer.plan(units);
-        assert_eq!(shares.iter().sum::<usize>(), units);
+    let mut planned = VecDeque::new();
+    let mut done = Vec::with_capacity(pictures);
+    while done.len() < pictures {
+        while planned.len() < depth && done.len() + planned.len() < pictures {
+            let shares = balancer.plan(units);
+            assert_eq!(shares.iter().sum::<usize>(), units);
+            planned.push_back(shares);
+        }
+        let Some(shares) = planned.pop_front() else { break };
         let measure = |(device, &units): (usize, &usize)| Measured {
             device,
             units,
@@ -34,10 +55,10 @@ fn run(
         };
         let measured: Vec<_> =
             shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
-        balancer.observe(&measured, 0.0);
-        (measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares)
-    };
-    (0..pictures).map(picture).collect()
+        balancer.observe(&measured, |slowest| slowest);
+        done.push((measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares));
+    }
+    done
 }
 
 fn mean(pictures: &[(f64, Vec<usize>)]) -> f64 {
@@ -82,6 +103,56 @@ fn a_load_is_followed_within_20_pictures_and_back() {
     let after = run(&mut balancer, 60, 128, 3.0, &quiet);
     let near_half = |(_, shares): &&(f64, Vec<usize>)| (60..=68).contains(&shares[0]);
     assert!(after[20..].iter().filter(near_half).count() >= 34, "{after:?}");
+}
+
+/// A helper that a picture costs much whatever its share, beside a device twice as fast: a load leaves it
+/// a row or none, and what it does then says next to nothing of what it could do.
+#[test]
+fn a_helper_of_high_fixed_cost_comes_back_after_a_load() {
+    for (others, depth) in [(1.0, 1), (2.0, 1), (1.4, 4)] {
+        let time = |helper: f64, other: f64| {
+            move |device: usize, units: usize, _: &[usize]| {
+                let units = units as f64;
+                [helper * (1.2 + 0.035 * units), other * (0.2 + 0.025 * units)][device] * 1e-3
+            }
+        };
+        let (quiet, loaded) = (time(1.0, 1.0), time(8.0, others));
+        let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+        let before = run_in_flight(&mut balancer, 60, 135, 3.0, depth, &quiet);
+        // Both finish together with 40 rows.
+        assert!((36..=44).contains(&before[40].1[0]), "{before:?}");
+        let during = run_in_flight(&mut balancer, 60, 135, 3.0, depth, &loaded);
+        assert!(during[20..].iter().all(|(_, shares)| shares[0] <= 2), "{during:?}");
+        let after = run_in_flight(&mut balancer, 60, 135, 3.0, depth, &quiet);
+        // Where the other took as long all the while, nothing tells that the load has gone but the next trial.
+        if others > 1.3 {
+            let is_back = |(_, shares): &&(f64, Vec<usize>)| (34..=46).contains(&shares[0]);
+            assert!(after[20 + depth..].iter().filter(is_back).count() >= 34 - depth, "{depth} {after:?}");
+        }
+    }
+}
+
+/// Rows that a device did not have are sent to it again, and it takes longer for that picture: shares must
+/// not move by that time once more.
+#[test]
+fn shares_stay_though_moving_them_costs_time() {
+    for depth in [1, 4] {
+        let before = RefCell::new(vec![67, 68]);
+        let model = |device: usize, units: usize, shares: &[usize]| {
+            let moved = shares[0].abs_diff(before.borrow()[0]);
+            if device == 1 {
+                before.replace(shares.to_vec());
+            }
+            let sent = if moved > 1 { 0.6 } else { 0.0 };
+            (0.1 + 0.01 * units as f64 + sent) * 1e-3
+        };
+        let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+        run_in_flight(&mut balancer, 40, 135, 5.0, depth, &model);
+        let pictures = run_in_flight(&mut balancer, 1000, 135, 5.0, depth, &model);
+        let moves = pictures.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+        assert!(moves <= 16, "{moves}");
+        assert!(mean(&pictures) < 1.05 * 0.78e-3, "{}", mean(&pictures));
+    }
 }
 
 /// Two devices that share the cores: together they are slower than the better one alone.
@@ -150,4 +221,28 @@ fn fitted_curves_finish_together() {
         (times.iter().copied().fold(1.0, f64::min), times.iter().copied().fold(0.0, f64::max));
     assert!(most < 1.04 * least, "{shares:?} {times:?}");
     assert_eq!(shares, balancer.plan(200));
+}
+
+/// By its curve the second does not help; by what is measured, the third does not either: what curves do
+/// not show is that both slow each other.
+#[test]
+fn who_does_not_help_gets_nothing_by_curves_either() {
+    let costly = linear(&[(0.0, 0.1), (6.5, 0.3)]);
+    let contended = |device: usize, units: usize, shares: &[usize]| {
+        let alone = shares.iter().filter(|&&units| units > 0).count() == 1;
+        let unit = [0.1, 0.3][device] * if alone { 1.0 } else { 1.9 };
+        units as f64 * unit * 1e-3
+    };
+    for (model, depth) in [(&costly as Model<'_>, 1), (&contended, 1), (&contended, 4)] {
+        let mut balancer = Balancer::new(Balance::Fit, &[1.0, 1.0]);
+        run_in_flight(&mut balancer, 40, 68, 3.0, depth, model);
+        assert_eq!(balancer.plan(68), [68, 0]);
+        assert!(balancer.is_alone(0));
+        assert_eq!(balancer.take_notes(), [(1, false)]);
+    }
+    // Who helps stays.
+    let mut balancer = Balancer::new(Balance::Fit, &[1.0, 1.0]);
+    run(&mut balancer, 40, 68, 3.0, &linear(&[(0.0, 0.1), (0.5, 0.3)]));
+    assert!(balancer.plan(68)[1] > 10);
+    assert!(balancer.take_notes().is_empty());
 }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Balancer, Measured};
+use super::pace::Pace;
+use super::{Balancer, Measured, WORTH};
 
 /// Pictures of a trial.
 const TRIAL: usize = 3;
@@ -14,12 +15,12 @@ const RECENT: usize = 7;
 /// twice as many before the next, up to [`RAREST_TRIAL`], and so many more as make it cost at most
 /// [`COST`] of the time.
 const FIRST_TRIAL: usize = 6;
-const AFTER_LOAD: usize = 12;
+const AFTER_LOAD: usize = 8;
 const RAREST_TRIAL: usize = 768;
 const COST: f64 = 0.005;
 
-/// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
-const WORTH: f64 = 0.97;
+/// A trial goes on where a device could do so many times the units that it was offered.
+const MORE: usize = 2;
 
 /// So many pictures one after the other whose time differs by more than this are a change of load.
 const LOAD: f64 = 1.3;
@@ -32,8 +33,11 @@ struct Trial {
     /// Pictures that are planned still.
     to_plan: usize,
     seconds: Vec<f64>,
-    /// The rates before, which hold again if everything stays as it was.
-    rates: Vec<Option<f64>>,
+    /// The most units that the device was offered, and of how many.
+    offered: usize,
+    units: usize,
+    /// What was known before, which holds again if everything stays as it was.
+    paces: Vec<Pace>,
 }
 
 /// When who is tried.
@@ -166,9 +170,13 @@ impl Balancer {
         let device = device?;
         if !self.trials.is_on() {
             self.trials.turn += 1;
-            let rates = self.devices.iter().map(|state| state.rate).collect();
-            self.trials.trial =
-                Some(Trial { device, to_plan: TRIAL, seconds: Vec::with_capacity(TRIAL), rates });
+            let paces = self.devices.iter().map(|state| state.pace).collect();
+            let seconds = Vec::with_capacity(TRIAL);
+            self.trials.trial = Some(Trial { device, to_plan: TRIAL, seconds, offered: 0, units: 0, paces });
+            // What it took when it was left idle may have had a cause that is gone.
+            if !self.devices[device].is_active {
+                self.devices[device].pace.begin_again();
+            }
         }
         if let Some(trial) = &mut self.trials.trial {
             trial.to_plan -= 1;
@@ -176,8 +184,15 @@ impl Balancer {
         Some(device)
     }
 
+    /// Notes how much who is tried is given.
+    pub(super) fn note_offered(&mut self, tried: Option<usize>, shares: &[usize]) {
+        if let Some((trial, device)) = self.trials.trial.as_mut().zip(tried) {
+            (trial.offered, trial.units) = (trial.offered.max(shares[device]), shares.iter().sum());
+        }
+    }
+
     fn end_trial(&mut self) {
-        let Some(trial) = self.trials.trial.take() else { return };
+        let Some(mut trial) = self.trials.trial.take() else { return };
         let (Some(usual), Some(tried)) = (self.trials.usual(), median(&trial.seconds)) else { return };
         let was_active = self.devices[trial.device].is_active;
         let is_worth_it = if was_active { usual < WORTH * tried } else { tried < WORTH * usual };
@@ -185,10 +200,21 @@ impl Balancer {
             self.set_active(trial.device, is_worth_it);
             return;
         }
-        for (index, (state, rate)) in self.devices.iter_mut().zip(trial.rates).enumerate() {
+        // Little, given for what was known before, says little: what a picture costs whatever its share,
+        // and whole units. It goes on with what the device could do of a picture by what it did.
+        if !was_active {
+            let could = self.steady(trial.units, Some(trial.device))[trial.device];
+            if could >= MORE * trial.offered.max(1) {
+                (trial.to_plan, trial.offered) = (TRIAL, could);
+                trial.seconds.clear();
+                self.trials.trial = Some(trial);
+                return;
+            }
+        }
+        for (index, (state, pace)) in self.devices.iter_mut().zip(trial.paces).enumerate() {
             // Of who was tried in vain, what was seen is all there is.
             if was_active || index != trial.device {
-                state.rate = rate;
+                state.pace = pace;
             }
         }
         self.trials.was_in_vain(tried / usual);

@@ -26,13 +26,17 @@ impl Curve {
         quadratic.or_else(line).or_else(proportional)
     }
 
+    /// The time of so much work.
+    pub(super) fn seconds(&self, work: f64) -> f64 {
+        self.a + (self.b + self.c * work) * work
+    }
+
     /// The work done in `seconds`, up to `most`.
     fn work(&self, seconds: f64, most: f64) -> f64 {
-        let time = |work: f64| self.a + (self.b + self.c * work) * work;
-        if time(most) <= seconds {
+        if self.seconds(most) <= seconds {
             return most;
         }
-        bisect(0.0, most, |work| time(work) > seconds)
+        bisect(0.0, most, |work| self.seconds(work) > seconds)
     }
 }
 

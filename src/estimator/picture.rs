@@ -1,6 +1,7 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::{EstimateError, Parameters, PictureError};
+use crate::lock::lock;
 
 /// Bytes that are copied at a time.
 const BYTES_A_TASK: usize = 256 << 10;
@@ -86,7 +87,7 @@ impl<'a> Picture<'a> {
         let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
         let work = || {
             loop {
-                let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let next = lock(&tasks).next();
                 let Some((task, to)) = next else { return };
                 let from = self.band(task * rows_a_task..task * rows_a_task + to.len() / width);
                 if stride == width {

@@ -6,7 +6,7 @@ use super::bounds::{Extreme, Parts, SUMMED};
 use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task, by_bands};
 use super::{elimination_avx2, sse2};
 
 /// A CPU with AVX2.
@@ -157,23 +157,7 @@ const BAND: usize = 8;
 
 #[target_feature(enable = "avx2")]
 fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    let bands = task.rows().div_ceil(BAND);
-    for left in (0..task.columns()).step_by(LANES) {
-        for band in 0..bands {
-            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-            let costs = &mut costs[start..end];
-            match end - start {
-                1 => sad_of_band::<1>(task, (left, start), costs),
-                2 => sad_of_band::<2>(task, (left, start), costs),
-                3 => sad_of_band::<3>(task, (left, start), costs),
-                4 => sad_of_band::<4>(task, (left, start), costs),
-                5 => sad_of_band::<5>(task, (left, start), costs),
-                6 => sad_of_band::<6>(task, (left, start), costs),
-                7 => sad_of_band::<7>(task, (left, start), costs),
-                _ => sad_of_band::<BAND>(task, (left, start), costs),
-            }
-        }
-    }
+    by_bands!(task, costs, LANES, BAND, sad_of_band, [1, 2, 3, 4, 5, 6, 7]);
 }
 
 /// `vmpsadbw`: the SAD of four samples with eight neighbouring candidates in each half of the

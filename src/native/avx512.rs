@@ -6,15 +6,16 @@ use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
 use super::bounds::{Extreme, Parts, SUMMED};
-use super::columns::{self, Order};
+use super::elimination_avx512;
 use super::products;
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
 use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
-use super::{elimination_avx2, elimination_avx512, sse2};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512 {
+    /// What every such CPU does besides.
+    avx2: Avx2,
     /// Whether it also multiplies bytes: `vpdpbusd`.
     has_vnni: bool,
 }
@@ -24,9 +25,9 @@ impl Avx512 {
     pub(super) fn new() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && Avx2::new().is_some();
-        is_there.then(|| Self { has_vnni: is_x86_feature_detected!("avx512vnni") })
+            && is_x86_feature_detected!("avx512vl");
+        let avx2 = Avx2::new().filter(|_| is_there)?;
+        Some(Self { avx2, has_vnni: is_x86_feature_detected!("avx512vnni") })
     }
 }
 
@@ -48,38 +49,34 @@ impl Engine for Avx512 {
             unsafe { dots(task, costs) };
             products::squares_from_dots(task, costs);
         } else {
-            // SAFETY: every CPU with AVX-512 has AVX2, and `Avx512::new` has asked for it.
-            unsafe { super::avx2::dots(task, costs) };
-            products::squares_from_dots(task, costs);
+            self.avx2.ssd(task, costs);
         }
     }
 
     #[inline(always)]
     fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: `Avx512::new` has asked for AVX2 as well. (Wider registers of neighbouring rows
-        // would straddle cache lines three times out of four.)
-        unsafe { columns::compare::<__m256i, _, false>(task, Order::Transposed, costs) }
+        // Wider registers of neighbouring rows would straddle cache lines three times out of four.
+        self.avx2.sad_of_columns(task, costs);
     }
 
     #[inline(always)]
     fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m256i, _, true>(task, Order::Transposed, costs) }
+        self.avx2.ssd_of_columns(task, costs);
     }
 
     #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::sad_of_one(pair)
+        self.avx2.sad_of_one(pair)
     }
 
     #[inline(always)]
     fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::ssd_of_one(pair)
+        self.avx2.ssd_of_one(pair)
     }
 
     #[inline(always)]
     fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        sse2::sum_parts(rows)
+        self.avx2.sum_parts(rows)
     }
 
     #[inline(always)]
@@ -90,8 +87,7 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
-        // SAFETY: as above, and every CPU with AVX-512 has AVX2, which `Avx512::new` has asked for.
-        unsafe { elimination_avx2::sads(candidates, offsets, costs) };
+        self.avx2.sads(candidates, offsets, costs);
     }
 
     #[inline(always)]
@@ -107,8 +103,7 @@ impl Engine for Avx512 {
         shape: (usize, usize, usize),
         bounds: &mut [u16],
     ) -> u16 {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
+        self.avx2.bound_area::<N>(parts, shape, bounds)
     }
 
     #[inline(always)]

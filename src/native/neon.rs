@@ -4,7 +4,7 @@ use std::arch::aarch64::*;
 
 use super::columns::{self, Order, Register};
 use super::portable::Portable;
-use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task};
+use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
 
 // SAFETY: `load` loads 16 samples.
 unsafe impl Register for uint8x16_t {
@@ -116,21 +116,7 @@ const SSD_BAND: usize = 4;
 #[target_feature(enable = "neon")]
 fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
     const { assert!(ROWS.is_multiple_of(SAD_BAND)) };
-    let bands = task.rows().div_ceil(SAD_BAND);
-    for left in (0..task.columns()).step_by(LANES) {
-        for band in 0..bands {
-            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-            let costs = &mut costs[start..end];
-            match end - start {
-                1 => sad_of_band::<1>(task, (left, start), costs),
-                2 => sad_of_band::<2>(task, (left, start), costs),
-                3 => sad_of_band::<3>(task, (left, start), costs),
-                4 => sad_of_band::<4>(task, (left, start), costs),
-                5 => sad_of_band::<5>(task, (left, start), costs),
-                _ => sad_of_band::<SAD_BAND>(task, (left, start), costs),
-            }
-        }
-    }
+    by_bands!(task, costs, LANES, SAD_BAND, sad_of_band, [1, 2, 3, 4, 5]);
 }
 
 /// `uabal`: one sample of the part against sixteen neighbouring candidates, in two registers of sums.
@@ -166,19 +152,7 @@ fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), cos
 #[target_feature(enable = "neon")]
 fn ssd(task: &Task<'_>, costs: &mut Costs<u32>) {
     const { assert!(ROWS.is_multiple_of(SSD_BAND)) };
-    let bands = task.rows().div_ceil(SSD_BAND);
-    for left in (0..task.columns()).step_by(LANES) {
-        for band in 0..bands {
-            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-            let costs = &mut costs[start..end];
-            match end - start {
-                1 => ssd_of_band::<1>(task, (left, start), costs),
-                2 => ssd_of_band::<2>(task, (left, start), costs),
-                3 => ssd_of_band::<3>(task, (left, start), costs),
-                _ => ssd_of_band::<SSD_BAND>(task, (left, start), costs),
-            }
-        }
-    }
+    by_bands!(task, costs, LANES, SSD_BAND, ssd_of_band, [1, 2, 3]);
 }
 
 /// The same with squares, in four registers of sums.

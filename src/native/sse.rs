@@ -6,7 +6,7 @@ use super::bounds::SUMMED;
 use super::columns::{self, Order, Register};
 use super::sse2;
 use super::sums::TILE;
-use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task};
+use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
 
 // SAFETY: `load` loads 16 samples.
 unsafe impl Register for __m128i {
@@ -143,22 +143,22 @@ impl Engine for Sse41 {
 
     #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::sad_of_one(pair)
+        Sse2.sad_of_one(pair)
     }
 
     #[inline(always)]
     fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::ssd_of_one(pair)
+        Sse2.ssd_of_one(pair)
     }
 
     #[inline(always)]
     fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        sse2::sum_parts(rows)
+        Sse2.sum_parts(rows)
     }
 
     #[inline(always)]
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        sse2::at_most(values, limit)
+        Sse2.at_most(values, limit)
     }
 }
 
@@ -171,24 +171,7 @@ const BAND: usize = 9;
 #[target_feature(enable = "sse4.1")]
 fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
     const { assert!(BAND * 4 == ROWS) };
-    let bands = task.rows().div_ceil(BAND);
-    for left in (0..task.columns()).step_by(LANES) {
-        for band in 0..bands {
-            let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
-            let costs = &mut costs[start..end];
-            match end - start {
-                1 => sad_of_band::<1>(task, (left, start), costs),
-                2 => sad_of_band::<2>(task, (left, start), costs),
-                3 => sad_of_band::<3>(task, (left, start), costs),
-                4 => sad_of_band::<4>(task, (left, start), costs),
-                5 => sad_of_band::<5>(task, (left, start), costs),
-                6 => sad_of_band::<6>(task, (left, start), costs),
-                7 => sad_of_band::<7>(task, (left, start), costs),
-                8 => sad_of_band::<8>(task, (left, start), costs),
-                _ => sad_of_band::<BAND>(task, (left, start), costs),
-            }
-        }
-    }
+    by_bands!(task, costs, LANES, BAND, sad_of_band, [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
 /// `mpsadbw`: the SAD of four samples with eight neighbouring candidates. A row of candidates is one

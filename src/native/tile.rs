@@ -166,12 +166,6 @@ impl<'a> Candidates<'a> {
         Self { current: &current[..(side - 1) * pitch + side], reference, pitch, side }
     }
 
-    /// The block's samples: the slice holds `(side - 1) * pitch + side` of them.
-    #[inline(always)]
-    pub(super) fn current(&self) -> &'a [u8] {
-        self.current
-    }
-
     /// As many samples, of the candidate whose first is at `offset` of the reference.
     ///
     /// # Panics
@@ -179,6 +173,22 @@ impl<'a> Candidates<'a> {
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> &'a [u8] {
         &self.reference[offset as usize..][..self.current.len()]
+    }
+
+    /// The block and the candidate at `offset`.
+    #[inline(always)]
+    pub(super) fn pair(&self, offset: u32) -> Pair<'a> {
+        Pair::new(self.current, self.at(offset), self.pitch, self.side)
+    }
+}
+
+/// For engines that read the samples themselves.
+#[cfg(target_arch = "x86_64")]
+impl<'a> Candidates<'a> {
+    /// The block's samples: the slice holds `(side - 1) * pitch + side` of them.
+    #[inline(always)]
+    pub(super) fn current(&self) -> &'a [u8] {
+        self.current
     }
 
     /// Samples from one row to the next.
@@ -191,12 +201,6 @@ impl<'a> Candidates<'a> {
     #[inline(always)]
     pub(super) fn side(&self) -> usize {
         self.side
-    }
-
-    /// The block and the candidate at `offset`.
-    #[inline(always)]
-    pub(super) fn pair(&self, offset: u32) -> Pair<'a> {
-        Pair::new(self.current, self.at(offset), self.pitch, self.side)
     }
 }
 
@@ -280,6 +284,27 @@ pub(super) trait Engine: Copy {
         sums::sum_strip::<SIDE>(strip, sums);
     }
 }
+
+/// Compares a task's candidates band by band: at most `$rows` rows and `$columns` columns of them at once
+/// by `$of_band`, which is made for each number of rows and takes the task, the place of the band's first
+/// candidate, and its costs. (A macro, as only what is written in a function is compiled for its
+/// instruction set.)
+macro_rules! by_bands {
+    ($task:ident, $costs:ident, $columns:ident, $rows:ident, $of_band:ident, [$($fewer:literal),+]) => {
+        let bands = $task.rows().div_ceil($rows);
+        for left in (0..$task.columns()).step_by($columns) {
+            for band in 0..bands {
+                let (start, end) = ($task.rows() * band / bands, $task.rows() * (band + 1) / bands);
+                let costs = &mut $costs[start..end];
+                match end - start {
+                    $($fewer => $of_band::<$fewer>($task, (left, start), costs),)+
+                    _ => $of_band::<$rows>($task, (left, start), costs),
+                }
+            }
+        }
+    };
+}
+pub(super) use by_bands;
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.
 pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {

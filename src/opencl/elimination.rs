@@ -61,7 +61,7 @@ impl Elimination {
         let kernel = build(c"elimination")?;
         let largest = task.largest_group(&kernel)?;
         if shape.items > largest {
-            return Err(group_too_large(task, shape.items, largest));
+            return Err(task.group_too_large(shape.items, largest));
         }
         let samples = layout.bytes();
         let field = || {
@@ -130,13 +130,6 @@ impl Search for Elimination {
     }
 }
 
-fn group_too_large(task: &Task<'_>, items: usize, largest: usize) -> SetupError {
-    task.unsupported(
-        format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
-        format!("choose a tuning group-size of {largest} or less"),
-    )
-}
-
 /// Field for field `Shape` in `elimination.cl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -188,7 +181,7 @@ impl Shape {
         let on_cpu = device.kind == DeviceKind::Cpu;
         let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 256 });
         if items > device.largest_group {
-            return Err(group_too_large(task, items, device.largest_group));
+            return Err(task.group_too_large(items, device.largest_group));
         }
         let run = tuning.run.unwrap_or(MOST_RUN).min(if on_cpu { MOST_RUN_CPU } else { MOST_RUN });
         let usual = if on_cpu { [1, 1] } else { [2, 2] };

@@ -183,6 +183,14 @@ impl Task<'_> {
         }
     }
 
+    /// The error for a group of `items` where `largest` are the most.
+    pub(super) fn group_too_large(&self, items: usize, largest: usize) -> SetupError {
+        self.unsupported(
+            format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
+            format!("choose a tuning group-size of {largest} or less"),
+        )
+    }
+
     /// The most work-items in a group of `kernel`, at least 1.
     pub(super) fn largest_group(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
         let largest = kernel.largest_group(self.device.raw()).map_err(|error| self.device.refused(error))?;
@@ -196,10 +204,7 @@ impl Task<'_> {
     pub(super) fn chosen_group(&self, kernel: &cl::Kernel) -> Result<Option<usize>, SetupError> {
         let largest = self.largest_group(kernel)?;
         match self.tuning.group_size {
-            Some(items) if items > largest => Err(self.unsupported(
-                format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
-                format!("choose a tuning group-size of {largest} or less"),
-            )),
+            Some(items) if items > largest => Err(self.group_too_large(items, largest)),
             chosen => Ok(chosen),
         }
     }

@@ -53,7 +53,7 @@ impl Tiled {
         let kernel = task.build_shaped(Source::Tiled, c"tiled", fixed, &shape.options(task.device))?;
         let largest = task.largest_group(&kernel)?;
         if shape.items > largest {
-            return Err(group_too_large(task, shape.items, largest));
+            return Err(task.group_too_large(shape.items, largest));
         }
         let grid = task.parameters.grid();
         let [groups_across, _] = shape.groups(&grid);
@@ -90,13 +90,6 @@ impl Search for Tiled {
         // vectors as blocks.
         unsafe { run.queue.launch(&mut self.kernel, &args, groups, [self.items, 1]) }
     }
-}
-
-fn group_too_large(task: &Task<'_>, items: usize, largest: usize) -> SetupError {
-    task.unsupported(
-        format!("a work-group of {items} work-items is asked for and its largest has {largest}"),
-        format!("choose a tuning group-size of {largest} or less"),
-    )
 }
 
 /// Field for field `Shape` in `tiled.cl`.
@@ -155,7 +148,7 @@ impl Shape {
         let on_cpu = device.kind == DeviceKind::Cpu;
         let items = tuning.group_size.unwrap_or(if on_cpu { 16 } else { 4 * STEP });
         if items > device.largest_group {
-            return Err(group_too_large(task, items, device.largest_group));
+            return Err(task.group_too_large(items, device.largest_group));
         }
         let (part, rows) = if on_cpu { (MOST_PART_CPU, MOST_ROWS_CPU) } else { (MOST_PART, MOST_ROWS) };
         let most = if on_cpu { 1 } else { MOST_BLOCKS };

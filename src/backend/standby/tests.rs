@@ -98,10 +98,6 @@ impl Estimator for Faulty {
         self.kept.get(&slot).cloned()
     }
 
-    fn begin(&mut self, current: Slot, reference: Slot) -> Result<(), EstimateError> {
-        self.begin_part(current, reference, Part::whole(&self.parameters().clone()))
-    }
-
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         self.pass(Point::Begin)?;
         self.native.begin_part(current, reference, part)

@@ -83,6 +83,18 @@ impl Area {
         (index & ((1 << self.shift) - 1) < self.columns) & (index >> self.shift < self.rows)
     }
 
+    /// [`Group::distance`] of the groups whose bounds begin at `index`.
+    #[inline(always)]
+    pub(super) fn distances(&self, index: usize) -> [u16; GROUP] {
+        let mut distances = [0; GROUP];
+        for (index, distance) in (index as i32..).zip(&mut distances) {
+            let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);
+            let x = nearest(self.x + column * ACROSS as i32, ACROSS);
+            *distance = (x + nearest(self.y + row * TILE as i32, TILE)) as u16;
+        }
+        distances
+    }
+
     /// The group whose bound is at `index`.
     #[inline(always)]
     pub(super) fn group(&self, index: usize) -> Group {
@@ -125,6 +137,24 @@ impl Group {
         nearest(self.x, ACROSS) + nearest(self.y, TILE)
     }
 
+    /// Of the candidates in `lanes`, the one that comes first in the order of those of equal cost.
+    #[inline(always)]
+    pub(super) fn nearest(&self, lanes: u32) -> usize {
+        // Row, then column, of each lane.
+        const PLACES: [u16; GROUP] = places();
+        let mut first = u16::MAX;
+        for (lane, place) in PLACES.into_iter().enumerate() {
+            let (x, y) = self.displacement(lane);
+            // At most 10 further away than the nearest.
+            let further = (x.unsigned_abs() + y.unsigned_abs() - self.distance()) as u16;
+            let order = further << GROUP.ilog2() | place;
+            first = first.min(if lanes >> lane & 1 != 0 { order } else { u16::MAX });
+        }
+        let place = usize::from(first) % GROUP;
+        let (x, y) = (place % ACROSS, place / ACROSS);
+        x / TILE * (TILE * TILE) + y * TILE + x % TILE
+    }
+
     /// The displacement of the candidate in `lane`.
     #[inline(always)]
     pub(super) fn displacement(&self, lane: usize) -> (i32, i32) {
@@ -150,6 +180,17 @@ pub(super) const fn lane_y(lane: usize) -> i32 {
     (lane / TILE % TILE) as i32
 }
 
+/// Where each lane is in its group, counted row by row.
+const fn places() -> [u16; GROUP] {
+    let mut places = [0; GROUP];
+    let mut lane = 0;
+    while lane < GROUP {
+        places[lane] = (lane_y(lane) as usize * ACROSS + lane_x(lane) as usize) as u16;
+        lane += 1;
+    }
+    places
+}
+
 /// Element `i` has a bit for each candidate of a group whose column, or row, is `i` or more.
 const fn lanes_from(columns: bool) -> [u32; ACROSS + 1] {
     let mut lanes = [0; ACROSS + 1];
@@ -166,4 +207,26 @@ const fn lanes_from(columns: bool) -> [u32; ACROSS + 1] {
         first += 1;
     }
     lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::OrderKey;
+
+    #[test]
+    fn the_nearest_of_a_group_is_the_first_in_order() {
+        let mut state = 1_u32;
+        for (x, y) in (-20..20).flat_map(|x| [-9, -3, -2, -1, 0, 1, 5].map(|y| (x, y))) {
+            let group = Group { x, y, ..Group::default() };
+            for _ in 0..20 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let lanes = (state >> 7 & state) | 1 << (state >> 27);
+                let displacements =
+                    (0..GROUP).filter(|lane| lanes >> lane & 1 != 0).map(|lane| group.displacement(lane));
+                let first = displacements.min_by_key(|(x, y)| OrderKey::new(0, *x, *y));
+                assert_eq!(Some(group.displacement(group.nearest(lanes))), first, "{x} {y} {lanes:x}");
+            }
+        }
+    }
 }

@@ -80,6 +80,17 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
+    fn worth_a_group(side: usize) -> Option<u32> {
+        (side == 16).then_some(10)
+    }
+
+    #[inline(always)]
+    fn sads_of_groups(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx2::sads_of_groups(candidates, offsets, costs) };
+    }
+
+    #[inline(always)]
     fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
         unsafe { elimination_avx2::bounds(parts, level, starts, bounds) };

@@ -91,6 +91,17 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
+    fn worth_a_group(side: usize) -> Option<u32> {
+        (side == 16).then_some(5)
+    }
+
+    #[inline(always)]
+    fn sads_of_groups(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+        // SAFETY: as above.
+        unsafe { elimination_avx512::sads_of_groups(candidates, offsets, costs) };
+    }
+
+    #[inline(always)]
     fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
         unsafe { elimination_avx512::bounds(parts, level, starts, bounds) };

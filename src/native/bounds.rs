@@ -44,6 +44,17 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
 
     /// The costs of the candidates at `offsets`, in the metric that this bounds.
     fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]);
+
+    /// [`Engine::worth_a_group`], in that metric.
+    fn worth_a_group<E: Engine>(side: usize) -> Option<u32>;
+
+    /// The costs of the groups that begin at `offsets`, where they are worth it.
+    fn costs_of_groups<E: Engine>(
+        engine: E,
+        candidates: &Candidates<'_>,
+        offsets: &[u32],
+        costs: &mut [[Self; GROUP]],
+    );
 }
 
 /// SAD. It may be larger, for blocks of more than 16 × 16 samples: then nothing is eliminated.
@@ -90,6 +101,21 @@ impl Bound for u16 {
     #[inline(always)]
     fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
         engine.sads(candidates, offsets, costs);
+    }
+
+    #[inline(always)]
+    fn worth_a_group<E: Engine>(side: usize) -> Option<u32> {
+        E::worth_a_group(side)
+    }
+
+    #[inline(always)]
+    fn costs_of_groups<E: Engine>(
+        engine: E,
+        candidates: &Candidates<'_>,
+        offsets: &[u32],
+        costs: &mut [[Self; GROUP]],
+    ) {
+        engine.sads_of_groups(candidates, offsets, costs);
     }
 }
 
@@ -146,6 +172,16 @@ impl Bound for u32 {
         for (offset, cost) in offsets.iter().zip(costs) {
             *cost = engine.ssd_of_one(&candidates.pair(*offset));
         }
+    }
+
+    #[inline(always)]
+    fn worth_a_group<E: Engine>(_: usize) -> Option<u32> {
+        None
+    }
+
+    #[inline(always)]
+    fn costs_of_groups<E: Engine>(_: E, _: &Candidates<'_>, _: &[u32], _: &mut [[Self; GROUP]]) {
+        unreachable!("no group is worth it")
     }
 }
 

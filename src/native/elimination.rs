@@ -9,9 +9,9 @@
 //! 1. a group of 8 × 4 candidates, by the least and the largest sums among them;
 //! 2. each candidate of a group, by the same large parts;
 //! 3. each of a group with many left, by parts of half the side, where the last picture had so many
-//!    that these sums pay;
+//!    that these sums pay, and only where the engine cannot compute the costs of a group at once;
 //!
-//! and the cost of those that remain decides. Equal costs are decided by the order of full search:
+//! and the cost of those that remain decides, one by one, or of a whole group at once. Equal costs are decided by the order of full search:
 //! a bound that equals the best cost eliminates only what is further away than the best. The result
 //! is therefore that of exhaustive search, whatever is tried first; but the sooner a good candidate
 //! is found, the more are eliminated, so that the vectors around and that of the last field come
@@ -23,16 +23,22 @@ use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
 use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
 use super::tile::{Candidates, Engine};
-use crate::estimator::{Metric, MotionVector, OrderKey, UNITS_PER_SAMPLE, Window};
+use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, UNITS_PER_SAMPLE, Window};
 
-/// The sides of the parts that bound the cost of a block of `side` samples: the large ones and, where
-/// a candidate costs so much that they may pay, smaller ones.
-pub(super) fn sides_of_parts(side: usize) -> (usize, Option<usize>) {
-    match side {
+/// The sides of the parts that bound the cost of a block: the large ones and, where a candidate costs
+/// so much that they may pay, smaller ones.
+pub(super) fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize, Option<usize>) {
+    let side = parameters.block_size;
+    let (large, small) = match side {
         _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
         _ if side.is_multiple_of(8) && side > 8 => (8, Some(TILE)),
         _ => (TILE, None),
-    }
+    };
+    let worth_a_group = match parameters.metric {
+        Metric::Sad => u16::worth_a_group::<E>(side),
+        Metric::Ssd => u32::worth_a_group::<E>(side),
+    };
+    (large, small.filter(|_| worth_a_group.is_none()))
 }
 
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
@@ -96,6 +102,8 @@ struct Row<'a, E, B> {
     costs: [u32; CHUNK + GROUP],
     /// From the first sample of a group's first candidate to those of the others.
     lane_offsets: [u32; GROUP],
+    /// Candidates left in a group with which all are computed at once.
+    worth_a_group: u32,
     room: Room,
 }
 
@@ -179,6 +187,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             lane_offsets: std::array::from_fn(|lane| {
                 (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
             }),
+            worth_a_group: B::worth_a_group::<E>(side).unwrap_or(u32::MAX),
             room: Room::new(),
         }
     }
@@ -262,13 +271,11 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
             self.left[chunk] = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
             left += self.left[chunk].count_ones() as usize;
-            // What only equals the best has to be near: that is rare.
-            let mut equal = B::at_most(self.engine, bounds, best.limits[0]) & !self.left[chunk];
-            while equal != 0 {
-                let index = equal.trailing_zeros() as usize;
-                let is_near = area.group(chunk * GROUP + index).distance() <= best.length;
-                self.left[chunk] |= u32::from(is_near) << index;
-                equal &= equal - 1;
+            // What only equals the best has to be near: that is rare, but in flat pictures the rule.
+            let equal = B::at_most(self.engine, bounds, best.limits[0]) & !self.left[chunk];
+            if equal != 0 {
+                let distances = area.distances(chunk * GROUP);
+                self.left[chunk] |= equal & u16::at_most(self.engine, &distances, best.length as u16);
             }
         }
         if self.experience.expects_failure(left, GROUP * area.columns * area.rows) {
@@ -322,7 +329,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
         let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
-        let Self { offsets, costs, lane_offsets, crowded, finer, experience, .. } = self;
+        let Self { offsets, costs, lane_offsets, crowded, finer, experience, worth_a_group, .. } = self;
         let is_fine = sums.fine().is_some();
         let mut cost = Self::COSTS.bounds * count;
         for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
@@ -341,20 +348,37 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
             cost += Self::COSTS.bounds * many;
             B::of_groups(*engine, fine, level, &starts[..many], finer);
-            for (i, finer) in crowded[..many].iter().zip(finer) {
+            for (i, finer) in crowded[..many].iter().zip(&*finer) {
                 bounds_of[usize::from(*i)] = *finer;
             }
         }
-        let mut listed = 0;
+        // Groups of which most candidates are left, all at once.
+        let (mut many, mut few) = (0, 0);
         for i in 0..count {
+            let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
+            experience.crowded += if is_fine { 0 } else { crowd(left) };
+            (crowded[many], starts[many]) = (i as u16, target.offset((groups[i].x, groups[i].y)));
+            let is_whole = (left.count_ones() >= *worth_a_group) & target.candidates.has_group(starts[many]);
+            many += usize::from(is_whole);
+            batch[few] = i as u16;
+            few += usize::from((left != 0) & !is_whole);
+        }
+        if many > 0 {
+            cost += Self::COSTS.group * many;
+            B::costs_of_groups(*engine, &target.candidates, &starts[..many], finer);
+            for (i, costs) in crowded[..many].iter().zip(&*finer) {
+                best.improve_by(*engine, costs, &groups[usize::from(*i)]);
+            }
+        }
+        let mut listed = 0;
+        for (n, i) in batch[..few].iter().map(|i| usize::from(*i)).enumerate() {
             let group = groups[i];
             let left = best.admitted(*engine, &bounds_of[i], group.distance()) & group.inside;
             let start = target.offset((group.x, group.y));
             let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
             engine.list(left, start, lane_offsets, room);
             listed += left.count_ones() as usize;
-            experience.crowded += if is_fine { 0 } else { crowd(left) };
-            if listed >= CHUNK || i == count - 1 {
+            if listed >= CHUNK || n == few - 1 {
                 cost += Self::COSTS.one * listed;
                 let offsets = &offsets[..listed];
                 B::costs(*engine, &target.candidates, offsets, costs);
@@ -442,6 +466,23 @@ impl<B: Bound> Best<B> {
         }
     }
 
+    /// Makes it the best of itself and the candidates of `group`.
+    #[inline(always)]
+    fn improve_by<E: Engine>(&mut self, engine: E, costs: &[B; GROUP], group: &Group) {
+        let better = B::at_most(engine, costs, self.limits[0]) & group.inside;
+        if better == 0 {
+            return;
+        }
+        // In flat pictures many are equal: all are compared at once.
+        let mut least = B::WORST;
+        for (lane, cost) in costs.iter().enumerate() {
+            least = least.min(if better >> lane & 1 != 0 { *cost } else { B::WORST });
+        }
+        let lanes = B::at_most(engine, costs, least) & better;
+        let (x, y) = group.displacement(group.nearest(lanes));
+        self.improve(OrderKey::new(least.into(), x, y));
+    }
+
     /// A bit for each of a group's `bounds` with which a candidate may win that is `distance` or
     /// further from the zero vector.
     #[inline(always)]
@@ -457,4 +498,52 @@ impl<B: Bound> Best<B> {
 fn crowd(left: u32) -> usize {
     let count = left.count_ones();
     if count >= CROWD { count as usize } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<E: Engine>(engine: E) {
+        const PITCH: usize = 192;
+        for side in [4, 8, 12, 16, 20] {
+            if u16::worth_a_group::<E>(side).is_none() {
+                continue;
+            }
+            // Noise, and errors as large as can be.
+            let noise = |length: usize| -> Vec<u8> {
+                (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u8).collect()
+            };
+            let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
+            for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
+                let candidates = Candidates::new(&current, &reference, PITCH, side);
+                let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
+                let mut costs = [[0; GROUP]; 4];
+                u16::costs_of_groups(engine, &candidates, &offsets, &mut costs);
+                for (offset, costs) in offsets.iter().zip(costs) {
+                    for (lane, cost) in costs.into_iter().enumerate() {
+                        let at = offset + (lane_y(lane) * PITCH as i32 + lane_x(lane)) as u32;
+                        assert_eq!(u32::from(cost), engine.sad_of_one(&candidates.pair(at)), "{side} {at}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_cost_what_their_candidates_do() {
+        check(super::super::portable::Portable::new());
+        #[cfg(target_arch = "x86_64")]
+        {
+            super::super::avx2::Avx2::new().into_iter().for_each(check);
+            super::super::avx512::Avx512::new().into_iter().for_each(check);
+        }
+    }
+
+    #[test]
+    fn groups_that_end_past_the_reference_are_not_there() {
+        let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
+        let candidates = Candidates::new(&current, &reference, 64, 16);
+        assert!(candidates.has_group(64) && !candidates.has_group(65));
+    }
 }

@@ -64,6 +64,61 @@ pub(super) fn sads(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u3
     }
 }
 
+/// The SAD of a block of 16 × 16 samples with every candidate of the groups that begin at `offsets`.
+///
+/// `vmpsadbw`: each 128-bit lane compares four samples of a row with eight neighbouring candidates, of
+/// two rows of them at once.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+    const SIDE: usize = 16;
+    assert!(candidates.side() == SIDE);
+    let pitch = candidates.pitch();
+    let mut block = [_mm256_setzero_si256(); SIDE];
+    for (row, samples) in block.iter_mut().zip(candidates.current().chunks(pitch)) {
+        let samples: &[u8; SIDE] = samples.first_chunk().expect("a row of the block");
+        // SAFETY: as many samples as half the register holds.
+        *row = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(samples.as_ptr().cast()) });
+    }
+    for (offset, costs) in offsets.iter().zip(costs) {
+        let group = candidates.group(*offset);
+        // Two rows from `y` on, from the first candidate on and from eight samples further on.
+        let rows = |y: usize| {
+            debug_assert!(y + 1 < SIDE + TILE - 1);
+            let row = group.as_ptr().wrapping_add(y * pitch);
+            let from = |x: usize| {
+                let row = row.wrapping_add(x);
+                // SAFETY: a group has SIDE + TILE - 1 rows and READ samples after the last begins.
+                unsafe { _mm256_loadu2_m128i(row.wrapping_add(pitch).cast(), row.cast()) }
+            };
+            [from(0), from(8)]
+        };
+        let sad = |[left, right]: [__m256i; 2], block: __m256i| {
+            let left = _mm256_add_epi16(
+                _mm256_mpsadbw_epu8::<0b000_000>(left, block),
+                _mm256_mpsadbw_epu8::<0b101_101>(left, block),
+            );
+            let right = _mm256_add_epi16(
+                _mm256_mpsadbw_epu8::<0b010_010>(right, block),
+                _mm256_mpsadbw_epu8::<0b111_111>(right, block),
+            );
+            _mm256_add_epi16(left, right)
+        };
+        let mut sums = [_mm256_setzero_si256(); HALVES];
+        let mut three = [rows(0), rows(1), rows(2)];
+        for (y, block) in block.iter().enumerate() {
+            sums[0] = _mm256_add_epi16(sums[0], sad(three[0], *block));
+            sums[1] = _mm256_add_epi16(sums[1], sad(three[2], *block));
+            three = [three[1], three[2], rows((y + 3).min(SIDE + TILE - 3))];
+        }
+        // Rows of candidates for columns of four.
+        let (left, right) =
+            (_mm256_unpacklo_epi64(sums[0], sums[1]), _mm256_unpackhi_epi64(sums[0], sums[1]));
+        let of_rows = |sums: __m256i| _mm256_permute4x64_epi64::<0b11_01_10_00>(sums);
+        store(costs, [of_rows(left), of_rows(right)]);
+    }
+}
+
 /// The bounds of the groups whose sums in `level` are at `starts`.
 #[target_feature(enable = "avx2")]
 #[inline]

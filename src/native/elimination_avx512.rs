@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::bounds::Parts;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
+use super::tile::Candidates;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
@@ -70,6 +71,56 @@ fn add(sums: __m512i, group: &[u16; GROUP], of_block: __m512i) -> __m512i {
 fn store(to: &mut [u16; GROUP], from: __m512i) {
     // SAFETY: `to` has the 64 bytes of a register, and every bit pattern is a number.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), from) };
+}
+
+/// The SAD of a block of 16 × 16 samples with every candidate of the groups that begin at `offsets`.
+///
+/// `vdbpsadbw`: each 128-bit lane compares another four samples of a row, with eight neighbouring
+/// candidates; the rows of samples that four rows of candidates need at once stay in registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+    const SIDE: usize = 16;
+    /// Picks the four-sample groups that the candidates of a lane begin with.
+    const FIRST: i32 = 0b10_01_01_00;
+    assert!(candidates.side() == SIDE);
+    let pitch = candidates.pitch();
+    let fours = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    let mut block = [_mm512_setzero_si512(); SIDE];
+    for (row, samples) in block.iter_mut().zip(candidates.current().chunks(pitch)) {
+        let samples: &[u8; SIDE] = samples.first_chunk().expect("a row of the block");
+        // SAFETY: as many samples as a quarter of the register holds.
+        let samples = unsafe { _mm_loadu_si128(samples.as_ptr().cast()) };
+        *row = _mm512_permutexvar_epi32(fours, _mm512_castsi128_si512(samples));
+    }
+    let neighbours = _mm512_setr_epi32(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6);
+    for (offset, costs) in offsets.iter().zip(costs) {
+        let group = candidates.group(*offset);
+        let row = |y: usize| {
+            debug_assert!(y < SIDE + TILE - 1);
+            // SAFETY: a group has SIDE + TILE - 1 rows and more than half a register after the last.
+            let samples = unsafe { _mm256_loadu_si256(group.as_ptr().add(y * pitch).cast()) };
+            _mm512_permutexvar_epi32(neighbours, _mm512_castsi256_si512(samples))
+        };
+        let mut rows = [row(0), row(1), row(2), _mm512_setzero_si512()];
+        let mut sums = [_mm512_setzero_si512(); TILE];
+        for (y, block) in block.iter().enumerate() {
+            rows[3] = row(y + 3);
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = _mm512_add_epi16(*sum, _mm512_dbsad_epu8::<FIRST>(*block, row));
+            }
+            rows = [rows[1], rows[2], rows[3], rows[3]];
+        }
+        // The lanes of each sum added, then rows of candidates for columns of four.
+        let halves = |[a, b]: [__m512i; 2]| {
+            let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
+            _mm512_add_epi16(low, _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b))
+        };
+        let (above, below) = (halves([sums[0], sums[1]]), halves([sums[2], sums[3]]));
+        let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(above, below);
+        let sums = _mm512_add_epi16(even, _mm512_shuffle_i64x2::<0b11_01_11_01>(above, below));
+        store(costs, _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), sums));
+    }
 }
 
 /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.

@@ -60,6 +60,8 @@ pub(super) struct StepCosts {
     pub(super) bounds: usize,
     /// To compute the cost of one.
     pub(super) one: usize,
+    /// To compute those of a group's candidates at once.
+    pub(super) group: usize,
     /// What a block costs besides.
     pub(super) block: usize,
 }
@@ -71,10 +73,10 @@ impl StepCosts {
     pub(super) const fn of<E: Engine>() -> Self {
         if E::LANES >= COLUMNS {
             // A candidate costs exhaustive search a nanosecond, and alone nine.
-            return Self { bounds: 280, one: 140, block: 5000 };
+            return Self { bounds: 120, one: 110, group: 650, block: 3000 };
         }
         // So little that elimination is rather tried than not, where it has more to gain.
         let unit = if E::LANES > COLUMNS / 4 { E::LANES / (COLUMNS / 4) } else { 1 };
-        Self { bounds: 32 * unit, one: 16 * unit, block: 640 * unit }
+        Self { bounds: 32 * unit, one: 16 * unit, group: 300 * unit, block: 640 * unit }
     }
 }

@@ -17,7 +17,7 @@ use super::search::{self, Block, Job, Room};
 use super::sse::{Sse2, Sse41};
 use super::sums::{self, Sums};
 use super::three_step;
-use crate::estimator::{MotionVector, OrderKey};
+use crate::estimator::{MotionVector, OrderKey, Parameters};
 
 /// An instruction set that the searches are written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +112,8 @@ pub(super) struct Functions {
     pub(super) search_row: RowSearch,
     /// [`three_step::search_row`].
     pub(super) three_step: RowSearch,
+    /// [`elimination::sides_of_parts`].
+    pub(super) sides_of_parts: fn(&Parameters) -> (usize, Option<usize>),
     /// [`elimination::eliminate_row`].
     pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum`].
@@ -136,6 +138,7 @@ macro_rules! compile {
                 search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
                 // SAFETY: as above.
                 three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },
+                sides_of_parts: |parameters| elimination::sides_of_parts($engine, parameters),
                 // SAFETY: as above.
                 eliminate_row: |job, sums, row, experience| unsafe {
                     eliminate_row(job, sums, row, experience)

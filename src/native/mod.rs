@@ -110,8 +110,8 @@ struct Elimination {
 const PAUSE: u32 = 15;
 
 impl Elimination {
-    fn new(parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
-        let sums = Sums::new(layout, elimination::sides_of_parts(parameters.block_size), available_memory())?;
+    fn new(functions: &Functions, parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
+        let sums = Sums::new(layout, (functions.sides_of_parts)(parameters), available_memory())?;
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
@@ -194,9 +194,9 @@ impl Native {
         let elimination = match kernel {
             _ if parameters.algorithm != Algorithm::Full => None,
             Kernel::Exhaustive => None,
-            Kernel::Elimination => Some(Elimination::new(&parameters, &layout)?),
+            Kernel::Elimination => Some(Elimination::new(&functions, &parameters, &layout)?),
             _ if parameters.window.candidates() < FEW_CANDIDATES => None,
-            _ => Elimination::new(&parameters, &layout).ok(),
+            _ => Elimination::new(&functions, &parameters, &layout).ok(),
         };
         Ok(Self {
             level,

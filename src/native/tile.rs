@@ -175,6 +175,32 @@ impl<'a> Candidates<'a> {
         &self.reference[offset as usize..][..self.current.len()]
     }
 
+    /// Samples an axis.
+    #[inline(always)]
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// Whether all samples of the group of candidates are there whose first begins at `offset`.
+    #[inline(always)]
+    pub(super) fn has_group(&self, offset: u32) -> bool {
+        offset as usize + self.samples_of_group() <= self.reference.len()
+    }
+
+    /// From the first sample of the group at `offset` to the last, and to the end of a register.
+    ///
+    /// # Panics
+    /// Where the reference ends before.
+    #[inline(always)]
+    pub(super) fn group(&self, offset: u32) -> &'a [u8] {
+        &self.reference[offset as usize..][..self.samples_of_group()]
+    }
+
+    #[inline(always)]
+    fn samples_of_group(&self) -> usize {
+        (self.side + TILE - 2) * self.pitch + READ
+    }
+
     /// The block and the candidate at `offset`.
     #[inline(always)]
     pub(super) fn pair(&self, offset: u32) -> Pair<'a> {
@@ -195,12 +221,6 @@ impl<'a> Candidates<'a> {
     #[inline(always)]
     pub(super) fn pitch(&self) -> usize {
         self.pitch
-    }
-
-    /// Samples an axis.
-    #[inline(always)]
-    pub(super) fn side(&self) -> usize {
-        self.side
     }
 }
 
@@ -240,6 +260,19 @@ pub(super) trait Engine: Copy {
         for (offset, cost) in offsets.iter().zip(costs) {
             *cost = self.sad_of_one(&candidates.pair(*offset));
         }
+    }
+
+    /// How many of a group's candidates take as long one by one as all of them at once; `None` where
+    /// [`Self::sads_of_groups`] is not to be called for blocks of `side` samples.
+    #[inline(always)]
+    fn worth_a_group(_side: usize) -> Option<u32> {
+        None
+    }
+
+    /// The SAD of every candidate of the groups whose first candidates begin at `offsets`.
+    #[inline(always)]
+    fn sads_of_groups(self, _: &Candidates<'_>, _offsets: &[u32], _: &mut [[u16; GROUP]]) {
+        unreachable!("worth_a_group tells that groups are never computed at once")
     }
 
     /// [`bounds::sum_parts`]; `SIDE` is 4, 8 or 16.

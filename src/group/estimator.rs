@@ -41,6 +41,10 @@ impl Estimator for Group {
         match self.load_directly(slot, picture) {
             Some(loaded) => loaded?,
             None => {
+                // It may have been salvaged from a device that failed: a picture that is no longer wanted.
+                if let Some(before) = self.slots[slot.index()].take() {
+                    self.frames.put_back(before);
+                }
                 let wanted = self.rows_to_be();
                 self.slots[slot.index()] = Some(self.frames.fill(picture, &wanted));
                 self.copying[slot.index()] = start.elapsed();
@@ -54,8 +58,11 @@ impl Estimator for Group {
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
-        if let Some(straight) = &mut self.straight {
-            return straight.estimator.unload(slot);
+        if self.straight.is_some() {
+            match self.directly(|estimator| estimator.unload(slot)) {
+                Ok(picture) => return Ok(picture),
+                Err(error) => self.take_over(error)?,
+            }
         }
         let frame = self.slots.get(slot.index()).and_then(Option::as_ref);
         Ok(frame.filter(|_| self.flights.is_loaded(slot)).and_then(|frame| frame.picture()))
@@ -80,14 +87,20 @@ impl Estimator for Group {
             None => self.ask_by_threads()?,
             Some(_) => (),
         }
-        if let Some(begun) = self.begin_directly(current, reference, whole) {
-            begun?;
-            self.flights.begin(current, reference, whole);
-            return Ok(());
+        if self.straight.is_some() {
+            if let Some(begun) = self.begin_directly(current, reference, whole) {
+                begun?;
+                self.flights.begin(current, reference, whole);
+                return Ok(());
+            }
+            // It has failed meanwhile.
+            parts = self.plan(whole);
         }
         let frame = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
         let pictures = (frame(current)?, frame(reference)?);
-        self.searches.push_back(Search::new(self.next_search, Some(pictures), self.copying[current.index()]));
+        let copying = self.copying[current.index()];
+        let slots = [current, reference];
+        self.searches.push_back(Search::new(self.next_search, slots, Some(pictures), copying));
         let handed_out = self.hand_out(self.searches.len() - 1, parts);
         if handed_out.is_err() {
             self.searches.pop_back();
@@ -100,7 +113,13 @@ impl Estimator for Group {
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
         self.flights.oldest()?;
         self.parameters.grid().check(vectors)?;
-        let collected = if self.is_direct() { self.finish_directly(0, vectors) } else { self.collect(0) };
+        let collected = match self.is_direct() {
+            true => self.finish_directly(0, vectors).or_else(|error| {
+                self.take_over(error)?;
+                self.collect(0)
+            }),
+            false => self.collect(0),
+        };
         self.flights.finish();
         let search = self.searches.pop_front();
         let is_predicting = self.parameters.prediction != Prediction::None;

@@ -1,5 +1,6 @@
 //! Groups whose devices fail at every point of a picture's way.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -16,6 +17,7 @@ enum Point {
     Load,
     Begin,
     Finish,
+    Unload,
 }
 
 /// How.
@@ -34,6 +36,8 @@ struct Faulty {
     point: Point,
     fault: Fault,
     left: AtomicUsize,
+    /// What it was given, where it keeps that.
+    kept: Option<HashMap<Slot, PictureBuf>>,
 }
 
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -81,12 +85,28 @@ impl Estimator for Faulty {
     }
 
     fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+        if let Some(kept) = &mut self.kept {
+            kept.remove(&slot);
+        }
         self.pass(Point::Load)?;
-        self.native.load(slot, picture)
+        self.native.load(slot, picture)?;
+        if let (Some(kept), Some(picture)) = (&mut self.kept, self.native.unload(slot)?) {
+            kept.insert(slot, picture);
+        }
+        Ok(())
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+        self.pass(Point::Unload)?;
         self.native.unload(slot)
+    }
+
+    fn keep_pictures(&mut self) -> bool {
+        self.kept.is_some()
+    }
+
+    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+        self.kept.as_ref()?.get(&slot).cloned()
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
@@ -121,7 +141,14 @@ fn native(depth: usize) -> Native {
 }
 
 fn faulty(point: Point, fault: Fault, after: usize, depth: usize) -> Device {
-    let estimator = Faulty { native: native(depth), point, fault, left: AtomicUsize::new(after) };
+    let estimator = Faulty { native: native(depth), point, fault, left: AtomicUsize::new(after), kept: None };
+    Device { estimator: Box::new(estimator), weight: 1.0 }
+}
+
+/// The same with one in flight, where it keeps what it is given.
+fn faulty_that_keeps(point: Point, fault: Fault, after: usize) -> Device {
+    let (native, left) = (native(1), AtomicUsize::new(after));
+    let estimator = Faulty { native, point, fault, left, kept: Some(HashMap::new()) };
     Device { estimator: Box::new(estimator), weight: 1.0 }
 }
 
@@ -237,6 +264,44 @@ fn another_takes_the_place_of_the_last() {
         assert!(failures(&mut group).last().unwrap().contains("native goes on"));
         assert_eq!(group.device(), "native");
     }
+}
+
+#[test]
+fn no_picture_is_lost_where_a_device_that_is_asked_directly_fails() {
+    for point in [Point::Load, Point::Begin, Point::Finish, Point::Unload] {
+        for fault in [Fault::Error, Fault::Panic] {
+            for after in 0..4 {
+                let who = format!("{point:?} {fault:?} after {after}");
+                let fallback: Fallback = Box::new(|| Ok(Box::new(native(1))));
+                let devices = vec![faulty_that_keeps(point, fault, after)];
+                let mut group = group(devices, 1, Split::Rows, Some(fallback));
+                // The first two pictures go by its thread.
+                check(&mut group, 4, &who);
+                // As where others help again.
+                group.ask_by_threads().unwrap_or_else(|error| panic!("{who}: {error}"));
+                check(&mut group, 4, &who);
+                // Two pictures are unloaded there.
+                if point == Point::Unload && after > 1 {
+                    continue;
+                }
+                let told = failures(&mut group);
+                assert_eq!(told.len(), 1, "{who}: {told:?}");
+                assert!(told[0].contains("injected") && told[0].contains("native goes on"), "{told:?}");
+                assert_eq!(group.device(), "native");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_may_fail_has_its_thread_where_several_are_in_flight() {
+    const NEVER: usize = usize::MAX / 2;
+    let mut several = group(vec![faulty(Point::Load, Fault::Error, NEVER, 2)], 2, Split::Rows, None);
+    check(&mut several, 5, "several");
+    assert!(several.straight.is_none());
+    let mut one = group(vec![faulty_that_keeps(Point::Load, Fault::Error, NEVER)], 1, Split::Rows, None);
+    check(&mut one, 5, "one");
+    assert!(one.straight.is_some());
 }
 
 #[test]

@@ -20,8 +20,10 @@ pub(super) struct Member {
     /// Its share of the search that was finished last.
     share: f64,
     pace: Pace,
-    /// Whether it can fail, so that what it does may have to be done again.
+    /// Whether it can fail, so that what it does may have to be done again, and whether it keeps what is
+    /// needed for that.
     can_fail: bool,
+    keeps_pictures: bool,
     /// How many searches it can have in flight.
     depth: usize,
     /// Tells, by its sender's end, that its estimator is gone.
@@ -42,11 +44,12 @@ impl Member {
     pub(super) fn start(
         index: usize,
         place: usize,
-        estimator: Box<dyn Estimator>,
+        mut estimator: Box<dyn Estimator>,
         reports: Sender<Report>,
     ) -> Result<Self, SetupError> {
         let name: Arc<str> = estimator.device().into();
         let (can_fail, depth) = (estimator.can_fail(), estimator.depth());
+        let keeps_pictures = estimator.keep_pictures();
         let (orders, taken) = sync_channel(WAITING);
         let (running, ended) = sync_channel(0);
         let worker = Worker::new(index, place, estimator, taken, reports);
@@ -61,7 +64,7 @@ impl Member {
             .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
         let (sent, finished) = (VecDeque::new(), Instant::now());
         let (share, pace, orders) = (0.0, Pace::default(), Some(orders));
-        Ok(Self { name, share, pace, can_fail, depth, ended, orders, sent, finished })
+        Ok(Self { name, share, pace, can_fail, keeps_pictures, depth, ended, orders, sent, finished })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -131,7 +134,8 @@ impl Member {
 
     /// Whether the group can do without its thread, with so many searches in flight.
     pub(super) fn can_be_asked_directly(&self, depth: usize) -> bool {
-        !self.can_fail && self.depth >= depth && !self.is_out()
+        let may = !self.can_fail || self.keeps_pictures && depth == 1;
+        may && self.depth >= depth && !self.is_out()
     }
 
     /// Has it give its estimator away. `None` where it takes no orders.

@@ -11,8 +11,9 @@
 //! group, and its part is done again by the others.
 //!
 //! For that a picture is copied once, each row to where its device reads it. A device that works
-//! alone and cannot fail is asked directly instead, without copy and without thread: a group is not
-//! slower than its best member.
+//! alone is asked directly instead, without copy and without thread, so that a group is not slower than
+//! its best member; one that may fail only with one search in flight, as with several its thread has the
+//! next picture uploaded while it works.
 
 mod balance;
 mod estimator;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::frame::Frame;
-use crate::estimator::{MotionVector, OrderKey, Part, StageTimes, UNITS_PER_SAMPLE};
+use crate::estimator::{MotionVector, OrderKey, Part, Slot, StageTimes, UNITS_PER_SAMPLE};
 
 /// A part of a search and who does it.
 pub(super) struct Share {
@@ -18,7 +18,9 @@ pub(super) struct Share {
 /// A search in flight.
 pub(super) struct Search {
     pub(super) number: u64,
-    /// Current picture and reference; `None` where one device is asked directly.
+    /// Where current picture and reference were loaded.
+    pub(super) slots: [Slot; 2],
+    /// Both; `None` where one device, which has them, is asked directly.
     pub(super) pictures: Option<(Arc<Frame>, Arc<Frame>)>,
     /// How long it took to copy the current picture.
     pub(super) copying: Duration,
@@ -31,9 +33,14 @@ pub(super) struct Search {
 
 impl Search {
     /// A search that nobody does yet.
-    pub(super) fn new(number: u64, pictures: Option<(Arc<Frame>, Arc<Frame>)>, copying: Duration) -> Self {
+    pub(super) fn new(
+        number: u64,
+        slots: [Slot; 2],
+        pictures: Option<(Arc<Frame>, Arc<Frame>)>,
+        copying: Duration,
+    ) -> Self {
         let stages = StageTimes::default();
-        Self { number, pictures, copying, shares: Vec::new(), stages, is_as_planned: true }
+        Self { number, slots, pictures, copying, shares: Vec::new(), stages, is_as_planned: true }
     }
 }
 

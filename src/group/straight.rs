@@ -1,6 +1,9 @@
-//! One device that works alone and cannot fail: it is asked directly, as if there were no group.
+//! One device that works alone: it is asked directly, as if there were no group.
 //!
-//! Its estimator comes from its thread, and goes back when others help again.
+//! Its estimator comes from its thread, and goes back when others help again. One that may fail keeps
+//! its pictures in the host's memory meanwhile, from which they are salvaged for the others; with
+//! several in flight it is better off in its thread, where it has the next picture copied while it
+//! works.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::RecvTimeoutError;
@@ -47,11 +50,16 @@ impl Group {
         };
         self.straight = Some(Straight { member, estimator });
         for index in 0..self.slots.len() {
-            let Some(frame) = self.slots[index].take() else { continue };
-            if let Some(picture) = frame.picture() {
-                self.directly(|estimator| estimator.load(Slot::new(index), &picture.view()))?;
+            if let Some(picture) = self.slots[index].as_ref().and_then(|frame| frame.picture()) {
+                let slot = Slot::new(index);
+                let loaded = self.directly(|estimator| estimator.load(slot, &picture.view()));
+                if let Err(error) = loaded {
+                    return self.take_over(error);
+                }
             }
-            self.frames.put_back(frame);
+            if let Some(frame) = self.slots[index].take() {
+                self.frames.put_back(frame);
+            }
         }
         Ok(())
     }
@@ -65,18 +73,23 @@ impl Group {
             if self.searches[index].shares.iter().any(|share| share.vectors.is_none()) {
                 let mut room = self.rooms.pop().unwrap_or_default();
                 room.resize(self.parameters.grid().blocks(), MotionVector::default());
-                self.finish_directly(index, &mut room)?;
+                if let Err(error) = self.finish_directly(index, &mut room) {
+                    return self.take_over(error);
+                }
                 self.searches[index].shares.iter_mut().for_each(|share| {
                     share.vectors = Some(std::mem::take(&mut room));
                 });
             }
         }
-        let Some(Straight { member, mut estimator }) = self.straight.take() else { return Ok(()) };
         for index in 0..self.slots.len() {
-            if let Some(picture) = estimator.unload(Slot::new(index))? {
-                self.slots[index] = Some(self.frames.fill(&picture.view(), &[]));
+            match self.directly(|estimator| estimator.unload(Slot::new(index))) {
+                Ok(picture) => {
+                    self.slots[index] = picture.map(|picture| self.frames.fill(&picture.view(), &[]));
+                }
+                Err(error) => return self.take_over(error),
             }
         }
+        let Some(Straight { member, estimator }) = self.straight.take() else { return Ok(()) };
         if self.members[member].go_back(estimator) {
             Ok(())
         } else {
@@ -84,7 +97,8 @@ impl Group {
         }
     }
 
-    /// Has the device that is asked directly load a picture. `None` where there is no such device.
+    /// Has the device that is asked directly load a picture. `None` where there is no such device, or no
+    /// longer.
     pub(super) fn load_directly(
         &mut self,
         slot: Slot,
@@ -95,10 +109,13 @@ impl Group {
         let loaded = self.directly(|estimator| estimator.load(slot, picture));
         // It is part of what the device does for the picture, as in a thread.
         self.copying[slot.index()] = start.elapsed();
-        Some(loaded)
+        match loaded {
+            Ok(()) => Some(Ok(())),
+            Err(error) => self.take_over(error).err().map(Err),
+        }
     }
 
-    /// Has it begin a search. `None` where there is no such device.
+    /// Has it begin a search. `None` where there is no such device, or no longer.
     pub(super) fn begin_directly(
         &mut self,
         current: Slot,
@@ -106,14 +123,15 @@ impl Group {
         whole: Part,
     ) -> Option<Result<(), EstimateError>> {
         let member = self.straight.as_ref()?.member;
-        let begun = self.directly(|estimator| estimator.begin_part(current, reference, whole));
-        if begun.is_ok() {
-            let busy = self.copying[current.index()];
-            let shares = vec![Share { member, part: whole, vectors: None, busy }];
-            let search = Search { shares, ..Search::new(self.next_search, None, Duration::ZERO) };
-            self.searches.push_back(search);
+        let start = Instant::now();
+        if let Err(error) = self.directly(|estimator| estimator.begin_part(current, reference, whole)) {
+            return self.take_over(error).err().map(Err);
         }
-        Some(begun)
+        let busy = self.copying[current.index()] + start.elapsed();
+        let shares = vec![Share { member, part: whole, vectors: None, busy }];
+        let search = Search::new(self.next_search, [current, reference], None, Duration::ZERO);
+        self.searches.push_back(Search { shares, ..search });
+        Some(Ok(()))
     }
 
     /// Whether the search that began first is for it to finish.
@@ -138,23 +156,37 @@ impl Group {
         Ok(())
     }
 
-    /// What the device says to `ask`. One that fails after all is put out, and what it had to do is
-    /// lost: nobody else has the pictures.
-    fn directly<R>(
+    /// What the device says to `ask`.
+    pub(super) fn directly<R>(
         &mut self,
         ask: impl FnOnce(&mut dyn Estimator) -> Result<R, EstimateError>,
     ) -> Result<R, EstimateError> {
         let Some(Straight { member, estimator }) = &mut self.straight else {
             return Err(EstimateError::NothingInFlight);
         };
-        let member = *member;
         let asked = catch_unwind(AssertUnwindSafe(|| ask(estimator.as_mut())));
-        let device = self.members[member].name().clone();
-        let answer = asked.unwrap_or_else(|panic| Err(worker::panicked(&device, panic.as_ref())));
-        if let Err(EstimateError::Device { message, .. }) = &answer {
-            self.straight = None;
-            self.put_out(member, message)?;
+        let device = self.members[*member].name();
+        asked.unwrap_or_else(|panic| Err(worker::panicked(device, panic.as_ref())))
+    }
+
+    /// Puts the device out, which has told `error`: the others go on with the pictures that it has kept.
+    ///
+    /// # Errors
+    /// `error` where it is no failure of the device; [`EstimateError::Device`] where nobody is left.
+    pub(super) fn take_over(&mut self, error: EstimateError) -> Result<(), EstimateError> {
+        let EstimateError::Device { message, .. } = error else { return Err(error) };
+        for index in 0..self.slots.len() {
+            if self.slots[index].is_none()
+                && let Ok(Some(picture)) = self.directly(|estimator| Ok(estimator.salvage(Slot::new(index))))
+            {
+                self.slots[index] = Some(self.frames.fill(&picture.view(), &[]));
+            }
         }
-        answer
+        let Some(Straight { member, .. }) = self.straight.take() else { return Ok(()) };
+        for search in self.searches.iter_mut().filter(|search| search.pictures.is_none()) {
+            let [current, reference] = search.slots.map(|slot| self.slots[slot.index()].clone());
+            search.pictures = current.zip(reference);
+        }
+        self.put_out(member, &message)
     }
 }

@@ -125,6 +125,8 @@ fn the_cpu_goes_on_where_a_device_by_itself_hangs() {
 #[test]
 fn the_others_of_a_list_go_on() {
     check("device=0:0, pipeline-depth=2", &CALLS[1..2], How::Fails);
+    // It is asked directly.
+    check("device=0:0,", &CALLS, How::Fails);
     check("device=0:0@1,native@1", &CALLS[3..], How::Fails);
     check("device=0:0@1,native@1 split=pictures pipeline-depth=4", &CALLS[..1], How::Fails);
 }

@@ -53,6 +53,11 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, samples: &[u8], at: usize) {
+        sse2::prefetch(samples, at);
+    }
+
+    #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::sad_of_one(pair)
     }

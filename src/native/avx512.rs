@@ -65,6 +65,11 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch(self, samples: &[u8], at: usize) {
+        self.avx2.prefetch(samples, at);
+    }
+
+    #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
         self.avx2.sad_of_one(pair)
     }

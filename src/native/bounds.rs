@@ -267,7 +267,7 @@ impl Parts {
         parts.shift = 2 * level.side.ilog2();
         for y in (0..side).step_by(level.side) {
             for x in (0..side).step_by(level.side) {
-                parts.steps[parts.count] = sums.offset((0, 0), (x, y));
+                parts.steps[parts.count] = sums.step((x, y));
                 parts.count += 1;
             }
         }

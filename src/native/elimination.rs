@@ -17,6 +17,8 @@
 //! is found, the more are eliminated, so that the vectors around and that of the last field come
 //! first, then the group of the least bound.
 
+use std::ops::Range;
+
 use super::area::{Area, Group, lane_x, lane_y};
 use super::bounds::{self, Bound, Parts};
 use super::experience::{Experience, StepCosts};
@@ -41,8 +43,20 @@ pub(super) fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize
     (large, small.filter(|_| worth_a_group.is_none()))
 }
 
+/// The rows of tiles whose sums the row `row` of blocks reaches.
+pub(super) fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
+    let block = Block { job, column: 0, row };
+    let (window, side) = (block.window(), job.parameters.block_size);
+    let layout = job.reference.layout();
+    let row_at = |y: i32| layout.position(0, (row * side) as i32 + y).1 / TILE;
+    row_at(window.y0())..row_at(window.y1()) + side / TILE
+}
+
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
 const MOST_BOUNDS: usize = 2048;
+
+/// So many samples ahead of a block the current picture is fetched.
+const AHEAD: usize = 128;
 
 /// Groups that are searched together.
 const BATCH: usize = 32;
@@ -216,6 +230,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             return None;
         }
         let target = Target::new(block);
+        // Blocks to come lie beside this one, row by row in another cache line.
+        for y in 0..self.job.parameters.block_size {
+            self.engine.prefetch(block.samples(), y * block.pitch() + AHEAD);
+        }
         let mut best = Best::new(self.first(&target, left));
         self.coarse.sum(self.engine, block.samples(), block.pitch());
         if self.sums.fine().is_some() {
@@ -307,7 +325,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn try_least_of(&mut self, target: &Target<'_>, area: &Area, index: usize, best: &mut Best<B>) {
         let group = area.group(index);
-        let starts = [self.sums.offset(group.place, (0, 0)) as u32];
+        let starts = [self.sums.offset(group.place) as u32];
         let mut bounds = [[B::default(); GROUP]];
         B::of_groups(self.engine, &self.coarse, self.sums.coarse(), &starts, &mut bounds);
         let inside = group.inside;
@@ -334,7 +352,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let mut cost = Self::COSTS.bounds * count;
         for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
             *group = area.group(usize::from(*index));
-            *start = sums.offset(group.place, (0, 0)) as u32;
+            *start = sums.offset(group.place) as u32;
         }
         B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
         if let Some(level) = sums.fine() {
@@ -400,7 +418,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
         let end = area.rows << area.shift;
-        let start = self.sums.offset((area.column, area.row), (0, 0));
+        let start = self.sums.offset((area.column, area.row));
         let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
         let least = if self.coarse.count == 4 && 1 << area.shift == N {
             let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));

@@ -42,7 +42,7 @@ pub use level::Level;
 pub use predict::median_predictors;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -57,7 +57,7 @@ use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
-use sums::Sums;
+use sums::{Sums, Taken};
 
 /// The name of this device.
 const NAME: &str = "native";
@@ -95,7 +95,9 @@ const FEW_CANDIDATES: usize = 100;
 
 /// What elimination keeps beside the pictures.
 struct Elimination {
-    sums: Sums,
+    /// One for each thread, and as many as could be had.
+    sums: Mutex<Vec<Sums>>,
+    sides: (usize, Option<usize>),
     /// What was learnt in each row of blocks.
     rows: Vec<Experience>,
     /// The field found last; zero vectors before the first.
@@ -111,11 +113,25 @@ const PAUSE: u32 = 15;
 
 impl Elimination {
     fn new(functions: &Functions, parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
-        let sums = Sums::new(layout, (functions.sides_of_parts)(parameters), available_memory())?;
+        let sides = (functions.sides_of_parts)(parameters);
+        let sums = Mutex::new(vec![Sums::new(parameters, layout, sides, available_memory())?]);
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
-        Ok(Self { sums, rows, last, pause: 0, is_fine: false })
+        Ok(Self { sums, sides, rows, last, pause: 0, is_fine: false })
+    }
+
+    /// Makes sums ready for the threads that search now.
+    fn begin(&mut self, parameters: &Parameters, layout: &Layout) {
+        let sums = self.sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+        while sums.len() < rayon::current_num_threads() {
+            match Sums::new(parameters, layout, self.sides, available_memory()) {
+                Ok(more) => sums.push(more),
+                // Who gets none searches exhaustively.
+                Err(_) => break,
+            }
+        }
+        sums.iter_mut().for_each(|sums| sums.begin(self.is_fine));
     }
 
     fn search(
@@ -125,19 +141,29 @@ impl Elimination {
         searched: Range<usize>,
         vectors: &mut [MotionVector],
     ) {
-        let Self { sums, rows, last, pause, is_fine } = self;
+        if self.pause == 0 {
+            self.begin(job.parameters, job.reference.layout());
+        }
+        let Self { sums, rows, last, pause, is_fine, .. } = self;
         let grid = job.parameters.grid();
         let (first, rows) = (searched.start, &mut rows[searched.clone()]);
         if *pause > 0 {
             *pause -= 1;
             search_rows(functions.search_row, &job, first, vectors);
         } else {
-            sums.fill(functions, job.reference, *is_fine);
             let job = Job { last: &*last, ..job };
             let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
-            rows_of_vectors.zip(rows.par_iter_mut()).for_each(|((row, vectors), experience)| {
-                (functions.eliminate_row)(&job, sums, (first + row, vectors), experience);
-            });
+            rows_of_vectors.zip(rows.par_iter_mut()).for_each_init(
+                || Taken::from(sums),
+                |sums, ((row, vectors), experience)| match sums {
+                    Some(sums) => {
+                        let row = first + row;
+                        sums.hold(functions, job.reference, elimination::rows_of_tiles(&job, row));
+                        (functions.eliminate_row)(&job, sums, (row, vectors), experience);
+                    }
+                    None => (functions.search_row)(&job, first + row, vectors),
+                },
+            );
             let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
             let crowded: usize = rows.iter().map(|experience| experience.crowded).sum();
             *is_fine = crowded > elimination::CROWDED * (vectors.len() - exhaustive);

@@ -85,6 +85,11 @@ impl Engine for Sse2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, samples: &[u8], at: usize) {
+        sse2::prefetch(samples, at);
+    }
+
+    #[inline(always)]
     fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
         sse2::sad_of_one(pair)
     }
@@ -139,6 +144,11 @@ impl Engine for Sse41 {
     #[inline(always)]
     fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
         Sse2.ssd_of_columns(task, costs);
+    }
+
+    #[inline(always)]
+    fn prefetch(self, samples: &[u8], at: usize) {
+        sse2::prefetch(samples, at);
     }
 
     #[inline(always)]

@@ -138,6 +138,13 @@ pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16
     }
 }
 
+/// Brings the cache line of `samples[at]`.
+#[inline(always)]
+pub(super) fn prefetch(samples: &[u8], at: usize) {
+    // SAFETY: SSE is part of x86-64, and no address is wrong to fetch ahead.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(at).cast()) };
+}
+
 /// A bit for each of `values` that is at most `limit`.
 #[inline(always)]
 pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {

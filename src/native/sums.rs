@@ -1,16 +1,21 @@
 //! Sums of square parts of the reference, from which lower bounds of costs follow.
 //!
-//! For every position of the padded picture there is the sum of the square of samples from it on.
-//! The sums lie in *tiles* of 4 × 4 positions, tile after tile across the picture: those of two
-//! adjacent tiles, which are 8 × 4 candidates, are one stretch of memory, and so are those of any
-//! part of their blocks, as parts begin at multiples of four.
+//! For every position of the padded picture that a row of blocks reaches there is the sum of the
+//! square of samples from it on. The sums lie in *tiles* of 4 × 4 positions, tile after tile across
+//! the picture: those of two adjacent tiles, which are 8 × 4 candidates, are one stretch of memory,
+//! and so are those of any part of their blocks, as parts begin at multiples of four.
+//!
+//! Each thread has sums of its own for the rows that it searches, and goes down the picture with them:
+//! they stay in its cache, where those of a whole picture would go to memory and back.
 
-use rayon::prelude::*;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Mutex;
 
 use super::level::Functions;
 use super::plane::{self, Layout, Plane};
 use super::tile::{Engine, READ};
-use crate::estimator::SetupError;
+use crate::estimator::{Parameters, SetupError};
+use crate::lock::lock;
 
 /// Side of a tile.
 pub(super) const TILE: usize = 4;
@@ -30,8 +35,13 @@ pub(super) const GROUP: usize = GROUP_TILES * TILE_POSITIONS;
 /// Groups that are looked at together at most, and so may be read past the last.
 pub(super) const SPARE_GROUPS: usize = 32;
 
-/// Tile rows a task computes.
-const ROWS_A_TASK: usize = 16;
+/// Rows of tiles that are summed at a time: the more, the less is summed twice, above and below.
+const ROWS_AT_ONCE: usize = 8;
+
+/// Rows of tiles that there is room for beside those that a row of blocks reaches, at least, and for each
+/// of those: when it is used up, what is still wanted moves.
+const ROWS_MORE: usize = 16;
+const PART_MORE: usize = 4;
 
 /// Columns of positions that are summed at once.
 pub(super) const STRIP: usize = 32;
@@ -50,29 +60,37 @@ struct Extremes {
     most: [Vec<u16>; 2],
 }
 
-/// The sums of a reference.
+/// The sums of some rows of a reference.
 pub(super) struct Sums {
     /// Tiles from one row of tiles to the next.
     tiles: usize,
+    /// Rows of tiles that there is room for, and which of the picture's is the first.
+    room: usize,
+    first: usize,
+    /// Those whose sums are there.
+    there: Range<usize>,
     coarse: Level,
     fine: Option<Level>,
-    /// Whether the fine sums are those of the picture that the coarse ones are of.
+    /// Whether fine sums are computed too.
     is_fine: bool,
     extremes: Extremes,
 }
 
 impl Sums {
-    /// Room for the sums of parts of `coarse` and perhaps `fine` samples a side, each 4, 8 or 16, of a
-    /// picture that lies as `layout` says.
+    /// Room for the sums of parts of `coarse` and perhaps `fine` samples a side, each 4, 8 or 16, that
+    /// rows of blocks reach in a picture that lies as `layout` says.
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
     pub(super) fn new(
+        parameters: &Parameters,
         layout: &Layout,
         (coarse, fine): (usize, Option<usize>),
         limit: u64,
     ) -> Result<Self, SetupError> {
-        let (tiles, rows) = (layout.pitch / TILE, layout.rows().div_ceil(TILE));
+        let reached = (parameters.window.rows() + parameters.block_size).div_ceil(TILE) + 1;
+        let (tiles, all) = (layout.pitch / TILE, layout.rows().div_ceil(TILE));
+        let rows = all.min(reached + ROWS_MORE.max(reached / PART_MORE));
         let mut left = limit;
         let mut room = |length: usize| -> Result<Vec<u16>, SetupError> {
             let room = plane::room("the sums of a picture", length as u64, left)?;
@@ -87,40 +105,70 @@ impl Sums {
         };
         let odd = coarse.side == TILE;
         let extremes = Extremes { least: [groups(true)?, groups(odd)?], most: [groups(true)?, groups(odd)?] };
-        Ok(Self { tiles, coarse, fine, is_fine: false, extremes })
+        Ok(Self { tiles, room: rows, first: 0, there: 0..0, coarse, fine, is_fine: false, extremes })
     }
 
-    /// Sums up `plane`, of the layout these sums were made for; smaller parts where `is_fine`.
-    pub(super) fn fill(&mut self, functions: &Functions, plane: &Plane, is_fine: bool) {
-        self.is_fine = is_fine;
-        let Self { tiles, coarse, fine, extremes, .. } = self;
-        let (row, groups) = (*tiles * TILE_POSITIONS, *tiles / GROUP_TILES);
-        let of_task = |task: usize| ROWS_A_TASK * TILE * task;
-        if let Some(Level { side, sums }) = fine.as_mut().filter(|_| is_fine) {
-            sums.par_chunks_mut(row * ROWS_A_TASK)
-                .enumerate()
-                .for_each(|(task, sums)| (functions.sum)((plane, *side, of_task(task)), sums, None));
+    /// Begins with another picture; smaller parts are summed too where `is_fine`.
+    pub(super) fn begin(&mut self, is_fine: bool) {
+        (self.first, self.there, self.is_fine) = (0, 0..0, is_fine);
+    }
+
+    /// Has the sums of the rows of tiles `wanted` there, which begin no further up than those wanted last
+    /// where these are to be of use.
+    pub(super) fn hold(&mut self, functions: &Functions, plane: &Plane, wanted: Range<usize>) {
+        debug_assert!(wanted.len() <= self.room);
+        if !(self.there.start..=self.there.end).contains(&wanted.start) {
+            (self.first, self.there) = (wanted.start, wanted.start..wanted.start);
         }
-        let (side, [least, least_odd], [most, most_odd]) =
-            (coarse.side, &mut extremes.least, &mut extremes.most);
-        let tasks = coarse.sums.par_chunks_mut(row * ROWS_A_TASK);
-        let tasks = tasks.zip(least.par_chunks_mut(groups * ROWS_A_TASK));
-        tasks.zip(most.par_chunks_mut(groups * ROWS_A_TASK)).enumerate().for_each(
-            |(task, ((sums, least), most))| {
-                (functions.sum)((plane, side, of_task(task)), sums, Some([least, most]));
-            },
-        );
-        if side > TILE {
+        if wanted.end <= self.there.end {
             return;
         }
-        // All groups that begin with an odd tile, one after the other: where a row of tiles goes over
-        // into the next there is no candidate.
-        let sums = &coarse.sums[TILE_POSITIONS..];
-        let length = ROWS_A_TASK * groups;
-        let chunks = sums.par_chunks(length * GROUP).zip(least_odd.par_chunks_mut(length));
-        chunks.zip(most_odd.par_chunks_mut(length)).for_each(|((sums, least), most)| {
-            (functions.find_extremes)(sums, least, most);
-        });
+        let all = plane.layout().rows().div_ceil(TILE);
+        let end = (self.there.end + ROWS_AT_ONCE).max(wanted.end).min(all);
+        if end > self.first + self.room {
+            self.move_up(wanted.start);
+        }
+        self.fill(functions, plane, self.there.end..end.min(self.first + self.room));
+    }
+
+    /// Makes the row of tiles `start` the first.
+    fn move_up(&mut self, start: usize) {
+        let kept = start - self.first..self.there.end - self.first;
+        let (row, groups) = (self.tiles * TILE_POSITIONS, self.groups());
+        let move_up = |values: &mut Vec<u16>, a_row: usize| {
+            // Of what is not needed there is no memory.
+            if !values.is_empty() {
+                values.copy_within(kept.start * a_row..kept.end * a_row, 0);
+            }
+        };
+        move_up(&mut self.coarse.sums, row);
+        if let Some(fine) = self.fine.as_mut().filter(|_| self.is_fine) {
+            move_up(&mut fine.sums, row);
+        }
+        let Extremes { least, most } = &mut self.extremes;
+        least.iter_mut().chain(most).for_each(|extremes| move_up(extremes, groups));
+        (self.first, self.there.start) = (start, start);
+    }
+
+    /// Sums up `rows` of tiles of `plane`, of the layout these sums were made for.
+    fn fill(&mut self, functions: &Functions, plane: &Plane, rows: Range<usize>) {
+        let (row, groups, top) = (self.tiles * TILE_POSITIONS, self.groups(), rows.start * TILE);
+        self.there.end = rows.end;
+        let rows = rows.start - self.first..rows.end - self.first;
+        let (of_sums, of_groups) = (rows.start * row..rows.end * row, rows.start * groups..rows.end * groups);
+        if let Some(Level { side, sums }) = self.fine.as_mut().filter(|_| self.is_fine) {
+            (functions.sum)((plane, *side, top), &mut sums[of_sums.clone()], None);
+        }
+        let Level { side, sums } = &mut self.coarse;
+        let Extremes { least: [least, least_odd], most: [most, most_odd] } = &mut self.extremes;
+        let extremes = [&mut least[of_groups.clone()], &mut most[of_groups.clone()]];
+        (functions.sum)((plane, *side, top), &mut sums[of_sums.clone()], Some(extremes));
+        if *side == TILE {
+            // All groups that begin with an odd tile, one after the other: where a row of tiles goes over
+            // into the next there is no candidate.
+            let sums = &sums[of_sums.start + TILE_POSITIONS..of_sums.end];
+            (functions.find_extremes)(sums, &mut least_odd[of_groups.clone()], &mut most_odd[of_groups]);
+        }
     }
 
     /// The largest parts, whose extremes are known.
@@ -133,11 +181,15 @@ impl Sums {
         self.fine.as_ref().filter(|_| self.is_fine)
     }
 
-    /// Where in a [`Level`] the sums of the group at `column` and `row` of groups are, displaced by
-    /// `(x, y)` samples, multiples of four.
+    /// Where in a [`Level`] the sums of the group at `column` and `row` of groups are.
     #[inline(always)]
-    pub(super) fn offset(&self, (column, row): (usize, usize), (x, y): (usize, usize)) -> usize {
-        ((row + y / TILE) * self.tiles + GROUP_TILES * column + x / TILE) * TILE_POSITIONS
+    pub(super) fn offset(&self, (column, row): (usize, usize)) -> usize {
+        ((row - self.first) * self.tiles + GROUP_TILES * column) * TILE_POSITIONS
+    }
+
+    /// From there to the sums of the group that is `(x, y)` samples, multiples of four, further on.
+    pub(super) fn step(&self, (x, y): (usize, usize)) -> usize {
+        (y / TILE * self.tiles + x / TILE) * TILE_POSITIONS
     }
 
     /// The least and the largest coarse sums of groups from the one at `offset`, of
@@ -152,6 +204,41 @@ impl Sums {
     #[inline(always)]
     pub(super) fn groups(&self) -> usize {
         self.tiles / GROUP_TILES
+    }
+}
+
+/// Sums that a thread has taken from those that are there, and puts back.
+pub(super) struct Taken<'a> {
+    spare: &'a Mutex<Vec<Sums>>,
+    /// Until it is dropped.
+    sums: Option<Sums>,
+}
+
+impl<'a> Taken<'a> {
+    /// The first of `spare`, if there is one.
+    pub(super) fn from(spare: &'a Mutex<Vec<Sums>>) -> Option<Self> {
+        let sums = lock(spare).pop()?;
+        Some(Self { spare, sums: Some(sums) })
+    }
+}
+
+impl Deref for Taken<'_> {
+    type Target = Sums;
+
+    fn deref(&self) -> &Sums {
+        self.sums.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl DerefMut for Taken<'_> {
+    fn deref_mut(&mut self) -> &mut Sums {
+        self.sums.as_mut().expect("there until it is dropped")
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        lock(self.spare).extend(self.sums.take());
     }
 }
 

@@ -262,6 +262,10 @@ pub(super) trait Engine: Copy {
         }
     }
 
+    /// Has the cache line brought that holds `samples[at]`, which need not be there: it is soon read.
+    #[inline(always)]
+    fn prefetch(self, _samples: &[u8], _at: usize) {}
+
     /// How many of a group's candidates take as long one by one as all of them at once; `None` where
     /// [`Self::sads_of_groups`] is not to be called for blocks of `side` samples.
     #[inline(always)]

@@ -175,25 +175,10 @@ impl<'a> Candidates<'a> {
         &self.reference[offset as usize..][..self.current.len()]
     }
 
-    /// Samples an axis.
-    #[inline(always)]
-    pub(super) fn side(&self) -> usize {
-        self.side
-    }
-
     /// Whether all samples of the group of candidates are there whose first begins at `offset`.
     #[inline(always)]
     pub(super) fn has_group(&self, offset: u32) -> bool {
         offset as usize + self.samples_of_group() <= self.reference.len()
-    }
-
-    /// From the first sample of the group at `offset` to the last, and to the end of a register.
-    ///
-    /// # Panics
-    /// Where the reference ends before.
-    #[inline(always)]
-    pub(super) fn group(&self, offset: u32) -> &'a [u8] {
-        &self.reference[offset as usize..][..self.samples_of_group()]
     }
 
     #[inline(always)]
@@ -221,6 +206,21 @@ impl<'a> Candidates<'a> {
     #[inline(always)]
     pub(super) fn pitch(&self) -> usize {
         self.pitch
+    }
+
+    /// Samples an axis.
+    #[inline(always)]
+    pub(super) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// From the first sample of the group at `offset` to the last, and to the end of a register.
+    ///
+    /// # Panics
+    /// Where the reference ends before.
+    #[inline(always)]
+    pub(super) fn group(&self, offset: u32) -> &'a [u8] {
+        &self.reference[offset as usize..][..self.samples_of_group()]
     }
 }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::Parameters;
 
-/// How long every device may take: longer than any search should, and a compiler that is started by
-/// the first.
+/// How long every device may take: longer than any search should.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many times as long as a search takes on average one may take: what it takes depends on the
@@ -29,6 +28,11 @@ impl Pace {
         self.busy += busy;
     }
 
+    /// Whether it has done nothing yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.searches == 0.0
+    }
+
     /// How long it was busy in all.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
@@ -43,9 +47,9 @@ impl Pace {
     /// The longest that it should take for any part of a search of so many absolute differences, if it is
     /// well.
     pub(crate) fn most_expected(&self, differences: f64) -> Duration {
-        let seconds = match self.searches > 0.0 {
-            true => LONGEST * self.busy.as_secs_f64() / self.searches,
-            false => differences / LEAST_RATE,
+        let seconds = match self.is_new() {
+            true => differences / LEAST_RATE,
+            false => LONGEST * self.busy.as_secs_f64() / self.searches,
         };
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }

@@ -11,11 +11,11 @@
 //! 3. each of a group with many left, by parts of half the side, where the last picture had so many
 //!    that these sums pay, and only where the engine cannot compute the costs of a group at once;
 //!
-//! and the cost of those that remain decides, one by one, or of a whole group at once. Equal costs are decided by the order of full search:
-//! a bound that equals the best cost eliminates only what is further away than the best. The result
-//! is therefore that of exhaustive search, whatever is tried first; but the sooner a good candidate
-//! is found, the more are eliminated, so that the vectors around and that of the last field come
-//! first, then the group of the least bound.
+//! and the cost of those that remain decides, computed one by one, or of a whole group at once. Equal
+//! costs are decided by the order of full search: a bound that equals the best cost eliminates only
+//! what is further away than the best. The result is therefore that of exhaustive search, whatever is
+//! tried first; but the sooner a good candidate is found, the more are eliminated, so that the vectors
+//! around and that of the last field come first, then the group of the least bound.
 
 use std::ops::Range;
 
@@ -108,9 +108,9 @@ struct Row<'a, E, B> {
     groups: [Group; BATCH],
     starts: [u32; BATCH],
     bounds_of: [[B; GROUP]; BATCH],
-    /// Those that have many candidates left, and their tighter bounds.
-    crowded: [u16; BATCH],
-    finer: [[B; GROUP]; BATCH],
+    /// Those that have many candidates left, and the tighter bounds or the costs of these.
+    picked: [u16; BATCH],
+    of_picked: [[B; GROUP]; BATCH],
     /// Where candidates are whose costs are computed together, and these costs.
     offsets: [u32; CHUNK + GROUP],
     costs: [u32; CHUNK + GROUP],
@@ -194,8 +194,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             groups: [Group::default(); BATCH],
             starts: [0; BATCH],
             bounds_of: [[B::default(); GROUP]; BATCH],
-            crowded: [0; BATCH],
-            finer: [[B::default(); GROUP]; BATCH],
+            picked: [0; BATCH],
+            of_picked: [[B::default(); GROUP]; BATCH],
             offsets: [0; CHUNK + GROUP],
             costs: [0; CHUNK + GROUP],
             lane_offsets: std::array::from_fn(|lane| {
@@ -347,7 +347,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
         let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
-        let Self { offsets, costs, lane_offsets, crowded, finer, experience, worth_a_group, .. } = self;
+        let Self { offsets, costs, lane_offsets, picked, of_picked, experience, worth_a_group, .. } = self;
         let is_fine = sums.fine().is_some();
         let mut cost = Self::COSTS.bounds * count;
         for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
@@ -360,22 +360,23 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let mut many = 0;
             for i in 0..count {
                 let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
-                (crowded[many], starts[many]) = (i as u16, starts[i]);
+                (picked[many], starts[many]) = (i as u16, starts[i]);
                 many += usize::from(left.count_ones() >= CROWD);
                 experience.crowded += crowd(left);
             }
             cost += Self::COSTS.bounds * many;
-            B::of_groups(*engine, fine, level, &starts[..many], finer);
-            for (i, finer) in crowded[..many].iter().zip(&*finer) {
+            B::of_groups(*engine, fine, level, &starts[..many], of_picked);
+            for (i, finer) in picked[..many].iter().zip(&*of_picked) {
                 bounds_of[usize::from(*i)] = *finer;
             }
         }
-        // Groups of which most candidates are left, all at once.
+        // Groups of which many candidates are left, all of them at once; what is left of the others is looked
+        // at again, as the best may be better then.
         let (mut many, mut few) = (0, 0);
         for i in 0..count {
             let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
             experience.crowded += if is_fine { 0 } else { crowd(left) };
-            (crowded[many], starts[many]) = (i as u16, target.offset((groups[i].x, groups[i].y)));
+            (picked[many], starts[many]) = (i as u16, target.offset((groups[i].x, groups[i].y)));
             let is_whole = (left.count_ones() >= *worth_a_group) & target.candidates.has_group(starts[many]);
             many += usize::from(is_whole);
             batch[few] = i as u16;
@@ -383,8 +384,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         if many > 0 {
             cost += Self::COSTS.group * many;
-            B::costs_of_groups(*engine, &target.candidates, &starts[..many], finer);
-            for (i, costs) in crowded[..many].iter().zip(&*finer) {
+            B::costs_of_groups(*engine, &target.candidates, &starts[..many], of_picked);
+            for (i, costs) in picked[..many].iter().zip(&*of_picked) {
                 best.improve_by(*engine, costs, &groups[usize::from(*i)]);
             }
         }

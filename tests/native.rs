@@ -61,17 +61,19 @@ fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
     }
 }
 
+/// A smooth picture, moved.
+fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> PictureBuf {
+    PictureBuf::from_fn(width, height, |x, y| {
+        let (x, y) = ((x + left) as f64, (y + up) as f64);
+        (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
+    })
+}
+
 /// The sums of a thread move as it goes down: several times here, and not by a whole number of times.
 #[test]
 fn elimination_finds_the_same_all_the_way_down() {
     let (width, height) = (70, 1150);
-    let content = |shift: usize| {
-        PictureBuf::from_fn(width, height, |x, y| {
-            let (x, y) = ((x + shift) as f64, (y + 2 * shift) as f64);
-            (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
-        })
-    };
-    let pictures = [0, 1, 3].map(content);
+    let pictures = [0, 1, 3].map(|shift| waves((width, height), (shift, 2 * shift)));
     for (metric, block_size) in [(Metric::Sad, 8), (Metric::Sad, 16), (Metric::Ssd, 16), (Metric::Sad, 32)] {
         for (y0, y1) in [(-3, 4), (-21, 18)] {
             let window = Window::new(-9, 7, y0, y1).unwrap();
@@ -84,12 +86,7 @@ fn elimination_finds_the_same_all_the_way_down() {
 #[test]
 fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
     let (width, height) = (144, 100);
-    let moved = |shift: usize| {
-        PictureBuf::from_fn(width, height, |x, y| {
-            let (x, y) = ((x + 3 * shift) as f64, (y + 2 * shift) as f64);
-            (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
-        })
-    };
+    let moved = |shift: usize| waves((width, height), (3 * shift, 2 * shift));
     let mut noise = Noise::new(3);
     // Long enough that pictures without a use for elimination make it pause, and that it goes on.
     let pictures: Vec<_> = (0..60)

@@ -12,3 +12,6 @@ pub trait HostMemory: Send + Sync {
 
 /// A block of [`HostMemory`].
 pub trait HostBlock: AsRef<[u8]> + AsMut<[u8]> + Send + Sync {}
+
+/// Memory that no device knows.
+impl HostBlock for Vec<u8> {}

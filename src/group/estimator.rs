@@ -35,13 +35,9 @@ impl Estimator for Group {
         self.flights.empty(slot)?;
         picture.check_size(&self.parameters)?;
         let start = Instant::now();
-        if let Some(before) = self.slots[slot.index()].take() {
-            self.frames.put_back(before);
-        }
         match self.load_directly(slot, picture) {
             Some(loaded) => loaded?,
             None => {
-                // It may have been salvaged from a device that failed: a picture that is no longer wanted.
                 if let Some(before) = self.slots[slot.index()].take() {
                     self.frames.put_back(before);
                 }

@@ -5,32 +5,10 @@ use std::sync::Arc;
 
 use crate::estimator::{HostBlock, HostMemory, Parameters, Picture, PictureBuf};
 
-/// Memory of one picture.
-enum Samples {
-    Own(Vec<u8>),
-    /// From which one of the devices reads without a copy.
-    Host(Box<dyn HostBlock>),
-}
-
-impl Samples {
-    fn as_slice(&self) -> &[u8] {
-        match self {
-            Samples::Own(samples) => samples,
-            Samples::Host(block) => (**block).as_ref(),
-        }
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [u8] {
-        match self {
-            Samples::Own(samples) => samples,
-            Samples::Host(block) => (**block).as_mut(),
-        }
-    }
-}
-
 /// Room for all rows of a picture, of which some are there.
 struct Place {
-    samples: Samples,
+    /// As a rule memory from which one of the devices reads without a copy.
+    samples: Box<dyn HostBlock>,
     rows: Range<usize>,
 }
 
@@ -53,7 +31,7 @@ impl Frame {
         let place = |memory: &Option<Arc<dyn HostMemory>>| {
             // Without such memory it takes a copy more, nothing else.
             let host = memory.as_ref().and_then(|memory| memory.allocate(bytes).ok());
-            Place { samples: host.map_or_else(|| Samples::Own(vec![0; bytes]), Samples::Host), rows: 0..0 }
+            Place { samples: host.unwrap_or_else(|| Box::new(vec![0; bytes])), rows: 0..0 }
         };
         Self { number: 0, width, height, places: memories.iter().map(place).collect() }
     }
@@ -79,7 +57,7 @@ impl Frame {
         match own.or_else(|| self.places.iter().find(covers)) {
             Some(place) => {
                 let rows = wanted.start.max(place.rows.start)..wanted.end.min(place.rows.end);
-                (self.view(place.samples.as_slice()), rows)
+                (self.view((*place.samples).as_ref()), rows)
             }
             None => {
                 self.gather(wanted, room);
@@ -95,7 +73,7 @@ impl Frame {
             let (start, end) = (rows.start.max(place.rows.start), rows.end.min(place.rows.end));
             if start < end {
                 let bytes = start * self.width..end * self.width;
-                room[bytes.clone()].copy_from_slice(&place.samples.as_slice()[bytes]);
+                room[bytes.clone()].copy_from_slice(&(*place.samples).as_ref()[bytes]);
             }
         }
     }
@@ -119,7 +97,7 @@ impl Frame {
             place.rows = wanted.start.min(self.height)..wanted.end.min(self.height);
             if !place.rows.is_empty() {
                 let to = place.rows.start * self.width..place.rows.end * self.width;
-                picture.band(place.rows.clone()).copy_to(&mut place.samples.as_mut_slice()[to]);
+                picture.band(place.rows.clone()).copy_to(&mut (*place.samples).as_mut()[to]);
             }
         }
     }
@@ -220,25 +198,10 @@ mod tests {
     use crate::estimator::{SetupError, Window};
 
     struct Heap;
-    struct Block(Vec<u8>);
-
-    impl AsRef<[u8]> for Block {
-        fn as_ref(&self) -> &[u8] {
-            &self.0
-        }
-    }
-
-    impl AsMut<[u8]> for Block {
-        fn as_mut(&mut self) -> &mut [u8] {
-            &mut self.0
-        }
-    }
-
-    impl HostBlock for Block {}
 
     impl HostMemory for Heap {
         fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
-            Ok(Box::new(Block(vec![0xee; bytes])))
+            Ok(Box::new(vec![0xee; bytes]))
         }
     }
 

@@ -139,26 +139,10 @@ mod tests {
 
     struct Heap;
 
-    struct HeapBlock(Vec<u8>);
-
-    impl AsRef<[u8]> for HeapBlock {
-        fn as_ref(&self) -> &[u8] {
-            &self.0
-        }
-    }
-
-    impl AsMut<[u8]> for HeapBlock {
-        fn as_mut(&mut self) -> &mut [u8] {
-            &mut self.0
-        }
-    }
-
-    impl HostBlock for HeapBlock {}
-
     impl HostMemory for Heap {
         fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
             match bytes {
-                ..1_000_000 => Ok(Box::new(HeapBlock(vec![0; bytes]))),
+                ..1_000_000 => Ok(Box::new(vec![0; bytes])),
                 _ => Err(SetupError::BlockSize(bytes)),
             }
         }

@@ -42,7 +42,7 @@ pub use level::Level;
 pub use predict::median_predictors;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -52,6 +52,7 @@ use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture,
     PictureBuf, Predictor, SetupError, Slot, StageTimes,
 };
+use crate::lock::lock;
 use experience::Experience;
 use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
@@ -123,7 +124,7 @@ impl Elimination {
 
     /// Makes sums ready for the threads that search now.
     fn begin(&mut self, parameters: &Parameters, layout: &Layout) {
-        let sums = self.sums.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = lock(&self.sums);
         while sums.len() < rayon::current_num_threads() {
             match Sums::new(parameters, layout, self.sides, available_memory()) {
                 Ok(more) => sums.push(more),

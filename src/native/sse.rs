@@ -148,7 +148,7 @@ impl Engine for Sse41 {
 
     #[inline(always)]
     fn prefetch(self, samples: &[u8], at: usize) {
-        sse2::prefetch(samples, at);
+        Sse2.prefetch(samples, at);
     }
 
     #[inline(always)]

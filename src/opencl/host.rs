@@ -131,7 +131,7 @@ impl HostMemory for Host {
     fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
         if self.context.watch().is_lost() {
             // The stream goes on without the device, in memory that came from here.
-            return Ok(Box::new(Plain(vec![0; bytes])));
+            return Ok(Box::new(vec![0; bytes]));
         }
         let block = Arc::new(Block::new(&self.context, &self.device, &self.queue, bytes)?);
         self.context.register(&block);
@@ -158,20 +158,3 @@ impl AsMut<[u8]> for Lent {
 }
 
 impl HostBlock for Lent {}
-
-/// Memory that no device knows.
-struct Plain(Vec<u8>);
-
-impl AsRef<[u8]> for Plain {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsMut<[u8]> for Plain {
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-}
-
-impl HostBlock for Plain {}

@@ -222,6 +222,13 @@ pub trait Estimator: Send {
     /// with no search in flight, its upload.
     fn stage_times(&self) -> StageTimes;
 
+    /// How long the search finished last kept the device from the next, where it works on several beside
+    /// each other and can tell: less than from beginning to end, where one is uploaded while another is
+    /// searched.
+    fn occupied(&self) -> Option<Duration> {
+        None
+    }
+
     /// Writes to `shares` what each of its devices does; nothing where there is only one.
     fn shares(&self, shares: &mut Vec<DeviceShare>) {
         shares.clear();

@@ -72,8 +72,8 @@ impl Frame {
         for place in &self.places {
             let (start, end) = (rows.start.max(place.rows.start), rows.end.min(place.rows.end));
             if start < end {
-                let bytes = start * self.width..end * self.width;
-                room[bytes.clone()].copy_from_slice(&(*place.samples).as_ref()[bytes]);
+                let there = self.view((*place.samples).as_ref());
+                there.band(start..end).copy_to(&mut room[start * self.width..end * self.width]);
             }
         }
     }

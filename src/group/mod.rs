@@ -77,6 +77,8 @@ pub struct Group {
     /// How long it took to copy the picture in each slot.
     copying: Vec<Duration>,
     straight: Option<Straight>,
+    /// How long it took to change from threads to asking directly, or back, before the next search.
+    moving: Duration,
     searches: VecDeque<Search>,
     next_search: u64,
     /// Rooms for vectors that are in no use.
@@ -155,6 +157,7 @@ impl Group {
             slots: vec![None; depth + 1],
             copying: vec![Duration::ZERO; depth + 1],
             straight: None,
+            moving: Duration::ZERO,
             searches: VecDeque::with_capacity(depth),
             next_search: 0,
             rooms: Vec::new(),
@@ -209,7 +212,7 @@ impl Group {
             let search = &mut self.searches[index];
             // Without its pictures nobody can do it again.
             let Some((current, reference)) = search.pictures.clone() else { continue };
-            search.shares.push(Share { member, part, vectors: None, busy: Duration::ZERO });
+            search.shares.push(Share::new(member, part));
             let job = Job {
                 search: search.number,
                 part,
@@ -329,17 +332,18 @@ impl Group {
             Err(error) => return self.put_out(member, &error.to_string()),
         };
         self.members[member].done();
-        let Found { search, part, vectors, busy, stages } = found;
+        let Found { search, part, vectors, busy, occupied, moving, stages } = found;
         let search = self.searches.iter_mut().find(|s| s.number == search);
         let share = search.and_then(|search| {
             let StageTimes { upload, search: searched, download, .. } = &mut search.stages;
             *upload = stages.upload.max(*upload);
             *searched = stages.search.max(*searched);
             *download = stages.download.max(*download);
+            search.moving = moving.max(search.moving);
             search.shares.iter_mut().find(|share| share.member == member && share.part == part)
         });
         match share {
-            Some(share) => (share.vectors, share.busy) = (Some(vectors), busy),
+            Some(share) => *share = Share { vectors: Some(vectors), busy, occupied, ..*share },
             // Given up meanwhile.
             None => self.rooms.push(vectors),
         }
@@ -356,16 +360,17 @@ impl Group {
             } else {
                 share.part.rows().len()
             };
-            Measured { device: share.member, units, seconds: share.busy.as_secs_f64() }
+            Measured { device: share.member, units, seconds: share.occupied.as_secs_f64() }
         });
         let measured: Vec<Measured> = measured.collect();
         if self.split == Split::Pictures {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
             // With several in flight the next picture is copied while devices work.
-            let (copying, is_one) = (search.copying.as_secs_f64(), self.flights.depth() == 1);
-            let of_picture = |slowest: f64| if is_one { copying + slowest } else { slowest.max(copying) };
-            self.balancer.observe(&measured, of_picture);
+            let slowest = search.shares.iter().map(|share| share.busy).max().unwrap_or_default();
+            let is_one = self.flights.depth() == 1;
+            let picture = if is_one { search.copying + slowest } else { slowest.max(search.copying) };
+            self.balancer.observe(&measured, picture.as_secs_f64(), search.moving.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
             self.notices.push(Notice::Balance(format!(
@@ -388,7 +393,7 @@ impl Group {
         self.row_devices.clear();
         self.row_devices.resize(if by_rows { self.parameters.grid().rows } else { 0 }, 0);
         self.members.iter_mut().for_each(Member::forget_share);
-        for Share { part, vectors: found, member, busy } in search.shares.drain(..) {
+        for Share { part, vectors: found, member, busy, .. } in search.shares.drain(..) {
             let rows = part.rows();
             let displacements = part.displacements().count() as f64 / window.rows() as f64;
             let share = rows.len() as f64 / self.parameters.grid().rows as f64 * displacements;

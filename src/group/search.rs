@@ -12,7 +12,17 @@ pub(super) struct Share {
     pub(super) part: Part,
     /// Once it is done.
     pub(super) vectors: Option<Vec<MotionVector>>,
+    /// From when the device was free for it to when its vectors were there.
     pub(super) busy: Duration,
+    /// How long it kept the device from the next.
+    pub(super) occupied: Duration,
+}
+
+impl Share {
+    /// That part, which `member` has not done yet.
+    pub(super) fn new(member: usize, part: Part) -> Self {
+        Self { member, part, vectors: None, busy: Duration::ZERO, occupied: Duration::ZERO }
+    }
 }
 
 /// A search in flight.
@@ -24,6 +34,8 @@ pub(super) struct Search {
     pub(super) pictures: Option<(Arc<Frame>, Arc<Frame>)>,
     /// How long it took to copy the current picture.
     pub(super) copying: Duration,
+    /// How long it took besides, once, to bring pictures to where others did not expect them.
+    pub(super) moving: Duration,
     pub(super) shares: Vec<Share>,
     /// The longest of each stage so far.
     pub(super) stages: StageTimes,
@@ -40,7 +52,8 @@ impl Search {
         copying: Duration,
     ) -> Self {
         let stages = StageTimes::default();
-        Self { number, slots, pictures, copying, shares: Vec::new(), stages, is_as_planned: true }
+        let (moving, shares) = (Duration::ZERO, Vec::new());
+        Self { number, slots, pictures, copying, moving, shares, stages, is_as_planned: true }
     }
 }
 

@@ -128,9 +128,10 @@ impl Group {
             return self.take_over(error).err().map(Err);
         }
         let busy = self.copying[current.index()] + start.elapsed();
-        let shares = vec![Share { member, part: whole, vectors: None, busy }];
+        let shares = vec![Share { busy, ..Share::new(member, whole) }];
+        let moving = std::mem::take(&mut self.moving);
         let search = Search::new(self.next_search, [current, reference], None, Duration::ZERO);
-        self.searches.push_back(Search { shares, ..search });
+        self.searches.push_back(Search { shares, moving, ..search });
         Some(Ok(()))
     }
 
@@ -151,7 +152,11 @@ impl Group {
         let busy = start.elapsed();
         if let Some((search, straight)) = self.searches.get_mut(index).zip(self.straight.as_ref()) {
             search.stages = straight.estimator.stage_times();
-            search.shares.iter_mut().for_each(|share| share.busy += busy);
+            let occupied = straight.estimator.occupied();
+            search.shares.iter_mut().for_each(|share| {
+                share.busy += busy;
+                share.occupied = occupied.unwrap_or(share.busy);
+            });
         }
         Ok(())
     }

@@ -48,6 +48,10 @@ pub(super) struct Found {
     pub(super) vectors: Vec<MotionVector>,
     /// From when the device was free for the job to when its vectors were there.
     pub(super) busy: Duration,
+    /// How long it kept the device from the next job.
+    pub(super) occupied: Duration,
+    /// How long it took besides to load rows of the reference that it had not been given before.
+    pub(super) moving: Duration,
     pub(super) stages: StageTimes,
 }
 
@@ -55,6 +59,7 @@ pub(super) struct Found {
 struct Begun {
     job: Job,
     at: Instant,
+    moving: Duration,
     slots: [Slot; 2],
 }
 
@@ -201,7 +206,6 @@ impl Worker {
 
     /// Begins `job`; those before it are finished where it needs their slots.
     fn begin(&mut self, job: Job) -> Result<(), EstimateError> {
-        let at = Instant::now();
         let part = job.part;
         let parameters = self.estimator.parameters();
         let compared = part.current_samples(parameters);
@@ -211,29 +215,30 @@ impl Worker {
         let wanted = rows_of(part, parameters);
         let is_same = job.reference.number() == job.current.number();
         let searched = if is_same { wanted.clone() } else { searched };
-        let reference = self.place(&job.reference, &searched, &searched, None)?;
-        let current = self.place(&job.current, &compared, &wanted, Some(reference))?;
+        let (reference, moving) = self.place(&job.reference, &searched, &searched, None)?;
+        let at = Instant::now();
+        let (current, _) = self.place(&job.current, &compared, &wanted, Some(reference))?;
         self.estimator.begin_part(current, reference, part)?;
-        self.begun.push_back(Begun { job, at, slots: [current, reference] });
+        self.begun.push_back(Begun { job, at, moving, slots: [current, reference] });
         Ok(())
     }
 
     /// The slot that holds at least the rows `needed` of `frame`, beside the one that is `taken`; if
-    /// it has to be loaded, with the rows `wanted`.
+    /// it has to be loaded, with the rows `wanted`; and how long that took.
     fn place(
         &mut self,
         frame: &Frame,
         needed: &Range<usize>,
         wanted: &Range<usize>,
         taken: Option<Slot>,
-    ) -> Result<Slot, EstimateError> {
+    ) -> Result<(Slot, Duration), EstimateError> {
         loop {
             let number = frame.number();
             let there = self.pictures.iter().position(|p| p.as_ref().is_some_and(|p| p.0 == number));
             let mut rows = wanted.clone();
             if let Some((index, (_, present))) = there.zip(there.and_then(|i| self.pictures[i].clone())) {
                 if present.start <= needed.start && needed.end <= present.end {
-                    return Ok(Slot::new(index));
+                    return Ok((Slot::new(index), Duration::ZERO));
                 }
                 rows = present.start.min(rows.start)..present.end.max(rows.end);
             }
@@ -251,12 +256,12 @@ impl Worker {
             };
             match free {
                 Some(index) => {
-                    let slot = Slot::new(index);
+                    let (slot, start) = (Slot::new(index), Instant::now());
                     self.pictures[index] = None;
                     let (picture, rows) = frame.rows(self.place, needed, &rows, &mut self.room);
                     self.estimator.load_rows(slot, &picture, rows.clone())?;
                     self.pictures[index] = Some((number, rows));
-                    return Ok(slot);
+                    return Ok((slot, start.elapsed()));
                 }
                 None => self.finish()?,
             }
@@ -266,7 +271,7 @@ impl Worker {
     /// Finishes the job that began first.
     fn finish(&mut self) -> Result<(), EstimateError> {
         let Some(begun) = self.begun.pop_front() else { return Err(EstimateError::NothingInFlight) };
-        let Begun { job: Job { search, part, mut vectors, current, reference }, at, .. } = begun;
+        let Begun { job: Job { search, part, mut vectors, current, reference }, at, moving, .. } = begun;
         let grid = part.grid(self.estimator.parameters());
         vectors.resize(grid.blocks(), MotionVector::default());
         self.estimator.finish(&mut vectors)?;
@@ -274,7 +279,9 @@ impl Worker {
         let busy = self.finished - at.max(before);
         // Nobody reads them here any more, so that they can be filled again at once.
         drop((current, reference));
-        let found = Found { search, part, vectors, busy, stages: self.estimator.stage_times() };
+        let occupied = self.estimator.occupied().unwrap_or(busy);
+        let stages = self.estimator.stage_times();
+        let found = Found { search, part, vectors, busy, occupied, moving, stages };
         // Without anybody to tell there is no job either, which ends the loop.
         let _ = self.reports.send(Report { member: self.member, outcome: Ok(found) });
         Ok(())

@@ -211,14 +211,18 @@ impl Ring {
     }
 
     /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its
-    /// vectors, as many as there are.
-    pub(super) fn finish(&mut self, vectors: &mut [MotionVector]) -> cl::Result<StageTimes> {
+    /// vectors, as many as there are. Returns how long its stages took, and how long it kept the device's
+    /// units from the next search where the device tells.
+    pub(super) fn finish(
+        &mut self,
+        vectors: &mut [MotionVector],
+    ) -> cl::Result<(StageTimes, Option<Duration>)> {
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.last = None;
         let index = self.oldest;
         self.oldest = (index + 1) % self.flights.len();
         let oldest = &mut self.flights[index];
-        let Some(events) = oldest.events.take() else { return Ok(StageTimes::default()) };
+        let Some(events) = oldest.events.take() else { return Ok(Default::default()) };
         self.watch.wait(&events.read, allowed)?;
         let copied = Instant::now();
         // SAFETY: what the device has written is read, and it writes no more.
@@ -227,10 +231,11 @@ impl Ring {
         vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         self.last = events.is_whole.then_some(index);
         let before = std::mem::replace(&mut self.searched, events.found.ended());
+        let occupied = between(events.started.ended().max(before), events.last().ended());
         let times = events.times(copied, before);
         // Others may have had the device; the host may have done something else.
         self.pace.count(events.share, (copied - waiting).max(times.search + times.prediction));
-        Ok(times)
+        Ok((times, occupied))
     }
 
     /// The predictors of the field found last, where there is one.
@@ -271,12 +276,20 @@ pub(super) struct Pictures<'a> {
     pub(super) geometry: Arg<'a>,
 }
 
+/// The time between two of the device's clock.
+pub(super) fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
+    Some(Duration::from_nanos(to?.saturating_sub(from?)))
+}
+
 impl Events {
+    /// What is computed last.
+    fn last(&self) -> &Event {
+        self.predicted.as_ref().unwrap_or(&self.found)
+    }
+
     /// The times by the device's clock; where it does not tell, all between beginning and `copied`
     /// is search. While the search before ran, until `before`, this one took no time of its own.
     fn times(&self, copied: Instant, before: Option<u64>) -> StageTimes {
-        let between =
-            |from: Option<u64>, to: Option<u64>| Some(Duration::from_nanos(to?.saturating_sub(from?)));
         let search = between(self.started.ended().max(before), self.found.ended());
         let predicted = self.predicted.as_ref();
         StageTimes {

@@ -62,6 +62,8 @@ pub struct OpenCl {
     window: Window,
     flights: Flights,
     times: StageTimes,
+    /// How long the search finished last kept the device from the next.
+    occupied: Option<Duration>,
     // What a device that hangs may still use is never dropped.
     slots: ManuallyDrop<Slots>,
     ring: ManuallyDrop<Ring>,
@@ -138,6 +140,7 @@ impl OpenCl {
             window,
             flights: Flights::new(depth),
             times: StageTimes::default(),
+            occupied: None,
             slots: ManuallyDrop::new(slots),
             ring: ManuallyDrop::new(ring),
             search: ManuallyDrop::new(search),
@@ -328,7 +331,10 @@ impl Estimator for OpenCl {
         let InFlight { current, part, .. } = self.flights.oldest()?;
         part.grid(&self.parameters).check(vectors)?;
         self.flights.finish();
-        let times = self.ring.finish(vectors).map_err(|error| self.failed(error))?;
+        let (times, occupied) = self.ring.finish(vectors).map_err(|error| self.failed(error))?;
+        // One at a time, nothing goes on beside anything.
+        let occupied = occupied.filter(|_| self.flights.depth() > 1);
+        self.occupied = occupied.max(occupied.and(self.slots.transfer(current)));
         self.slots.release(current);
         self.times = StageTimes { upload: *self.slots.upload_time(current), ..times };
         Ok(())
@@ -355,5 +361,9 @@ impl Estimator for OpenCl {
 
     fn stage_times(&self) -> StageTimes {
         self.times
+    }
+
+    fn occupied(&self) -> Option<Duration> {
+        self.occupied
     }
 }

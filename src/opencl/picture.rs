@@ -9,6 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
 use super::context::Context;
 use super::device::Device;
+use super::flight::between;
 use super::host::Block;
 use super::program::{self, Source};
 use super::watch::Watch;
@@ -280,6 +281,12 @@ impl Slots {
         queue.flush()?;
         place.ready = Some(ready);
         Ok(())
+    }
+
+    /// How long the picture in `slot` was on its way to the device, where the device tells.
+    pub(super) fn transfer(&self, slot: estimator::Slot) -> Option<Duration> {
+        let written = self.places.get(slot.index())?.written.as_ref()?;
+        between(written.started(), written.ended())
     }
 
     /// From now on keeps pictures for [`Self::salvage`].

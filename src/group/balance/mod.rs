@@ -38,7 +38,7 @@ pub struct Measured {
     pub device: usize,
     /// How much it did, more than nothing.
     pub units: usize,
-    /// How long it took, in seconds.
+    /// How long it was kept from the next picture by that, in seconds.
     pub seconds: f64,
 }
 
@@ -209,17 +209,16 @@ impl Balancer {
         !self.trials.is_on() && (0..self.devices.len()).all(works)
     }
 
-    /// Takes what every device did for one picture; `of_picture` is what a picture takes whose slowest
-    /// device takes so many seconds.
-    pub fn observe(&mut self, measured: &[Measured], of_picture: impl Fn(f64) -> f64) {
-        let seconds = of_picture(measured.iter().map(|m| m.seconds).fold(0.0, f64::max));
+    /// Takes what every device did for one picture, which took so many `seconds` and would again, and so
+    /// many besides, once, for `moving` its rows to where they had not been expected.
+    pub fn observe(&mut self, measured: &[Measured], seconds: f64, moving: f64) {
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }
         match self.method {
             Balance::Static => (),
             Balance::Fit => self.fit(measured, seconds),
-            Balance::Adaptive => self.judge(measured, seconds),
+            Balance::Adaptive => self.judge(measured, seconds, moving),
         }
     }
 

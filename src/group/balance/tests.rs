@@ -55,8 +55,9 @@ fn run_in_flight(
         };
         let measured: Vec<_> =
             shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
-        balancer.observe(&measured, |slowest| slowest);
-        done.push((measured.iter().map(|m| m.seconds).fold(0.0, f64::max), shares));
+        let slowest = measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
+        balancer.observe(&measured, slowest, 0.0);
+        done.push((slowest, shares));
     }
     done
 }
@@ -173,6 +174,35 @@ fn who_does_not_help_is_left_idle_and_costs_next_to_nothing() {
     let apart = linear(&[(0.0, 0.1), (0.0, 0.3)]);
     run(&mut balancer, 2000, 68, 3.0, &apart);
     assert_eq!(balancer.take_notes(), [(1, true)]);
+}
+
+/// Two equal devices: each trial without one sends a whole picture to the other, which takes as long as ten
+/// pictures, and sends it back.
+#[test]
+fn trials_are_rarer_where_they_move_much() {
+    let (mut balancer, mut before) = (Balancer::new(Balance::Adaptive, &[1.0, 1.0]), vec![50, 50]);
+    let (mut random, mut lost, mut moves) = (Noise(7), 0.0, 0);
+    for _ in 0..4000 {
+        let shares = balancer.plan(100);
+        let moving = if shares.iter().zip(&before).any(|(now, before)| now.abs_diff(*before) > 10) {
+            moves += 1;
+            0.05
+        } else {
+            0.0
+        };
+        let measure = |(device, &units): (usize, &usize)| {
+            let seconds = units as f64 * 1e-4 * random.factor(3.0);
+            Measured { device, units, seconds }
+        };
+        let measured: Vec<_> =
+            shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
+        let seconds = measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
+        balancer.observe(&measured, seconds, moving);
+        lost += seconds + moving - 0.005;
+        before = shares;
+    }
+    assert!((2..8).contains(&moves) && lost < 0.5, "{moves} {lost}");
+    assert!(lost < 0.07 * 4000.0 * 0.005, "{lost}");
 }
 
 #[test]

@@ -33,6 +33,8 @@ struct Trial {
     /// Pictures that are planned still.
     to_plan: usize,
     seconds: Vec<f64>,
+    /// What they took besides, once, for rows to be moved.
+    moving: f64,
     /// The most units that the device was offered, and of how many.
     offered: usize,
     units: usize,
@@ -111,10 +113,11 @@ impl Trials {
     }
 
     /// Has the next trial come later, the more so the longer pictures took with the last, compared with
-    /// usual.
-    fn was_in_vain(&mut self, longer: f64) {
+    /// usual, and rows were moved, as many usual pictures' time.
+    fn was_in_vain(&mut self, longer: f64, moving: f64) {
         self.between = (2 * self.between).min(RAREST_TRIAL);
-        let lost = TRIAL as f64 * (longer - 1.0).max(0.0);
+        // They are moved back as well.
+        let lost = TRIAL as f64 * (longer - 1.0).max(0.0) + 2.0 * moving;
         self.until = self.between.max((lost / COST) as usize);
     }
 }
@@ -127,7 +130,7 @@ impl Balancer {
     }
 
     /// Compares pictures with one device more or less with those as usual.
-    pub(super) fn judge(&mut self, measured: &[Measured], seconds: f64) {
+    pub(super) fn judge(&mut self, measured: &[Measured], seconds: f64, moving: f64) {
         let took_part = |index: usize| measured.iter().any(|m| m.device == index);
         let differs = |index: &usize| took_part(*index) != self.devices[*index].is_active;
         let mut others =
@@ -137,6 +140,7 @@ impl Balancer {
             (None, _, _) => self.trials.note(seconds),
             (Some(device), None, Some(trial)) if trial.device == device => {
                 trial.seconds.push(seconds);
+                trial.moving += moving;
                 if trial.seconds.len() == TRIAL {
                     self.end_trial();
                 }
@@ -172,7 +176,8 @@ impl Balancer {
             self.trials.turn += 1;
             let paces = self.devices.iter().map(|state| state.pace).collect();
             let seconds = Vec::with_capacity(TRIAL);
-            self.trials.trial = Some(Trial { device, to_plan: TRIAL, seconds, offered: 0, units: 0, paces });
+            let (to_plan, moving, offered, units) = (TRIAL, 0.0, 0, 0);
+            self.trials.trial = Some(Trial { device, to_plan, seconds, moving, offered, units, paces });
             // What it took when it was left idle may have had a cause that is gone.
             if !self.devices[device].is_active {
                 self.devices[device].pace.begin_again();
@@ -217,7 +222,7 @@ impl Balancer {
                 state.pace = pace;
             }
         }
-        self.trials.was_in_vain(tried / usual);
+        self.trials.was_in_vain(tried / usual, trial.moving / usual);
     }
 }
 

@@ -15,7 +15,13 @@ pub fn pictures(parameters: &Parameters) -> Vec<PictureBuf> {
         ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180 + (x * 31 + y * 17) % 40) as u8
     };
     let picture = |time| PictureBuf::from_fn(parameters.width, parameters.height, |x, y| sample(time, x, y));
-    (0..3).map(picture).collect()
+    (0..8).map(picture).collect()
+}
+
+/// The picture at `time`: from the first to the last and back again, so that nothing jumps.
+fn at(pictures: &[PictureBuf], time: usize) -> &PictureBuf {
+    let last = pictures.len() - 1;
+    &pictures[last - (time % (2 * last)).abs_diff(last)]
 }
 
 /// The median of `times`, in milliseconds.
@@ -68,7 +74,7 @@ impl<'a> Stream<'a> {
         let last = self.next + count + usize::from(self.next == 0);
         while self.next < last || self.estimator.in_flight() > 0 {
             if self.next < last {
-                let picture = &self.pictures[self.next % self.pictures.len()];
+                let picture = at(self.pictures, self.next);
                 self.estimator.load(slot(self.next), &picture.view()).expect("a picture of its size");
                 if self.next > 0 {
                     self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two pictures");
@@ -144,7 +150,7 @@ impl OneThread {
             if time == 1 {
                 start = Instant::now();
             }
-            let picture = pictures[time % pictures.len()].view();
+            let picture = at(pictures, time).view();
             for (device, band) in self.devices.iter_mut().zip(&self.bands) {
                 if band.rows().is_empty() || time > count {
                     continue;

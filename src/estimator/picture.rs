@@ -109,6 +109,14 @@ impl<'a> Picture<'a> {
         });
     }
 
+    /// A copy of the picture.
+    pub(crate) fn to_buf(self) -> PictureBuf {
+        let Self { width, height, .. } = self;
+        let mut samples = vec![0; width * height];
+        self.copy_to(&mut samples);
+        PictureBuf { samples, width, height }
+    }
+
     /// The sample at `(x, y)` of the picture continued outside by its edge samples.
     #[inline]
     pub fn extended(&self, x: i32, y: i32) -> u8 {

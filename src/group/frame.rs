@@ -68,7 +68,10 @@ impl Frame {
 
     /// `rows` from wherever they are, each where it lies in the whole picture.
     fn gather(&self, rows: &Range<usize>, room: &mut Vec<u8>) {
-        room.resize(self.width * self.height, 0);
+        if room.len() != self.width * self.height {
+            // Not touched before several threads do.
+            *room = vec![0; self.width * self.height];
+        }
         for place in &self.places {
             let (start, end) = (rows.start.max(place.rows.start), rows.end.min(place.rows.end));
             if start < end {

@@ -367,8 +367,10 @@ impl Group {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
             // With several in flight the next picture is copied while devices work.
-            let slowest = search.shares.iter().map(|share| share.busy).max().unwrap_or_default();
+            // With several in flight a device that waits for the others is not busy with the next alone.
             let is_one = self.flights.depth() == 1;
+            let took = search.shares.iter().map(|share| if is_one { share.busy } else { share.occupied });
+            let slowest = took.max().unwrap_or_default();
             let picture = if is_one { search.copying + slowest } else { slowest.max(search.copying) };
             self.balancer.observe(&measured, picture.as_secs_f64(), search.moving.as_secs_f64());
         }

@@ -351,7 +351,7 @@ impl Estimator for Native {
     fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
         let Parameters { width, height, .. } = self.parameters;
         let is_loaded = self.flights.is_loaded(slot);
-        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height)))
+        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height).to_buf()))
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::tile;
-use crate::estimator::{Border, Parameters, Picture, PictureBuf, SetupError};
+use crate::estimator::{Border, Parameters, Picture, SetupError};
 
 /// Rows that one task pads: fewer and starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
@@ -122,8 +122,10 @@ impl Plane {
     }
 
     /// The picture without its padding.
-    pub(super) fn picture(&self, width: usize, height: usize) -> PictureBuf {
-        PictureBuf::from_fn(width, height, |x, y| self.samples[self.layout.offset(x as i32, y as i32)])
+    pub(super) fn picture(&self, width: usize, height: usize) -> Picture<'_> {
+        let samples = &self.samples[self.layout.offset(0, 0)..];
+        Picture::new(samples, width, height, self.layout.pitch)
+            .unwrap_or_else(|_| unreachable!("the layout has room for the picture"))
     }
 }
 
@@ -159,6 +161,7 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::PictureBuf;
     use crate::estimator::Window;
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
@@ -183,7 +186,7 @@ mod tests {
                     assert_eq!(plane.samples()[y * layout.pitch + x], expected, "{x}, {y}");
                 }
             }
-            assert_eq!(plane.picture(size, size), picture);
+            assert_eq!(plane.picture(size, size).to_buf(), picture);
         }
     }
 

@@ -211,11 +211,13 @@ impl Ring {
     }
 
     /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its
-    /// vectors, as many as there are. Returns how long its stages took, and how long it kept the device's
-    /// units from the next search where the device tells.
+    /// vectors, as many as there are. Its pictures were there at `ready`, by the device's clock. Returns
+    /// how long its stages took, and how long it kept the device's units from the next search where the
+    /// device tells.
     pub(super) fn finish(
         &mut self,
         vectors: &mut [MotionVector],
+        ready: impl FnOnce() -> Option<u64>,
     ) -> cl::Result<(StageTimes, Option<Duration>)> {
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.last = None;
@@ -231,8 +233,10 @@ impl Ring {
         vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         self.last = events.is_whole.then_some(index);
         let before = std::mem::replace(&mut self.searched, events.found.ended());
-        let occupied = between(events.started.ended().max(before), events.last().ended());
-        let times = events.times(copied, before);
+        // Of a barrier some drivers note when it was next in its queue, not when it was passed.
+        let start = events.started.ended().max(ready()).max(before);
+        let occupied = between(start, events.last().ended());
+        let times = events.times(copied, start);
         // Others may have had the device; the host may have done something else.
         self.pace.count(events.share, (copied - waiting).max(times.search + times.prediction));
         Ok((times, occupied))
@@ -288,9 +292,9 @@ impl Events {
     }
 
     /// The times by the device's clock; where it does not tell, all between beginning and `copied`
-    /// is search. While the search before ran, until `before`, this one took no time of its own.
-    fn times(&self, copied: Instant, before: Option<u64>) -> StageTimes {
-        let search = between(self.started.ended().max(before), self.found.ended());
+    /// is search. Until `start` it waited for its pictures, or the search before took the time.
+    fn times(&self, copied: Instant, start: Option<u64>) -> StageTimes {
+        let search = between(start, self.found.ended());
         let predicted = self.predicted.as_ref();
         StageTimes {
             upload: Duration::ZERO,

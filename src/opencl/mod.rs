@@ -328,10 +328,12 @@ impl Estimator for OpenCl {
     }
 
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        let InFlight { current, part, .. } = self.flights.oldest()?;
+        let InFlight { current, reference, part } = self.flights.oldest()?;
         part.grid(&self.parameters).check(vectors)?;
         self.flights.finish();
-        let (times, occupied) = self.ring.finish(vectors).map_err(|error| self.failed(error))?;
+        let slots = &self.slots;
+        let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
+        let (times, occupied) = self.ring.finish(vectors, ready).map_err(|error| self.failed(error))?;
         // One at a time, nothing goes on beside anything.
         let occupied = occupied.filter(|_| self.flights.depth() > 1);
         self.occupied = occupied.max(occupied.and(self.slots.transfer(current)));

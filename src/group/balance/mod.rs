@@ -44,7 +44,7 @@ pub struct Measured {
 
 /// Shares stay as they are while a picture takes at most this much longer with them than it could: rows
 /// that move from one device to another are sent to both.
-const WORTH_MOVING: f64 = 1.02;
+const WORTH_MOVING: f64 = 1.03;
 
 /// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
 const WORTH: f64 = 0.97;
@@ -198,15 +198,15 @@ impl Balancer {
         }
     }
 
-    /// Whether `device` works without the others for now.
+    /// Whether `device` works without the others for now, be it on trial.
     pub fn is_alone(&self, device: usize) -> bool {
         let is_idle = |index: usize| match self.method {
             Balance::Static => false,
             Balance::Fit => self.fitting.is_idle(index),
-            Balance::Adaptive => !self.devices[index].is_active,
+            Balance::Adaptive => self.devices[index].is_active == self.trials.is_tried(index),
         };
-        let works = |index: usize| index == device || self.devices[index].is_gone || is_idle(index);
-        !self.trials.is_on() && (0..self.devices.len()).all(works)
+        let is_out = |index: usize| index == device || self.devices[index].is_gone || is_idle(index);
+        (0..self.devices.len()).all(is_out)
     }
 
     /// Takes what every device did for one picture, which took so many `seconds` and would again, and so

@@ -72,8 +72,13 @@ impl Default for Trials {
 
 impl Trials {
     /// Whether one is going on.
-    pub(super) fn is_on(&self) -> bool {
+    fn is_on(&self) -> bool {
         self.trial.is_some()
+    }
+
+    /// Whether `device` is tried.
+    pub(super) fn is_tried(&self, device: usize) -> bool {
+        self.trial.as_ref().is_some_and(|trial| trial.device == device)
     }
 
     /// Forgets how long pictures took: other devices do them.

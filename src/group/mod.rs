@@ -37,7 +37,7 @@ use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Notice, Parameters, Part, Prediction,
     SetupError, StageTimes, pace,
 };
-pub use balance::{Balance, Balancer, Measured};
+pub use balance::{Balance, Balancer, Measured, Stages};
 use frame::{Frame, Frames};
 use member::Member;
 pub use options::{Fallback, Options, Split};
@@ -367,12 +367,17 @@ impl Group {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
             // With several in flight the next picture is copied while devices work.
-            // With several in flight a device that waits for the others is not busy with the next alone.
-            let is_one = self.flights.depth() == 1;
-            let took = search.shares.iter().map(|share| if is_one { share.busy } else { share.occupied });
-            let slowest = took.max().unwrap_or_default();
-            let picture = if is_one { search.copying + slowest } else { slowest.max(search.copying) };
-            self.balancer.observe(&measured, picture.as_secs_f64(), search.moving.as_secs_f64());
+            let stages = if self.flights.depth() == 1 {
+                let slowest = search.shares.iter().map(|share| share.busy).max();
+                vec![(search.copying + slowest.unwrap_or_default()).as_secs_f64()]
+            } else {
+                // The next picture is copied while devices work, and none waits for the others.
+                let mut stages = vec![0.0; 1 + self.members.len()];
+                stages[0] = search.copying.as_secs_f64();
+                measured.iter().for_each(|m| stages[1 + m.device] = m.seconds);
+                stages
+            };
+            self.balancer.observe(&measured, Stages(stages), search.moving.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
             self.notices.push(Notice::Balance(format!(

@@ -42,9 +42,31 @@ pub struct Measured {
     pub seconds: f64,
 }
 
-/// Shares stay as they are while a picture takes at most this much longer with them than it could: rows
-/// that move from one device to another are sent to both.
+/// How long a picture took in each of the stages that go on beside those of other pictures, in seconds: one
+/// where only one picture is in flight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stages(pub Vec<f64>);
+
+impl Stages {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What it took in this stage: nothing where it has none of that number.
+    fn of(&self, stage: usize) -> f64 {
+        self.0.get(stage).copied().unwrap_or(0.0)
+    }
+
+    fn slowest(&self) -> f64 {
+        self.0.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Shares stay as they are while a picture takes at most this much longer with them than it could, as rows
+/// that move from one device to another are sent to both; but not when that has cost as much as moving them
+/// does, in pictures.
 const WORTH_MOVING: f64 = 1.03;
+const MOVING: f64 = 1.0;
 
 /// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
 const WORTH: f64 = 0.97;
@@ -65,6 +87,8 @@ pub struct Balancer {
     devices: Vec<State>,
     /// How many units each got last.
     last: Vec<usize>,
+    /// How many pictures' time it has cost that shares stayed as they are.
+    regret: f64,
     trials: Trials,
     fitting: Fitting,
     notes: Vec<(usize, bool)>,
@@ -77,6 +101,7 @@ impl Balancer {
             method,
             devices: Vec::new(),
             last: Vec::new(),
+            regret: 0.0,
             trials: Trials::default(),
             fitting: Fitting::default(),
             notes: Vec::new(),
@@ -139,7 +164,8 @@ impl Balancer {
             Balance::Adaptive => (),
         }
         let tried = self.plan_trial();
-        let mut shares = self.steady(units, tried);
+        let (mut shares, loss) = self.steady(units, tried);
+        self.regret = if shares == self.last { self.regret + loss } else { 0.0 };
         // Less than a unit cannot be measured: who is tried gets one.
         if let Some(tried) = tried.filter(|&tried| !self.devices[tried].is_active && shares[tried] == 0)
             && let Some(most) = (0..shares.len()).max_by_key(|&index| shares[index])
@@ -168,8 +194,8 @@ impl Balancer {
     }
 
     /// How many of `units` each gets, where `tried` is tried: as many as last where that is nearly as
-    /// good as all finishing together.
-    fn steady(&self, units: usize, tried: Option<usize>) -> Vec<usize> {
+    /// good as all finishing together. And how much of a picture's time is lost by that.
+    fn steady(&self, units: usize, tried: Option<usize>) -> (Vec<usize>, f64) {
         let paces = self.paces(tried);
         let shares = divide(units, &together(&paces, units));
         let seconds = |shares: &[usize]| {
@@ -182,10 +208,11 @@ impl Balancer {
         let are_same = self.last.len() == shares.len()
             && self.last.iter().sum::<usize>() == units
             && self.last.iter().zip(&shares).all(|(last, now)| (*last > 0) == (*now > 0));
-        if are_same && seconds(&self.last) <= WORTH_MOVING * seconds(&shares) {
-            self.last.clone()
+        let loss = seconds(&self.last) / seconds(&shares).max(f64::MIN_POSITIVE) - 1.0;
+        if are_same && loss <= WORTH_MOVING - 1.0 && self.regret + loss <= MOVING {
+            (self.last.clone(), loss.max(0.0))
         } else {
-            shares
+            (shares, 0.0)
         }
     }
 
@@ -194,7 +221,7 @@ impl Balancer {
         match self.method {
             Balance::Static => divide(units, &self.weights()),
             Balance::Fit => self.expected_fit(units),
-            Balance::Adaptive => self.steady(units, self.next_tried()),
+            Balance::Adaptive => self.steady(units, self.next_tried()).0,
         }
     }
 
@@ -209,16 +236,16 @@ impl Balancer {
         (0..self.devices.len()).all(is_out)
     }
 
-    /// Takes what every device did for one picture, which took so many `seconds` and would again, and so
-    /// many besides, once, for `moving` its rows to where they had not been expected.
-    pub fn observe(&mut self, measured: &[Measured], seconds: f64, moving: f64) {
+    /// Takes what every device did for one picture, which took so long in its stages and would again, and
+    /// so many seconds besides, once, for `moving` its rows to where they had not been expected.
+    pub fn observe(&mut self, measured: &[Measured], picture: Stages, moving: f64) {
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }
         match self.method {
             Balance::Static => (),
-            Balance::Fit => self.fit(measured, seconds),
-            Balance::Adaptive => self.judge(measured, seconds, moving),
+            Balance::Fit => self.fit(measured, picture.slowest()),
+            Balance::Adaptive => self.judge(measured, picture, moving),
         }
     }
 

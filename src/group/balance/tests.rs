@@ -56,7 +56,12 @@ fn run_in_flight(
         let measured: Vec<_> =
             shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
         let slowest = measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
-        balancer.observe(&measured, slowest, 0.0);
+        let mut stages = vec![0.0; if depth == 1 { 1 } else { shares.len() }];
+        match depth {
+            1 => stages[0] = slowest,
+            _ => measured.iter().for_each(|m| stages[m.device] = m.seconds),
+        }
+        balancer.observe(&measured, Stages(stages), 0.0);
         done.push((slowest, shares));
     }
     done
@@ -197,7 +202,7 @@ fn trials_are_rarer_where_they_move_much() {
         let measured: Vec<_> =
             shares.iter().enumerate().filter(|(_, units)| **units > 0).map(measure).collect();
         let seconds = measured.iter().map(|m| m.seconds).fold(0.0, f64::max);
-        balancer.observe(&measured, seconds, moving);
+        balancer.observe(&measured, Stages(vec![seconds]), moving);
         lost += seconds + moving - 0.005;
         before = shares;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Stages;
 use super::pace::Pace;
 use super::{Balancer, Measured, WORTH};
 
@@ -23,7 +24,7 @@ const COST: f64 = 0.005;
 const MORE: usize = 2;
 
 /// So many pictures one after the other whose time differs by more than this are a change of load.
-const LOAD: f64 = 1.3;
+const LOAD: f64 = 1.2;
 const UNUSUAL: usize = 3;
 
 /// Pictures with one device more or less than usual.
@@ -32,7 +33,7 @@ struct Trial {
     device: usize,
     /// Pictures that are planned still.
     to_plan: usize,
-    seconds: Vec<f64>,
+    pictures: Vec<Stages>,
     /// What they took besides, once, for rows to be moved.
     moving: f64,
     /// The most units that the device was offered, and of how many.
@@ -46,7 +47,7 @@ struct Trial {
 #[derive(Debug)]
 pub(super) struct Trials {
     /// Times of the last pictures by the active devices.
-    recent: VecDeque<f64>,
+    recent: VecDeque<Stages>,
     /// How many of the last of them were unlike those before.
     unusual: usize,
     trial: Option<Trial>,
@@ -101,20 +102,25 @@ impl Trials {
 
     /// The usual time of a picture.
     fn usual(&mut self) -> Option<f64> {
-        median(self.recent.make_contiguous())
+        seconds(self.recent.make_contiguous())
     }
 
-    /// Notes the time of a picture as usual.
-    fn note(&mut self, seconds: f64) {
+    /// Notes the times of a picture as usual.
+    fn note(&mut self, picture: Stages) {
         if self.recent.len() == RECENT {
-            let is_unusual = |usual: f64| !(usual / LOAD..usual * LOAD).contains(&seconds);
-            self.unusual = if self.usual().is_some_and(is_unusual) { self.unusual + 1 } else { 0 };
+            let seconds = picture.slowest();
+            let mut known = [0.0; RECENT];
+            known.iter_mut().zip(&self.recent).for_each(|(known, recent)| *known = recent.slowest());
+            // Of these more than half are of before until the change is noted.
+            let (_, usual, _) = known.select_nth_unstable_by(RECENT / 2, f64::total_cmp);
+            let is_usual = (*usual / LOAD..*usual * LOAD).contains(&seconds);
+            self.unusual = if is_usual { 0 } else { self.unusual + 1 };
             if self.unusual == UNUSUAL {
                 (self.until, self.between) = (self.until.min(AFTER_LOAD), FIRST_TRIAL);
             }
             self.recent.pop_front();
         }
-        self.recent.push_back(seconds);
+        self.recent.push_back(picture);
     }
 
     /// Has the next trial come later, the more so the longer pictures took with the last, compared with
@@ -135,18 +141,18 @@ impl Balancer {
     }
 
     /// Compares pictures with one device more or less with those as usual.
-    pub(super) fn judge(&mut self, measured: &[Measured], seconds: f64, moving: f64) {
+    pub(super) fn judge(&mut self, measured: &[Measured], picture: Stages, moving: f64) {
         let took_part = |index: usize| measured.iter().any(|m| m.device == index);
         let differs = |index: &usize| took_part(*index) != self.devices[*index].is_active;
         let mut others =
             (0..self.devices.len()).filter(|&index| !self.devices[index].is_gone).filter(differs);
         match (others.next(), others.next(), &mut self.trials.trial) {
             // As usual.
-            (None, _, _) => self.trials.note(seconds),
+            (None, _, _) => self.trials.note(picture),
             (Some(device), None, Some(trial)) if trial.device == device => {
-                trial.seconds.push(seconds);
+                trial.pictures.push(picture);
                 trial.moving += moving;
-                if trial.seconds.len() == TRIAL {
+                if trial.pictures.len() == TRIAL {
                     self.end_trial();
                 }
             }
@@ -180,9 +186,9 @@ impl Balancer {
         if !self.trials.is_on() {
             self.trials.turn += 1;
             let paces = self.devices.iter().map(|state| state.pace).collect();
-            let seconds = Vec::with_capacity(TRIAL);
+            let pictures = Vec::with_capacity(TRIAL);
             let (to_plan, moving, offered, units) = (TRIAL, 0.0, 0, 0);
-            self.trials.trial = Some(Trial { device, to_plan, seconds, moving, offered, units, paces });
+            self.trials.trial = Some(Trial { device, to_plan, pictures, moving, offered, units, paces });
             // What it took when it was left idle may have had a cause that is gone.
             if !self.devices[device].is_active {
                 self.devices[device].pace.begin_again();
@@ -203,7 +209,7 @@ impl Balancer {
 
     fn end_trial(&mut self) {
         let Some(mut trial) = self.trials.trial.take() else { return };
-        let (Some(usual), Some(tried)) = (self.trials.usual(), median(&trial.seconds)) else { return };
+        let (Some(usual), Some(tried)) = (self.trials.usual(), seconds(&trial.pictures)) else { return };
         let was_active = self.devices[trial.device].is_active;
         let is_worth_it = if was_active { usual < WORTH * tried } else { tried < WORTH * usual };
         if is_worth_it != was_active {
@@ -213,10 +219,10 @@ impl Balancer {
         // Little, given for what was known before, says little: what a picture costs whatever its share,
         // and whole units. It goes on with what the device could do of a picture by what it did.
         if !was_active {
-            let could = self.steady(trial.units, Some(trial.device))[trial.device];
+            let could = self.steady(trial.units, Some(trial.device)).0[trial.device];
             if could >= MORE * trial.offered.max(1) {
                 (trial.to_plan, trial.offered) = (TRIAL, could);
-                trial.seconds.clear();
+                trial.pictures.clear();
                 self.trials.trial = Some(trial);
                 return;
             }
@@ -231,9 +237,15 @@ impl Balancer {
     }
 }
 
-/// The one in the middle.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+/// How long a picture takes where one like `pictures` follows the other: as long as its slowest stage, of
+/// which the mean counts, without the longest quarter.
+fn seconds(pictures: &[Stages]) -> Option<f64> {
+    let kept = pictures.len() - pictures.len().div_ceil(4);
+    let of_stage = |stage: usize| {
+        let mut times: Vec<f64> = pictures.iter().map(|picture| picture.of(stage)).collect();
+        times.sort_by(f64::total_cmp);
+        times[..kept].iter().sum::<f64>() / kept as f64
+    };
+    let stages = pictures.iter().map(Stages::count).max().filter(|_| kept > 0)?;
+    (0..stages).map(of_stage).max_by(f64::total_cmp)
 }

@@ -33,7 +33,10 @@ impl Group {
         };
         let mut others = (0..self.members.len()).filter(|&other| other != member);
         let mut is_always_next = || self.split == Split::Pictures && others.all(gets_none);
-        (can && (self.balancer.is_alone(member) || is_always_next())).then_some(member)
+        // On trial too, where asking by threads would make it slower; not with several in flight, which to
+        // hand over takes longer than the trial.
+        let is_alone = self.balancer.is_alone(member, depth == 1);
+        (can && (is_alone || is_always_next())).then_some(member)
     }
 
     /// Asks `member` directly from now on, where it gives its estimator away.

@@ -225,15 +225,15 @@ impl Balancer {
         }
     }
 
-    /// Whether `device` works without the others for now, be it on trial.
-    pub fn is_alone(&self, device: usize) -> bool {
+    /// Whether `device` works without the others for now, be it `on_trial`.
+    pub fn is_alone(&self, device: usize, on_trial: bool) -> bool {
         let is_idle = |index: usize| match self.method {
             Balance::Static => false,
             Balance::Fit => self.fitting.is_idle(index),
             Balance::Adaptive => self.devices[index].is_active == self.trials.is_tried(index),
         };
         let is_out = |index: usize| index == device || self.devices[index].is_gone || is_idle(index);
-        (0..self.devices.len()).all(is_out)
+        (on_trial || !self.trials.is_on()) && (0..self.devices.len()).all(is_out)
     }
 
     /// Takes what every device did for one picture, which took so long in its stages and would again, and

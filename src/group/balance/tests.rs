@@ -272,7 +272,7 @@ fn who_does_not_help_gets_nothing_by_curves_either() {
         let mut balancer = Balancer::new(Balance::Fit, &[1.0, 1.0]);
         run_in_flight(&mut balancer, 40, 68, 3.0, depth, model);
         assert_eq!(balancer.plan(68), [68, 0]);
-        assert!(balancer.is_alone(0));
+        assert!(balancer.is_alone(0, false));
         assert_eq!(balancer.take_notes(), [(1, false)]);
     }
     // Who helps stays.

@@ -23,9 +23,12 @@ const COST: f64 = 0.005;
 /// A trial goes on where a device could do so many times the units that it was offered.
 const MORE: usize = 2;
 
-/// So many pictures one after the other whose time differs by more than this are a change of load.
+/// So many pictures one after the other that take so much more or less time than those in the middle of the
+/// recent ones are a change of load. The trial that follows may cost more of the time, so that a device is
+/// not missed for long.
 const LOAD: f64 = 1.2;
 const UNUSUAL: usize = 3;
+const COST_AFTER_LOAD: f64 = 0.15;
 
 /// Pictures with one device more or less than usual.
 #[derive(Debug)]
@@ -54,6 +57,9 @@ pub(super) struct Trials {
     /// Pictures until the next trial, and from that to the one after it.
     until: usize,
     between: usize,
+    /// How many pictures' time the last trial cost, and the pictures since.
+    lost: f64,
+    since: usize,
     /// Who is tried next.
     turn: usize,
 }
@@ -66,6 +72,8 @@ impl Default for Trials {
             trial: None,
             until: FIRST_TRIAL,
             between: FIRST_TRIAL,
+            lost: 0.0,
+            since: 0,
             turn: 0,
         }
     }
@@ -73,7 +81,7 @@ impl Default for Trials {
 
 impl Trials {
     /// Whether one is going on.
-    fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.trial.is_some()
     }
 
@@ -95,6 +103,7 @@ impl Trials {
 
     /// Counts a picture that is planned.
     fn count(&mut self) {
+        self.since += 1;
         if !self.is_on() && self.recent.len() == RECENT {
             self.until = if self.until <= 1 { self.between } else { self.until - 1 };
         }
@@ -111,12 +120,15 @@ impl Trials {
             let seconds = picture.slowest();
             let mut known = [0.0; RECENT];
             known.iter_mut().zip(&self.recent).for_each(|(known, recent)| *known = recent.slowest());
-            // Of these more than half are of before until the change is noted.
-            let (_, usual, _) = known.select_nth_unstable_by(RECENT / 2, f64::total_cmp);
-            let is_usual = (*usual / LOAD..*usual * LOAD).contains(&seconds);
+            known.sort_by(f64::total_cmp);
+            // These two are of before until the change is noted.
+            let (low, high) = (known[UNUSUAL - 1], known[RECENT - UNUSUAL]);
+            let is_usual = (low / LOAD..=high * LOAD).contains(&seconds);
             self.unusual = if is_usual { 0 } else { self.unusual + 1 };
             if self.unusual == UNUSUAL {
-                (self.until, self.between) = (self.until.min(AFTER_LOAD), FIRST_TRIAL);
+                let dear = (self.lost / COST_AFTER_LOAD) as usize;
+                let early = AFTER_LOAD.max(dear.saturating_sub(self.since));
+                (self.until, self.between) = (self.until.min(early), FIRST_TRIAL);
             }
             self.recent.pop_front();
         }
@@ -128,8 +140,8 @@ impl Trials {
     fn was_in_vain(&mut self, longer: f64, moving: f64) {
         self.between = (2 * self.between).min(RAREST_TRIAL);
         // They are moved back as well.
-        let lost = TRIAL as f64 * (longer - 1.0).max(0.0) + 2.0 * moving;
-        self.until = self.between.max((lost / COST) as usize);
+        (self.lost, self.since) = (TRIAL as f64 * (longer - 1.0).max(0.0) + 2.0 * moving, 0);
+        self.until = self.between.max((self.lost / COST) as usize);
     }
 }
 

@@ -11,6 +11,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// pictures, and others may come to use the device.
 const LONGEST: f64 = 50.0;
 
+/// How many times as long as others the first search may take: some drivers compile for the size of its
+/// groups only then, one kernel at a time for all of a machine that is busy enough.
+const FIRST: u32 = 6;
+
 /// Absolute differences a second that every device does, before its own rate is known.
 const LEAST_RATE: f64 = 0.1e9;
 
@@ -29,7 +33,7 @@ impl Pace {
     }
 
     /// Whether it has done nothing yet.
-    pub(crate) fn is_new(&self) -> bool {
+    fn is_new(&self) -> bool {
         self.searches == 0.0
     }
 
@@ -44,14 +48,14 @@ impl Pace {
         if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 }
     }
 
-    /// The longest that it should take for any part of a search of so many absolute differences, if it is
-    /// well.
-    pub(crate) fn most_expected(&self, differences: f64) -> Duration {
-        let seconds = match self.is_new() {
-            true => differences / LEAST_RATE,
-            false => LONGEST * self.busy.as_secs_f64() / self.searches,
+    /// How long it may take for any part of a search of so many absolute differences: as long as every
+    /// device may, or where that is longer, as it should if it is well.
+    pub(crate) fn allowed(&self, patience: Duration, differences: f64) -> Duration {
+        let (patience, seconds) = match self.is_new() {
+            true => (FIRST * patience, differences / LEAST_RATE),
+            false => (patience, LONGEST * self.busy.as_secs_f64() / self.searches),
         };
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        patience.max(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
     }
 }
 
@@ -71,13 +75,15 @@ mod tests {
         let differences = differences(&parameters);
         assert_eq!(differences, (256 * 256 * 129 * 129) as f64);
         let mut pace = Pace::default();
-        // At 0.1 G absolute differences a second.
-        assert_eq!(pace.most_expected(differences).as_millis(), 10905);
+        // At 0.1 G absolute differences a second; six times as long as those after it.
+        assert_eq!(pace.allowed(Duration::from_secs(1), differences).as_millis(), 10905);
+        assert_eq!(pace.allowed(Duration::from_secs(2), differences).as_secs(), 12);
         assert_eq!(pace.rate(differences), 0.0);
         pace.count(1.0, Duration::from_millis(30));
         pace.count(0.5, Duration::from_millis(30));
-        assert_eq!(pace.most_expected(differences), Duration::from_secs(2));
+        assert_eq!(pace.allowed(Duration::from_secs(1), differences), Duration::from_secs(2));
+        assert_eq!(pace.allowed(Duration::from_secs(3), differences), Duration::from_secs(3));
         assert_eq!((pace.busy(), pace.rate(1.0)), (Duration::from_millis(60), 25.0));
-        assert_eq!(Pace::default().most_expected(f64::INFINITY), Duration::MAX);
+        assert_eq!(Pace::default().allowed(PATIENCE, f64::INFINITY), Duration::MAX);
     }
 }

@@ -93,10 +93,10 @@ impl Member {
         }
     }
 
-    /// The longest that it should take for any part of a search of so many absolute differences, if it is
-    /// well.
-    pub(super) fn most_expected(&self, differences: f64) -> Duration {
-        self.pace.most_expected(differences)
+    /// How long it may take for any part of a search of so many absolute differences, where every device
+    /// may take as long as `patience`.
+    pub(super) fn allowed(&self, patience: Duration, differences: f64) -> Duration {
+        self.pace.allowed(patience, differences)
     }
 
     pub(super) fn is_out(&self) -> bool {

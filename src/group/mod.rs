@@ -299,7 +299,7 @@ impl Group {
 
     /// How long `member` may be silent.
     fn allowed(&self, member: usize) -> Duration {
-        self.patience.max(self.members[member].most_expected(self.differences()))
+        self.members[member].allowed(self.patience, self.differences())
     }
 
     /// Puts `member` out for having said nothing as long as it may.

@@ -28,9 +28,9 @@ pub struct Options {
     pub split: Split,
     /// How much each device gets.
     pub balance: Balance,
-    /// How long a device may at least take for a job before it counts as lost. Where its pictures take
-    /// long, it may take fifty times as long as they do on average; its first, as long as it takes by
-    /// the slowest rate that a device has, 0.1 G absolute differences a second.
+    /// How long a device may at least take for a job before it counts as lost, six times as long for its
+    /// first. Where its pictures take long, it may take fifty times as long as they do on average; its
+    /// first, as long as it takes by the slowest rate that a device has, 0.1 G absolute differences a second.
     pub patience: Duration,
     /// Makes what takes the place of the last device that failed; without it the failure is an error.
     pub fallback: Option<Fallback>,

@@ -41,7 +41,8 @@
  * A device of a list that fails is put out, and a warning on the bus says so. Its part is done again by
  * the others, or, where it was the last, by the CPU without OpenCL: no picture goes without its
  * vectors. So is one that gives no answer for ten seconds, or for fifty times what its pictures take
- * on average where that is longer (its first: what it takes at 0.1 G absolute differences a second).
+ * on average where that is longer (its first: for a minute, or what it takes at 0.1 G absolute differences
+ * a second).
  *
  * An OpenCL device by itself that fails is left in the same way, and the CPU finds what was in flight.
  * For that the buffer of the reference is held where the device reads it in place (see *Buffers*). So

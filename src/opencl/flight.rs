@@ -15,10 +15,6 @@ use super::watch::Watch;
 use crate::estimator::pace::{self, PATIENCE, Pace};
 use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes, Window};
 
-/// How many times as long as others the first search may take: some drivers compile for the size of its
-/// groups only then, one kernel at a time for all of a machine that is busy enough.
-const FIRST: u32 = 6;
-
 /// Queues, each in order: what is on one goes on beside what is on the others.
 pub(super) struct Queues {
     pub(super) upload: Arc<Queue>,
@@ -206,8 +202,7 @@ impl Ring {
 
     /// How long the oldest search may take from now on.
     pub(super) fn allowed(&self) -> Duration {
-        let patience = if self.pace.is_new() { self.patience * FIRST } else { self.patience };
-        patience.max(self.pace.most_expected(self.differences))
+        self.pace.allowed(self.patience, self.differences)
     }
 
     /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its

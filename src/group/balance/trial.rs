@@ -24,11 +24,11 @@ const COST: f64 = 0.005;
 const MORE: usize = 2;
 
 /// So many pictures one after the other that take so much more or less time than those in the middle of the
-/// recent ones are a change of load. The trial that follows may cost more of the time, so that a device is
-/// not missed for long.
+/// recent ones are a change of load. The trial that follows comes soon whatever it costs, but so many
+/// pictures after the one before.
 const LOAD: f64 = 1.2;
 const UNUSUAL: usize = 3;
-const COST_AFTER_LOAD: f64 = 0.15;
+const APART: usize = 24;
 
 /// Pictures with one device more or less than usual.
 #[derive(Debug)]
@@ -57,8 +57,7 @@ pub(super) struct Trials {
     /// Pictures until the next trial, and from that to the one after it.
     until: usize,
     between: usize,
-    /// How many pictures' time the last trial cost, and the pictures since.
-    lost: f64,
+    /// Pictures since the last.
     since: usize,
     /// Who is tried next.
     turn: usize,
@@ -72,8 +71,7 @@ impl Default for Trials {
             trial: None,
             until: FIRST_TRIAL,
             between: FIRST_TRIAL,
-            lost: 0.0,
-            since: 0,
+            since: APART,
             turn: 0,
         }
     }
@@ -126,9 +124,8 @@ impl Trials {
             let is_usual = (low / LOAD..=high * LOAD).contains(&seconds);
             self.unusual = if is_usual { 0 } else { self.unusual + 1 };
             if self.unusual == UNUSUAL {
-                let dear = (self.lost / COST_AFTER_LOAD) as usize;
-                let early = AFTER_LOAD.max(dear.saturating_sub(self.since));
-                (self.until, self.between) = (self.until.min(early), FIRST_TRIAL);
+                let soon = AFTER_LOAD.max(APART.saturating_sub(self.since));
+                (self.until, self.between) = (self.until.min(soon), FIRST_TRIAL);
             }
             self.recent.pop_front();
         }
@@ -140,8 +137,8 @@ impl Trials {
     fn was_in_vain(&mut self, longer: f64, moving: f64) {
         self.between = (2 * self.between).min(RAREST_TRIAL);
         // They are moved back as well.
-        (self.lost, self.since) = (TRIAL as f64 * (longer - 1.0).max(0.0) + 2.0 * moving, 0);
-        self.until = self.between.max((self.lost / COST) as usize);
+        let lost = TRIAL as f64 * (longer - 1.0).max(0.0) + 2.0 * moving;
+        (self.until, self.since) = (self.between.max((lost / COST) as usize), 0);
     }
 }
 

@@ -12,7 +12,7 @@ mod trial;
 
 use super::share::divide;
 use curves::Fitting;
-use pace::{Pace, together};
+use pace::{Pace, slowest, together};
 use trial::Trials;
 
 /// How shares are found.
@@ -198,13 +198,7 @@ impl Balancer {
     fn steady(&self, units: usize, tried: Option<usize>) -> (Vec<usize>, f64) {
         let paces = self.paces(tried);
         let shares = divide(units, &together(&paces, units));
-        let seconds = |shares: &[usize]| {
-            let of_one = |(&units, &(rate, fixed)): (&usize, &(f64, f64))| match units {
-                0 => 0.0,
-                units => (units as f64 + fixed) / rate,
-            };
-            shares.iter().zip(&paces).map(of_one).fold(0.0, f64::max)
-        };
+        let seconds = |shares: &[usize]| slowest(&paces, shares);
         let are_same = self.last.len() == shares.len()
             && self.last.iter().sum::<usize>() == units
             && self.last.iter().zip(&shares).all(|(last, now)| (*last > 0) == (*now > 0));

@@ -115,6 +115,15 @@ impl Pace {
     }
 }
 
+/// How long those of such rates and fixed units take for `shares`, in seconds: the slowest of them.
+pub(super) fn slowest(paces: &[(f64, f64)], shares: &[usize]) -> f64 {
+    let of_one = |(&units, &(rate, fixed)): (&usize, &(f64, f64))| match units {
+        0 => 0.0,
+        units => (units as f64 + fixed) / rate,
+    };
+    shares.iter().zip(paces).map(of_one).fold(0.0, f64::max)
+}
+
 /// How much of `units` each does where all finish at one time, by rate and fixed units: nothing where
 /// the others are done before its picture has begun.
 pub(super) fn together(paces: &[(f64, f64)], units: usize) -> Vec<f64> {

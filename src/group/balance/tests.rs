@@ -138,6 +138,29 @@ fn a_helper_of_high_fixed_cost_comes_back_after_a_load() {
     }
 }
 
+/// The better of two is faster alone than beside the other that gets a row: the picture is copied for both.
+/// What the helper does of a row says little of what it does of many, so that more are given than it can do.
+#[test]
+fn a_trial_goes_on_while_it_promises_something() {
+    let time = |helper: f64, other: f64| {
+        move |device: usize, units: usize, shares: &[usize]| {
+            let copying = if shares.contains(&0) { 0.0 } else { 0.4 };
+            let units = units as f64;
+            let waking = 0.3 * (1.0 - (-units / 4.0).exp());
+            (copying + [helper * (0.4 + waking + 0.035 * units), other * 0.0216 * units][device]) * 1e-3
+        }
+    };
+    let (quiet, loaded) = (time(1.0, 1.0), time(12.0, 2.7));
+    for noise in [0.0, 3.0, 6.0, 10.0] {
+        let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
+        run(&mut balancer, 60, 135, noise, &quiet);
+        run(&mut balancer, 60, 135, noise, &loaded);
+        let after = run(&mut balancer, 60, 135, noise, &quiet);
+        let helps = after[30..].iter().filter(|(_, shares)| (20..50).contains(&shares[0])).count();
+        assert!(helps > 24, "{noise}: {:?}", after.iter().map(|p| p.1[0]).collect::<Vec<_>>());
+    }
+}
+
 /// Rows that a device did not have are sent to it again, and it takes longer for that picture: shares must
 /// not move by that time once more.
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Stages;
-use super::pace::Pace;
+use super::pace::{Pace, slowest};
 use super::{Balancer, Measured, WORTH};
 
 /// Pictures of a trial.
@@ -20,8 +20,10 @@ const AFTER_LOAD: usize = 8;
 const RAREST_TRIAL: usize = 768;
 const COST: f64 = 0.005;
 
-/// A trial goes on where a device could do so many times the units that it was offered.
+/// A trial goes on where a device could do so many times the units that it was offered, or, so many times,
+/// where by what is known then the picture would be faster with it.
 const MORE: usize = 2;
+const AGAIN: usize = 3;
 
 /// So many pictures one after the other that take so much more or less time than those in the middle of the
 /// recent ones are a change of load. The trial that follows comes soon whatever it costs, but so many
@@ -42,6 +44,8 @@ struct Trial {
     /// The most units that the device was offered, and of how many.
     offered: usize,
     units: usize,
+    /// How often it has gone on.
+    rounds: usize,
     /// What was known before, which holds again if everything stays as it was.
     paces: Vec<Pace>,
 }
@@ -180,7 +184,7 @@ impl Balancer {
         let (mut tried, mut active): (Vec<usize>, Vec<usize>) =
             well.partition(|&index| !self.devices[index].is_active);
         if active.len() > 1 {
-            active.sort_by(|&a, &b| self.rate(a).total_cmp(&self.rate(b)));
+            active.sort_by_key(|&index| self.last.get(index));
             tried.extend(active);
         }
         let next = tried.get(self.trials.turn % tried.len().max(1));
@@ -196,8 +200,9 @@ impl Balancer {
             self.trials.turn += 1;
             let paces = self.devices.iter().map(|state| state.pace).collect();
             let pictures = Vec::with_capacity(TRIAL);
-            let (to_plan, moving, offered, units) = (TRIAL, 0.0, 0, 0);
-            self.trials.trial = Some(Trial { device, to_plan, pictures, moving, offered, units, paces });
+            let (to_plan, moving, offered, units, rounds) = (TRIAL, 0.0, 0, 0, 0);
+            let trial = Trial { device, to_plan, pictures, moving, offered, units, rounds, paces };
+            self.trials.trial = Some(trial);
             // What it took when it was left idle may have had a cause that is gone.
             if !self.devices[device].is_active {
                 self.devices[device].pace.begin_again();
@@ -226,11 +231,14 @@ impl Balancer {
             return;
         }
         // Little, given for what was known before, says little: what a picture costs whatever its share,
-        // and whole units. It goes on with what the device could do of a picture by what it did.
+        // and whole units. Much may have been given for what little seemed to say. It goes on with what the
+        // device could do of a picture by what it did.
         if !was_active {
-            let could = self.steady(trial.units, Some(trial.device)).0[trial.device];
-            if could >= MORE * trial.offered.max(1) {
-                (trial.to_plan, trial.offered) = (TRIAL, could);
+            let shares = self.steady(trial.units, Some(trial.device)).0;
+            let promised = slowest(&self.paces(Some(trial.device)), &shares);
+            let could = shares[trial.device];
+            if could >= MORE * trial.offered.max(1) || promised < WORTH * usual && trial.rounds < AGAIN {
+                (trial.to_plan, trial.offered, trial.rounds) = (TRIAL, could, trial.rounds + 1);
                 trial.pictures.clear();
                 self.trials.trial = Some(trial);
                 return;

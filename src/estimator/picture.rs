@@ -7,7 +7,7 @@ use crate::lock::lock;
 const BYTES_A_TASK: usize = 256 << 10;
 
 /// Bytes for which one more thread is woken: it takes about as long as copying so many.
-const BYTES_A_HELPER: usize = 2 << 20;
+const BYTES_A_HELPER: usize = 512 << 10;
 
 /// A luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Clone, Copy, Debug)]

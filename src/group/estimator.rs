@@ -73,20 +73,19 @@ impl Estimator for Group {
         self.listen()?;
         self.next_search += 1;
         let mut parts = self.plan(whole);
-        let start = Instant::now();
+        let (start, was_direct) = (Instant::now(), self.straight.is_some());
         match self.lone(&parts) {
-            Some(member) if self.straight.is_none() => {
+            Some(member) if !was_direct => {
                 self.ask_directly(member)?;
-                self.moving = start.elapsed();
                 if self.straight.is_none() {
                     parts = self.plan(whole);
                 }
             }
-            None if self.straight.is_some() => {
-                self.ask_by_threads()?;
-                self.moving = start.elapsed();
-            }
-            _ => (),
+            None => self.ask_by_threads()?,
+            Some(_) => (),
+        }
+        if self.straight.is_some() != was_direct {
+            self.moving = start.elapsed();
         }
         if self.straight.is_some() {
             if let Some(begun) = self.begin_directly(current, reference, whole) {
@@ -101,8 +100,8 @@ impl Estimator for Group {
         let pictures = (frame(current)?, frame(reference)?);
         let copying = self.copying[current.index()];
         let slots = [current, reference];
-        let search = Search::new(self.next_search, slots, Some(pictures), copying);
-        self.searches.push_back(Search { moving: std::mem::take(&mut self.moving), ..search });
+        let moving = std::mem::take(&mut self.moving);
+        self.searches.push_back(Search::new(self.next_search, slots, Some(pictures), copying, moving));
         let handed_out = self.hand_out(self.searches.len() - 1, parts);
         if handed_out.is_err() {
             self.searches.pop_back();

@@ -366,12 +366,11 @@ impl Group {
         if self.split == Split::Pictures {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
-            // With several in flight the next picture is copied while devices work.
             let stages = if self.flights.depth() == 1 {
                 let slowest = search.shares.iter().map(|share| share.busy).max();
                 vec![(search.copying + slowest.unwrap_or_default()).as_secs_f64()]
             } else {
-                // The next picture is copied while devices work, and none waits for the others.
+                // With several the next picture is copied while devices work, and none waits for the others.
                 let mut stages = vec![0.0; 1 + self.members.len()];
                 stages[0] = search.copying.as_secs_f64();
                 measured.iter().for_each(|m| stages[1 + m.device] = m.seconds);

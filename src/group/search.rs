@@ -50,9 +50,9 @@ impl Search {
         slots: [Slot; 2],
         pictures: Option<(Arc<Frame>, Arc<Frame>)>,
         copying: Duration,
+        moving: Duration,
     ) -> Self {
-        let stages = StageTimes::default();
-        let (moving, shares) = (Duration::ZERO, Vec::new());
+        let (shares, stages) = (Vec::new(), StageTimes::default());
         Self { number, slots, pictures, copying, moving, shares, stages, is_as_planned: true }
     }
 }

@@ -133,8 +133,8 @@ impl Group {
         let busy = self.copying[current.index()] + start.elapsed();
         let shares = vec![Share { busy, ..Share::new(member, whole) }];
         let moving = std::mem::take(&mut self.moving);
-        let search = Search::new(self.next_search, [current, reference], None, Duration::ZERO);
-        self.searches.push_back(Search { shares, moving, ..search });
+        let search = Search::new(self.next_search, [current, reference], None, Duration::ZERO, moving);
+        self.searches.push_back(Search { shares, ..search });
         Some(Ok(()))
     }
 

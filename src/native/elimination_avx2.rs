@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::bounds::{Extreme, Parts};
+use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::Candidates;
 
@@ -343,7 +344,7 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
 #[inline]
 fn across<const SIDE: usize>(samples: &[u8; 64]) -> [__m256i; HALVES] {
     // The strips to the right come next; nothing that walks down a picture is foreseen by the CPU.
-    _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(2 * samples.len()).cast());
+    sse2::prefetch(samples, 2 * samples.len());
     let eight = |x: usize| {
         let start = samples.as_ptr().wrapping_add(x);
         // SAFETY: x is at most 16 + 8, so that 24 samples can be read from there on.

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::bounds::Parts;
+use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::Candidates;
 
@@ -212,7 +213,7 @@ fn across<const SIDE: usize>(samples: &[u8; 64]) -> __m512i {
     const FIRST: i32 = 0b10_01_01_00;
     const NEXT: i32 = 0b11_10_10_01;
     // The strips to the right come next; nothing that walks down a picture is foreseen by the CPU.
-    _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(2 * samples.len()).cast());
+    sse2::prefetch(samples, 2 * samples.len());
     // SAFETY: 64 samples are as many as a register holds.
     let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };
     let zero = _mm512_setzero_si512();

@@ -161,8 +161,7 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::PictureBuf;
-    use crate::estimator::Window;
+    use crate::estimator::{PictureBuf, Window};
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();

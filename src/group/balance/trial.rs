@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::Stages;
 use super::pace::{Pace, slowest};
-use super::{Balancer, Measured, WORTH};
+use super::{Balancer, Measured, Stages, WORTH};
 
 /// Pictures of a trial.
 const TRIAL: usize = 3;

@@ -8,8 +8,9 @@ pub type Displacement = (i32, i32);
 /// The longest displacement an axis, so that a vector in quarter samples fits 16 bits.
 pub const MAX_DISPLACEMENT: i32 = i16::MAX as i32 / UNITS_PER_SAMPLE;
 
-/// The rectangle of displacements that are tried, in samples, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The rectangle of displacements that are tried, in samples, both ends included. The zero vector alone
+/// by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Window {
     x0: i32,
     x1: i32,

@@ -5,7 +5,7 @@ use super::sums::{ACROSS, GROUP, TILE};
 use crate::estimator::Window;
 
 /// The groups that hold a block's candidates, or a strip of them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Area {
     window: Window,
     /// Column and row, among the groups of the padded picture, of the first group.
@@ -25,13 +25,44 @@ pub(super) struct Area {
 /// A group of an [`Area`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct Group {
-    /// Column and row among the groups of the padded picture.
-    pub(super) place: (usize, usize),
     /// The displacement of its first candidate.
     pub(super) x: i32,
     pub(super) y: i32,
     /// A bit for each candidate that is in the window.
     pub(super) inside: u32,
+    /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
+    pub(super) distance: u32,
+    /// Where the first sample of its first candidate lies, if that is known.
+    pub(super) offset: u32,
+}
+
+/// Groups that are put at once: as many as the widest register has numbers.
+pub(super) const PUT: usize = 16;
+
+/// `N` groups, quantity by quantity.
+pub(super) struct Groups<const N: usize> {
+    x: [i32; N],
+    y: [i32; N],
+    inside: [u32; N],
+    distance: [u32; N],
+    offset: [u32; N],
+}
+
+impl<const N: usize> Groups<N> {
+    pub(super) fn new() -> Self {
+        Self { x: [0; N], y: [0; N], inside: [0; N], distance: [0; N], offset: [0; N] }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, i: usize) -> Group {
+        Group {
+            x: self.x[i],
+            y: self.y[i],
+            inside: self.inside[i],
+            distance: self.distance[i],
+            offset: self.offset[i],
+        }
+    }
 }
 
 impl Area {
@@ -79,11 +110,23 @@ impl Area {
 
     /// Whether there is a group whose bound is at `index`.
     #[inline(always)]
-    pub(super) fn has(&self, index: usize) -> bool {
+    fn has(&self, index: usize) -> bool {
         (index & ((1 << self.shift) - 1) < self.columns) & (index >> self.shift < self.rows)
     }
 
-    /// [`Group::distance`] of the groups whose bounds begin at `index`.
+    /// Bounds of the groups of a block that has all the candidates in `window`, at most.
+    pub(super) fn most_bounds(window: &Window) -> usize {
+        let most = |positions: usize, of_group: usize| positions.div_ceil(of_group) + 1;
+        most(window.rows(), TILE) * most(window.columns(), ACROSS).next_power_of_two().max(ACROSS)
+    }
+
+    /// A bit for each group that there is of those whose bounds begin at `index`.
+    #[inline(always)]
+    pub(super) fn present(&self, index: usize) -> u32 {
+        (0..GROUP).map(|lane| u32::from(self.has(index + lane)) << lane).sum()
+    }
+
+    /// `Group::distance` of the groups whose bounds begin at `index`.
     #[inline(always)]
     pub(super) fn distances(&self, index: usize) -> [u16; GROUP] {
         let mut distances = [0; GROUP];
@@ -95,6 +138,12 @@ impl Area {
         distances
     }
 
+    /// Column and row, among the groups of the padded picture, of the group whose bound is at `index`.
+    #[inline(always)]
+    pub(super) fn place(&self, index: usize) -> (usize, usize) {
+        (self.column + (index & ((1 << self.shift) - 1)), self.row + (index >> self.shift))
+    }
+
     /// The group whose bound is at `index`.
     #[inline(always)]
     pub(super) fn group(&self, index: usize) -> Group {
@@ -102,13 +151,57 @@ impl Area {
         let (x, y) = (self.x + (column * ACROSS) as i32, self.y + (row * TILE) as i32);
         let inside = |is_last: bool, lanes: u32| if is_last { lanes } else { u32::MAX };
         Group {
-            place: (self.column + column, self.row + row),
             x,
             y,
             inside: inside(column == 0, self.inside[0])
                 & inside(column + 1 >= self.columns, self.inside[1])
                 & inside(y < self.window.y0(), self.inside[2])
                 & inside(y + TILE as i32 > self.window.y1(), self.inside[3]),
+            distance: nearest(x, ACROSS) + nearest(y, TILE),
+            offset: 0,
+        }
+    }
+
+    /// Puts the groups whose bounds are at `indices` into `groups`, from the one at `start` on. The block lies at
+    /// `block` in the pictures, whose rows are `pitch` apart.
+    #[inline(always)]
+    pub(super) fn put_groups<const N: usize>(
+        &self,
+        indices: &[u32; PUT],
+        start: usize,
+        (block, pitch): (u32, u32),
+        groups: &mut Groups<N>,
+    ) {
+        let Groups { x, y, inside, distance, offset } = groups;
+        let x: &mut [i32; PUT] = x[start..].first_chunk_mut().expect("room for as many");
+        let y: &mut [i32; PUT] = y[start..].first_chunk_mut().expect("room for as many");
+        let inside: &mut [u32; PUT] = inside[start..].first_chunk_mut().expect("room for as many");
+        let distance: &mut [u32; PUT] = distance[start..].first_chunk_mut().expect("room for as many");
+        let offset: &mut [u32; PUT] = offset[start..].first_chunk_mut().expect("room for as many");
+        let (mask, last, shift) = ((1 << self.shift) - 1, self.columns as u32 - 1, self.shift);
+        let (y0, y1) = (self.window.y0(), self.window.y1() + 1 - TILE as i32);
+        let [of_first, of_last, of_top, of_bottom] = self.inside;
+        // In 32 bits, and one after the other, so that it takes a few operations for all.
+        for i in 0..PUT {
+            x[i] = self.x + ((indices[i] & mask) * ACROSS as u32) as i32;
+        }
+        for i in 0..PUT {
+            y[i] = self.y + ((indices[i] >> shift) * TILE as u32) as i32;
+        }
+        for i in 0..PUT {
+            let column = indices[i] & mask;
+            let across = if column == 0 { of_first } else { u32::MAX };
+            inside[i] = across & if column >= last { of_last } else { u32::MAX };
+        }
+        for i in 0..PUT {
+            let down = if y[i] < y0 { of_top } else { u32::MAX };
+            inside[i] &= down & if y[i] > y1 { of_bottom } else { u32::MAX };
+        }
+        for i in 0..PUT {
+            offset[i] = block.wrapping_add_signed(y[i].wrapping_mul(pitch as i32).wrapping_add(x[i]));
+        }
+        for i in 0..PUT {
+            distance[i] = nearest(x[i], ACROSS) + nearest(y[i], TILE);
         }
     }
 }
@@ -131,12 +224,6 @@ fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) 
 }
 
 impl Group {
-    /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
-    #[inline(always)]
-    pub(super) fn distance(&self) -> u32 {
-        nearest(self.x, ACROSS) + nearest(self.y, TILE)
-    }
-
     /// Of the candidates in `lanes`, the one that comes first in the order of those of equal cost.
     #[inline(always)]
     pub(super) fn nearest(&self, lanes: u32) -> usize {
@@ -146,13 +233,23 @@ impl Group {
         for (lane, place) in PLACES.into_iter().enumerate() {
             let (x, y) = self.displacement(lane);
             // At most 10 further away than the nearest.
-            let further = (x.unsigned_abs() + y.unsigned_abs() - self.distance()) as u16;
+            let further = (x.unsigned_abs() + y.unsigned_abs() - self.distance) as u16;
             let order = further << GROUP.ilog2() | place;
             first = first.min(if lanes >> lane & 1 != 0 { order } else { u16::MAX });
         }
         let place = usize::from(first) % GROUP;
         let (x, y) = (place % ACROSS, place / ACROSS);
         x / TILE * (TILE * TILE) + y * TILE + x % TILE
+    }
+
+    /// A bit for the candidate displaced by `(x, y)`, if it is in this group.
+    #[inline(always)]
+    pub(super) fn lane(&self, (x, y): (i32, i32)) -> u32 {
+        let (x, y) = ((x - self.x) as u32, (y - self.y) as u32);
+        let is_here = (x < ACROSS as u32) & (y < TILE as u32);
+        let (x, y) = (x % ACROSS as u32, y % TILE as u32);
+        let lane = x / TILE as u32 * (TILE * TILE) as u32 + y * TILE as u32 + x % TILE as u32;
+        u32::from(is_here) << lane
     }
 
     /// The displacement of the candidate in `lane`.
@@ -215,10 +312,44 @@ mod tests {
     use crate::estimator::OrderKey;
 
     #[test]
+    fn groups_that_are_put_are_those_of_their_places() {
+        for (x0, x1, y0, y1) in [(-16, 16, -16, 16), (-5, 0, -3, 1), (0, 0, 0, 0), (-64, 64, -7, 30)] {
+            let window = Window::new(x0, x1, y0, y1).unwrap();
+            for (x, y) in [(x0, y0), (x0 - 7, y0 - 3), (x0 - 3, y0 - 1)] {
+                let (columns, rows) = ((x1 - x) as usize / ACROSS + 1, (y1 - y) as usize / TILE + 1);
+                let inside = inside(&window, (x, y), (columns, rows));
+                let shift = columns.next_power_of_two().max(8).ilog2();
+                let area = Area { window, columns, rows, x, y, shift, inside, ..Area::default() };
+                let mut groups = Groups::<{ 2 * PUT }>::new();
+                for first in (0..rows << shift).step_by(PUT) {
+                    let indices: [u32; PUT] = std::array::from_fn(|i| (first + i) as u32);
+                    area.put_groups(&indices, PUT / 2, (5000, 100), &mut groups);
+                    for (i, index) in (PUT / 2..).zip(indices.map(|index| index as usize)) {
+                        let (put, group) = (groups.get(i), area.group(index));
+                        assert_eq!((put.x, put.y, put.distance), (group.x, group.y, group.distance));
+                        assert_eq!(put.offset as i32, 5000 + 100 * put.y + put.x);
+                        if !area.has(index) {
+                            continue;
+                        }
+                        for lane in 0..GROUP {
+                            let is_inside = window.contains(group.displacement(lane));
+                            assert_eq!(put.inside >> lane & 1 != 0, is_inside, "{window:?} {index} {lane}");
+                            assert_eq!(group.inside, put.inside);
+                            assert_eq!(put.lane(group.displacement(lane)), 1 << lane);
+                        }
+                        assert_eq!(put.lane((put.x - 1, put.y)) | put.lane((put.x, put.y + TILE as i32)), 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_nearest_of_a_group_is_the_first_in_order() {
         let mut state = 1_u32;
         for (x, y) in (-20..20).flat_map(|x| [-9, -3, -2, -1, 0, 1, 5].map(|y| (x, y))) {
-            let group = Group { x, y, ..Group::default() };
+            let distance = nearest(x, ACROSS) + nearest(y, TILE);
+            let group = Group { x, y, distance, ..Group::default() };
             for _ in 0..20 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let lanes = (state >> 7 & state) | 1 << (state >> 27);

@@ -2,11 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts, SUMMED};
+use super::bounds::{Extreme, Parts, SUMMED, Shape};
 use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task, by_bands};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task, by_bands};
 use super::{elimination_avx2, sse2};
 
 /// A CPU with AVX2.
@@ -79,9 +79,9 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+    fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
         // SAFETY: as above.
-        unsafe { elimination_avx2::sads(candidates, offsets, costs) };
+        unsafe { elimination_avx2::sads(candidates, listed, costs) };
     }
 
     #[inline(always)]
@@ -90,24 +90,25 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
-    fn sads_of_groups(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+    fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
-        unsafe { elimination_avx2::sads_of_groups(candidates, offsets, costs) };
+        unsafe { elimination_avx2::sads_of_groups(candidates, listed, costs) };
     }
 
     #[inline(always)]
-    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    fn bounds(self, parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
-        unsafe { elimination_avx2::bounds(parts, level, starts, bounds) };
+        unsafe { elimination_avx2::bounds(parts, level, listed, bounds) };
     }
 
     #[inline(always)]
-    fn bound_area<const N: usize>(
-        self,
-        parts: &[Extreme<'_>; 4],
-        shape: (usize, usize, usize),
-        bounds: &mut [u16],
-    ) -> u16 {
+    fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+        // SAFETY: as above; it has found POPCNT too.
+        unsafe { elimination_avx2::list(left, start, lanes, list) };
+    }
+
+    #[inline(always)]
+    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
         // SAFETY: as above.
         unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
     }

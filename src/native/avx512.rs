@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
-use super::bounds::{Extreme, Parts, SUMMED};
+use super::bounds::{Extreme, Parts, SUMMED, Shape};
 use super::elimination_avx512;
 use super::products;
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, PART, Pair, ROWS, Task};
+use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
@@ -91,8 +91,8 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
-        self.avx2.sads(candidates, offsets, costs);
+    fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
+        self.avx2.sads(candidates, listed, costs);
     }
 
     #[inline(always)]
@@ -101,24 +101,19 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn sads_of_groups(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+    fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
-        unsafe { elimination_avx512::sads_of_groups(candidates, offsets, costs) };
+        unsafe { elimination_avx512::sads_of_groups(candidates, listed, costs) };
     }
 
     #[inline(always)]
-    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+    fn bounds(self, parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
         // SAFETY: as above.
-        unsafe { elimination_avx512::bounds(parts, level, starts, bounds) };
+        unsafe { elimination_avx512::bounds(parts, level, listed, bounds) };
     }
 
     #[inline(always)]
-    fn bound_area<const N: usize>(
-        self,
-        parts: &[Extreme<'_>; 4],
-        shape: (usize, usize, usize),
-        bounds: &mut [u16],
-    ) -> u16 {
+    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
         self.avx2.bound_area::<N>(parts, shape, bounds)
     }
 

@@ -6,6 +6,9 @@ use super::tile::{Candidates, Engine};
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
 
+/// Parts of all the blocks that are searched together.
+const MOST_SUMS: usize = 256;
+
 /// Samples of a block's row that are summed at once.
 pub(super) const SUMMED: usize = 16;
 
@@ -24,11 +27,12 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
     /// A bit for each of `bounds` that is at most `limit`.
     fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32;
 
-    /// The bounds, by `parts`, of the groups whose sums in `level` are at `starts`.
+    /// The bounds, by `parts` of `blocks`, of the groups whose sums in `level` are at `starts`.
     fn of_groups<E: Engine>(
         engine: E,
         parts: &Parts,
         level: &Level,
+        blocks: &[u16],
         starts: &[u32],
         bounds: &mut [[Self; GROUP]],
     );
@@ -38,12 +42,18 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
         engine: E,
         parts: &[Extreme<'_>; 4],
         shift: u32,
-        shape: (usize, usize, usize),
+        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self;
 
     /// The costs of the candidates at `offsets`, in the metric that this bounds.
-    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]);
+    fn costs<E: Engine>(
+        engine: E,
+        candidates: &Candidates<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    );
 
     /// [`Engine::worth_a_group`], in that metric.
     fn worth_a_group<E: Engine>(side: usize) -> Option<u32>;
@@ -52,6 +62,7 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
     fn costs_of_groups<E: Engine>(
         engine: E,
         candidates: &Candidates<'_>,
+        blocks: &[u16],
         offsets: &[u32],
         costs: &mut [[Self; GROUP]],
     );
@@ -81,10 +92,11 @@ impl Bound for u16 {
         engine: E,
         parts: &Parts,
         level: &Level,
+        blocks: &[u16],
         starts: &[u32],
         bounds: &mut [[Self; GROUP]],
     ) {
-        engine.bounds(parts, level, starts, bounds);
+        engine.bounds(parts, level, (blocks, starts), bounds);
     }
 
     #[inline(always)]
@@ -92,15 +104,21 @@ impl Bound for u16 {
         engine: E,
         parts: &[Extreme<'_>; 4],
         _: u32,
-        shape: (usize, usize, usize),
+        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self {
         engine.bound_area::<N>(parts, shape, bounds)
     }
 
     #[inline(always)]
-    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
-        engine.sads(candidates, offsets, costs);
+    fn costs<E: Engine>(
+        engine: E,
+        candidates: &Candidates<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    ) {
+        engine.sads(candidates, (blocks, offsets), costs);
     }
 
     #[inline(always)]
@@ -112,10 +130,11 @@ impl Bound for u16 {
     fn costs_of_groups<E: Engine>(
         engine: E,
         candidates: &Candidates<'_>,
+        blocks: &[u16],
         offsets: &[u32],
         costs: &mut [[Self; GROUP]],
     ) {
-        engine.sads_of_groups(candidates, offsets, costs);
+        engine.sads_of_groups(candidates, (blocks, offsets), costs);
     }
 }
 
@@ -148,11 +167,12 @@ impl Bound for u32 {
         _: E,
         parts: &Parts,
         level: &Level,
+        blocks: &[u16],
         starts: &[u32],
         bounds: &mut [[Self; GROUP]],
     ) {
-        for (start, bounds) in starts.iter().zip(bounds) {
-            *bounds = parts.bound(level, *start as usize);
+        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+            *bounds = parts.bound(level, *block, *start as usize);
         }
     }
 
@@ -161,16 +181,22 @@ impl Bound for u32 {
         _: E,
         parts: &[Extreme<'_>; 4],
         shift: u32,
-        shape: (usize, usize, usize),
+        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self {
         bound_area::<Self, N>(parts, shift, shape, bounds)
     }
 
     #[inline(always)]
-    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
-        for (offset, cost) in offsets.iter().zip(costs) {
-            *cost = engine.ssd_of_one(&candidates.pair(*offset));
+    fn costs<E: Engine>(
+        engine: E,
+        candidates: &Candidates<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    ) {
+        for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
+            *cost = engine.ssd_of_one(&candidates.pair(*block, *offset));
         }
     }
 
@@ -180,7 +206,7 @@ impl Bound for u32 {
     }
 
     #[inline(always)]
-    fn costs_of_groups<E: Engine>(_: E, _: &Candidates<'_>, _: &[u32], _: &mut [[Self; GROUP]]) {
+    fn costs_of_groups<E: Engine>(_: E, _: &Candidates<'_>, _: &[u16], _: &[u32], _: &mut [[Self; GROUP]]) {
         unreachable!("no group is worth it")
     }
 }
@@ -204,15 +230,25 @@ pub(super) fn add_extremes<B: Bound, const N: usize>(
     bounds
 }
 
-/// Bounds `rows` rows of `columns` groups, a row of them in `pitch` extremes and in `N` bounds, those
-/// past the last as bad as can be; the least.
+/// An area of groups: `rows` rows of `columns`, `pitch` extremes from one row to the next.
+pub(super) struct Shape {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) pitch: usize,
+    /// Rows of groups from the upper parts to the lower ones.
+    pub(super) down: usize,
+}
+
+/// Bounds the groups of an area, a row of them in `N` bounds, those past the last as bad as can be; the least.
+/// What follows in the last [`GROUP`] of the bounds is anything.
 #[inline(always)]
 pub(super) fn bound_area<B: Bound, const N: usize>(
     parts: &[Extreme<'_>; 4],
     shift: u32,
-    (rows, columns, pitch): (usize, usize, usize),
+    shape: &Shape,
     bounds: &mut [B],
 ) -> B {
+    let Shape { rows, columns, pitch, .. } = *shape;
     let mut least = [B::WORST; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
         let mut sums = [B::default(); N];
@@ -246,12 +282,13 @@ pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16
     sums
 }
 
-/// The parts of a block: their sums, and where those of a candidate are.
+/// The parts of blocks: their sums, and where those of a candidate are.
 pub(super) struct Parts {
     pub(super) count: usize,
     /// Logarithm of the samples of a part.
     pub(super) shift: u32,
-    pub(super) sums: [u16; MOST_PARTS],
+    /// Block by block.
+    sums: [u16; MOST_SUMS],
     /// From the sums of a candidate's group to those of the part, least first.
     pub(super) steps: [usize; MOST_PARTS],
     /// Samples a side of a part, and of the block.
@@ -261,7 +298,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
         let mut parts =
-            Self { count: 0, shift: 0, sums: [0; MOST_PARTS], steps: [0; MOST_PARTS], sides: (side, side) };
+            Self { count: 0, shift: 0, sums: [0; MOST_SUMS], steps: [0; MOST_PARTS], sides: (side, side) };
         let Some(level) = level else { return parts };
         parts.sides.0 = level.side;
         parts.shift = 2 * level.side.ilog2();
@@ -274,11 +311,22 @@ impl Parts {
         parts
     }
 
+    /// So many blocks at most may be searched together.
+    pub(super) fn most_blocks(&self) -> usize {
+        MOST_SUMS / self.count.max(1)
+    }
+
+    /// The sums of block `block` of those that are searched together.
+    #[inline(always)]
+    pub(super) fn of_block(&self, block: usize) -> &[u16] {
+        &self.sums[block * self.count..][..self.count]
+    }
+
     /// The bounds of all candidates of the group whose sums in `level` are at `start`.
     #[inline(always)]
-    pub(super) fn bound<B: Bound>(&self, level: &Level, start: usize) -> [B; GROUP] {
+    pub(super) fn bound<B: Bound>(&self, level: &Level, block: u16, start: usize) -> [B; GROUP] {
         let mut bounds = [B::default(); GROUP];
-        for (sum, step) in self.sums[..self.count].iter().zip(&self.steps) {
+        for (sum, step) in self.of_block(usize::from(block)).iter().zip(&self.steps) {
             let sums = level.group(start + step);
             for i in 0..GROUP {
                 bounds[i] = bounds[i].plus(sums[i].abs_diff(*sum), self.shift);
@@ -287,20 +335,27 @@ impl Parts {
         bounds
     }
 
-    /// Sums the parts of the block whose samples begin `samples`, its rows `pitch` apart.
+    /// Sums the parts of block `block`, whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub(super) fn sum<E: Engine>(&mut self, engine: E, samples: &[u8], pitch: usize) {
+    pub(super) fn sum<E: Engine>(&mut self, engine: E, block: usize, samples: &[u8], pitch: usize) {
         match self.sides.0 {
-            4 => self.sum_of_side::<E, 4>(engine, samples, pitch),
-            8 => self.sum_of_side::<E, 8>(engine, samples, pitch),
-            _ => self.sum_of_side::<E, 16>(engine, samples, pitch),
+            4 => self.sum_of_side::<E, 4>(engine, block, samples, pitch),
+            8 => self.sum_of_side::<E, 8>(engine, block, samples, pitch),
+            _ => self.sum_of_side::<E, 16>(engine, block, samples, pitch),
         }
     }
 
     #[inline(always)]
-    fn sum_of_side<E: Engine, const SIDE: usize>(&mut self, engine: E, samples: &[u8], pitch: usize) {
+    fn sum_of_side<E: Engine, const SIDE: usize>(
+        &mut self,
+        engine: E,
+        block: usize,
+        samples: &[u8],
+        pitch: usize,
+    ) {
         let across = self.sides.1 / SIDE;
-        let rows_of_parts = self.sums[..self.count].chunks_exact_mut(across);
+        let sums = &mut self.sums[block * self.count..][..self.count];
+        let rows_of_parts = sums.chunks_exact_mut(across);
         for (samples, sums) in samples.chunks(SIDE * pitch).zip(rows_of_parts) {
             for (sums, x) in sums.chunks_mut(SUMMED / SIDE).zip((0..).step_by(SUMMED)) {
                 // More samples than the block has across may be read, but not used.

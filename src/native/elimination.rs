@@ -19,12 +19,13 @@
 
 use std::ops::Range;
 
-use super::area::{Area, Group, lane_x, lane_y};
-use super::bounds::{self, Bound, Parts};
+use super::area::{Area, Group, PUT, lane_x, lane_y};
+use super::bounds::{self, Bound, Parts, Shape};
 use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
 use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
 use super::tile::{Candidates, Engine};
+use super::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, UNITS_PER_SAMPLE, Window};
 
 /// The sides of the parts that bound the cost of a block: the large ones and, where a candidate costs
@@ -52,17 +53,11 @@ pub(super) fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
     row_at(window.y0())..row_at(window.y1()) + side / TILE
 }
 
-/// Bounds of groups that are kept at once at most; a larger window is searched in strips.
-const MOST_BOUNDS: usize = 2048;
-
 /// So many samples ahead of a block the current picture is fetched.
 const AHEAD: usize = 128;
 
-/// Groups that are searched together.
-const BATCH: usize = 32;
-
-/// Candidates that are enough to be computed together.
-const CHUNK: usize = 32;
+/// Candidates of a block that are tried first.
+const KNOWN: usize = 4;
 
 /// Candidates left in a group by its large parts that are enough for smaller ones to pay.
 const CROWD: u32 = 3;
@@ -79,17 +74,25 @@ pub(super) fn eliminate_row<E: Engine>(
     engine: E,
     exhaustive: Exhaustive,
     job: &Job<'_>,
-    sums: &Sums,
+    workspace: &mut Workspace,
     (row, vectors): (usize, &mut [MotionVector]),
     experience: &mut Experience,
 ) {
-    match job.parameters.metric {
-        Metric::Sad => Row::<E, u16>::new(engine, exhaustive, job, sums, experience).search(row, vectors),
-        Metric::Ssd => Row::<E, u32>::new(engine, exhaustive, job, sums, experience).search(row, vectors),
+    let Workspace { sums, memory } = workspace;
+    match memory {
+        Memory::Sad(buffers) => {
+            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, row).search(row, vectors);
+        }
+        Memory::Ssd(buffers) => {
+            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, row).search(row, vectors);
+        }
     }
 }
 
-/// A row of blocks, and memory that the search of a block needs and the next one uses again.
+/// Searches a row of blocks, some of them together, in passes: each step is done for all blocks of a pass
+/// before the next one is. The steps of a block wait for each other, and how many groups and candidates each
+/// leaves cannot be foreseen by the branch predictor; in long loops over those of many blocks the CPU is at work
+/// on the next ones meanwhile.
 struct Row<'a, E, B> {
     engine: E,
     exhaustive: Exhaustive,
@@ -98,34 +101,54 @@ struct Row<'a, E, B> {
     experience: &'a mut Experience,
     coarse: Parts,
     fine: Parts,
-    /// Bounds of the groups of a strip, row by row.
-    bounds: [B; MOST_BOUNDS],
-    /// A bit for each of them that may hold the best candidate.
-    left: [u32; MOST_BOUNDS / GROUP],
-    /// The places, among the bounds, of groups that are searched together.
-    batch: [u16; BATCH],
-    /// What they are, where their sums are, and what bounds their candidates.
-    groups: [Group; BATCH],
-    starts: [u32; BATCH],
-    bounds_of: [[B; GROUP]; BATCH],
-    /// Those that have many candidates left, and the tighter bounds or the costs of these.
-    picked: [u16; BATCH],
-    of_picked: [[B; GROUP]; BATCH],
-    /// Where candidates are whose costs are computed together, and these costs.
-    offsets: [u32; CHUNK + GROUP],
-    costs: [u32; CHUNK + GROUP],
+    /// Blocks of a pass, at most.
+    most: usize,
+    /// The columns of blocks whose windows no side of the picture cuts, and their window.
+    inner: Range<usize>,
+    window: Window,
+    buffers: &'a mut Buffers<B>,
     /// From the first sample of a group's first candidate to those of the others.
     lane_offsets: [u32; GROUP],
     /// Candidates left in a group with which all are computed at once.
     worth_a_group: u32,
-    room: Room,
 }
 
+/// Blocks of a row that are searched together. They are no neighbours, so that most passes know the vectors at
+/// both sides, which are the best guesses there are.
+struct Pass {
+    row: usize,
+    /// The column of the first, and from one to the next.
+    first: usize,
+    step: usize,
+    count: usize,
+    /// How far the nearest are on both sides whose vectors may be known: those before column `known`.
+    far: usize,
+    known: usize,
+}
+
+impl Pass {
+    #[inline(always)]
+    fn column(&self, i: usize) -> usize {
+        self.first + i * self.step
+    }
+}
+
+/// The lanes of a group of groups.
+const LANES: [u32; GROUP] = {
+    let mut lanes = [0; GROUP];
+    let mut lane = 0;
+    while lane < GROUP {
+        lanes[lane] = lane as u32;
+        lane += 1;
+    }
+    lanes
+};
+
 /// A block, and what follows from it alone.
-struct Target<'a> {
-    block: Block<'a>,
+#[derive(Clone, Copy, Default)]
+pub(super) struct Target {
     window: Window,
-    candidates: Candidates<'a>,
+    area: Area,
     /// Where its first sample lies in the pictures.
     start: u32,
     /// In which column of the padded picture that is.
@@ -133,20 +156,19 @@ struct Target<'a> {
     pitch: u32,
 }
 
-impl<'a> Target<'a> {
+impl Target {
     #[inline(always)]
-    fn new(block: Block<'a>) -> Self {
-        let (window, candidates) = (block.window(), block.candidates());
+    fn new(block: Block<'_>, window: Window) -> Self {
         let (column, row) = block.position();
         let pitch = block.pitch();
         let start = (row * pitch + column) as u32;
-        Self { block, window, candidates, start, column: column as u32, pitch: pitch as u32 }
+        let area = Area::new(block, window);
+        Self { window, area, start, column: column as u32, pitch: pitch as u32 }
     }
 
-    /// The displacement of the candidate that is nearest to `vector`.
+    /// The displacement of the candidate that is nearest to `(x, y)`.
     #[inline(always)]
-    fn nearest(&self, vector: MotionVector) -> (i32, i32) {
-        let (x, y) = (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE);
+    fn nearest(&self, (x, y): (i32, i32)) -> (i32, i32) {
         (x.clamp(self.window.x0(), self.window.x1()), y.clamp(self.window.y0(), self.window.y1()))
     }
 
@@ -175,286 +197,424 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         exhaustive: Exhaustive,
         job: &'a Job<'a>,
         sums: &'a Sums,
+        buffers: &'a mut Buffers<B>,
         experience: &'a mut Experience,
+        row: usize,
     ) -> Self {
         let side = job.parameters.block_size;
+        let columns = job.parameters.grid().columns;
+        let window = Block { job, column: columns / 2, row }.window();
+        let is_inner = |column: &usize| Block { job, column: *column, row }.window() == window;
+        let first = (0..columns / 2).find(is_inner).unwrap_or(columns / 2);
+        let last = (columns / 2..columns).rev().find(is_inner).unwrap_or(columns / 2);
         (experience.exhaustive, experience.crowded) = (0, 0);
         let pitch = job.reference.layout().pitch;
+        let (coarse, fine) =
+            (Parts::new(sums, Some(sums.coarse()), side), Parts::new(sums, sums.fine(), side));
+        let most = MOST_BOUNDS / Area::most_bounds(&job.parameters.window).next_multiple_of(GROUP);
         Self {
             engine,
             exhaustive,
             job,
             sums,
             experience,
-            coarse: Parts::new(sums, Some(sums.coarse()), side),
-            fine: Parts::new(sums, sums.fine(), side),
-            bounds: [B::default(); MOST_BOUNDS],
-            left: [0; MOST_BOUNDS / GROUP],
-            batch: [0; BATCH],
-            groups: [Group::default(); BATCH],
-            starts: [0; BATCH],
-            bounds_of: [[B::default(); GROUP]; BATCH],
-            picked: [0; BATCH],
-            of_picked: [[B::default(); GROUP]; BATCH],
-            offsets: [0; CHUNK + GROUP],
-            costs: [0; CHUNK + GROUP],
+            most: most.min(coarse.most_blocks()).min(fine.most_blocks()).clamp(1, RUN),
+            inner: first..last + 1,
+            window,
+            coarse,
+            fine,
+            buffers,
             lane_offsets: std::array::from_fn(|lane| {
                 (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
             }),
             worth_a_group: B::worth_a_group::<E>(side).unwrap_or(u32::MAX),
-            room: Room::new(),
         }
     }
 
     #[inline(always)]
     fn search(&mut self, row: usize, vectors: &mut [MotionVector]) {
-        for column in 0..vectors.len() {
+        let mut column = 0;
+        while column < vectors.len() {
             let block = Block { job: self.job, column, row };
-            let left = column.checked_sub(1).map(|left| vectors[left]);
-            let best = match self.eliminate(block, left) {
-                Some(best) => best,
-                None => {
-                    self.experience.exhaustive += 1;
-                    (self.exhaustive)(block, &mut self.room)
+            if self.experience.pauses() {
+                vectors[column] = self.search_all(block);
+                column += 1;
+                continue;
+            }
+            let most = if self.experience.is_wary() { 1 } else { 2 * self.most };
+            let run = column..vectors.len().min(column + most);
+            // Between those that are found first lie others, for which both neighbours are known.
+            for (pass, (first, step)) in [(3, 4), (1, 4), (0, 2)].into_iter().enumerate() {
+                let first = run.start + first;
+                if first >= run.end {
+                    continue;
                 }
-            };
-            vectors[column] = best.vector();
+                let pass = Pass {
+                    row,
+                    first,
+                    step,
+                    count: (run.end - first).div_ceil(step),
+                    far: [4, 2, 1][pass],
+                    known: if pass == 0 { run.start } else { run.end },
+                };
+                self.search_pass(&pass, vectors);
+            }
+            column = run.end;
         }
     }
 
-    /// The best candidate of a block whose left neighbour has the vector `left`, or `None` where to
-    /// find it would take longer than exhaustive search.
+    /// Exhaustive search of a block.
     #[inline(always)]
-    fn eliminate(&mut self, block: Block<'_>, left: Option<MotionVector>) -> Option<OrderKey> {
-        if self.experience.pauses() {
-            return None;
+    fn search_all(&mut self, block: Block<'_>) -> MotionVector {
+        self.experience.exhaustive += 1;
+        (self.exhaustive)(block, &mut self.buffers.room).vector()
+    }
+
+    /// Writes the vectors of the blocks of a pass.
+    #[inline(always)]
+    fn search_pass(&mut self, pass: &Pass, vectors: &mut [MotionVector]) {
+        let job = self.job;
+        let count = pass.count;
+        let first = Block { job, column: pass.first, row: pass.row };
+        let side = job.parameters.block_size;
+        let apart = pass.step * side;
+        let candidates = first.candidates(apart);
+        let block = |i: usize| Block { column: pass.column(i), ..first };
+        let mut shift = 0;
+        for i in 0..count {
+            let window = if self.inner.contains(&pass.column(i)) { self.window } else { block(i).window() };
+            self.buffers.targets[i] = Target::new(block(i), window);
+            (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
+            shift = shift.max(self.buffers.targets[i].area.shift);
         }
-        let target = Target::new(block);
-        // Blocks to come lie beside this one, row by row in another cache line.
-        for y in 0..self.job.parameters.block_size {
-            self.engine.prefetch(block.samples(), y * block.pitch() + AHEAD);
+        for i in 0..count {
+            self.buffers.targets[i].area.shift = shift;
+            let samples = &first.samples()[i * apart..];
+            // Blocks to come lie beside this one, row by row in another cache line.
+            for y in 0..side {
+                self.engine.prefetch(samples, y * first.pitch() + AHEAD);
+            }
+            self.coarse.sum(self.engine, i, samples, first.pitch());
+            if self.sums.fine().is_some() {
+                self.fine.sum(self.engine, i, samples, first.pitch());
+            }
         }
-        let mut best = Best::new(self.first(&target, left));
-        self.coarse.sum(self.engine, block.samples(), block.pitch());
-        if self.sums.fine().is_some() {
-            self.fine.sum(self.engine, block.samples(), block.pitch());
-        }
-        let area = Area::new(block, target.window);
-        let mut cost = Self::COSTS.block;
-        for strip in area.strips(MOST_BOUNDS >> area.shift) {
-            let Some(spent) = self.search_strip(&target, &strip, &mut best) else {
-                self.experience.note_failure();
-                return None;
-            };
-            cost += spent;
-        }
-        if cost > StepCosts::CANDIDATE * target.window.candidates() {
-            self.experience.note_failure();
+        self.try_known(&candidates, pass, vectors);
+        let mut failed = 0;
+        if count > 1 {
+            failed = self.search_strips(&candidates, count);
         } else {
-            self.experience.note_success();
-        }
-        Some(best.key)
-    }
-
-    /// The best of the candidates that are likely to be good.
-    #[inline(always)]
-    fn first(&self, target: &Target<'_>, left: Option<MotionVector>) -> OrderKey {
-        let Block { job, column, row } = target.block;
-        let (last, columns) = (job.last, job.parameters.grid().columns);
-        let index = row * columns + column;
-        let around = [left.as_ref(), last.get(index), last.get(index + 1), last.get(index + columns)];
-        let mut displacements = [(0, 0); 5];
-        for (displacement, vector) in displacements[1..].iter_mut().zip(around) {
-            *displacement = target.nearest(vector.copied().unwrap_or_default());
-        }
-        let (offsets, mut costs) = (displacements.map(|displacement| target.offset(displacement)), [0; 5]);
-        B::costs(self.engine, &target.candidates, &offsets, &mut costs);
-        let keys = costs.into_iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(cost, x, y));
-        keys.fold(OrderKey::WORST, Ord::min)
-    }
-
-    /// Makes `best` the best of itself and the candidates in `area`; what it cost. `None` where that
-    /// would take longer than exhaustive search: it is not done then.
-    #[inline(always)]
-    fn search_strip(&mut self, target: &Target<'_>, area: &Area, best: &mut Best<B>) -> Option<usize> {
-        let first = match area.shift {
-            ..=3 => self.bound_groups::<8>(area),
-            4 => self.bound_groups::<16>(area),
-            _ => self.bound_groups::<SPARE_GROUPS>(area),
-        };
-        self.try_least_of(target, area, first, best);
-        let chunks = (area.rows << area.shift).div_ceil(GROUP);
-        let mut left = 0;
-        for chunk in 0..chunks {
-            let bounds = self.bounds[chunk * GROUP..].first_chunk().expect("MOST_BOUNDS in whole chunks");
-            self.left[chunk] = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
-            left += self.left[chunk].count_ones() as usize;
-            // What only equals the best has to be near: that is rare, but in flat pictures the rule.
-            let equal = B::at_most(self.engine, bounds, best.limits[0]) & !self.left[chunk];
-            if equal != 0 {
-                let distances = area.distances(chunk * GROUP);
-                self.left[chunk] |= equal & u16::at_most(self.engine, &distances, best.length as u16);
-            }
-        }
-        if self.experience.expects_failure(left, GROUP * area.columns * area.rows) {
-            return None;
-        }
-        let (mut cost, mut searched, mut count) = (0, 1, 0);
-        for chunk in 0..chunks {
-            let mut bits = self.left[chunk];
-            while bits != 0 {
-                let index = chunk * GROUP + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                // Without a branch. What is not there has the worst bound, which a cost may equal.
-                self.batch[count] = index as u16;
-                count += usize::from(area.has(index));
-                if count == BATCH {
-                    cost += self.search_batch(target, area, count, best);
-                    searched += count;
-                    count = 0;
+            for strip in self.buffers.targets[0].area.strips(MOST_BOUNDS >> shift) {
+                self.buffers.targets[0].area = strip;
+                failed = self.search_strips(&candidates, 1);
+                if failed != 0 {
+                    break;
                 }
             }
         }
-        cost += self.search_batch(target, area, count, best);
-        self.experience.note_cost(searched + count, cost);
-        Some(cost)
-    }
-
-    /// Makes `best` the better of itself and the candidate of least bound in the group whose bound is
-    /// at `index`.
-    #[inline(always)]
-    fn try_least_of(&mut self, target: &Target<'_>, area: &Area, index: usize, best: &mut Best<B>) {
-        let group = area.group(index);
-        let starts = [self.sums.offset(group.place) as u32];
-        let mut bounds = [[B::default(); GROUP]];
-        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), &starts, &mut bounds);
-        let inside = group.inside;
-        if inside == 0 {
-            return;
+        for i in 0..count {
+            let (spent, all) = (
+                Self::COSTS.block + self.buffers.spent[i],
+                StepCosts::CANDIDATE * self.buffers.targets[i].window.candidates(),
+            );
+            let has_failed = failed >> i & 1 != 0;
+            self.experience.note(has_failed || spent > all);
+            vectors[pass.column(i)] =
+                if has_failed { self.search_all(block(i)) } else { self.buffers.best[i].key.vector() };
         }
-        let least = bounds[0].into_iter().fold(B::WORST, B::min);
-        let lanes = B::at_most(self.engine, &bounds[0], least);
-        let lanes = if lanes & inside == 0 { inside } else { lanes & inside };
-        let (x, y) = group.displacement(lanes.trailing_zeros() as usize);
-        let mut costs = [0];
-        B::costs(self.engine, &target.candidates, &[target.offset((x, y))], &mut costs);
-        best.improve(OrderKey::new(costs[0], x, y));
     }
 
-    /// Makes `best` the best of itself and the candidates of the first `count` groups of the batch;
-    /// what it cost. Each step is done for all before the next one is for those that it leaves, so
-    /// that there is little to be guessed by the branch predictor.
+    /// The best of the candidates of each block that are likely to be good.
     #[inline(always)]
-    fn search_batch(&mut self, target: &Target<'_>, area: &Area, count: usize, best: &mut Best<B>) -> usize {
-        let Self { engine, sums, coarse, fine, batch, groups, starts, bounds_of, .. } = self;
-        let Self { offsets, costs, lane_offsets, picked, of_picked, experience, worth_a_group, .. } = self;
+    fn try_known(&mut self, candidates: &Candidates<'_>, pass: &Pass, vectors: &[MotionVector]) {
+        let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
+        let samples = |vector: Option<&MotionVector>| {
+            let vector = vector.copied().unwrap_or_default();
+            (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE)
+        };
+        let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
+        let mut displacements = [[(0, 0); KNOWN]; RUN];
+        let displacements = &mut displacements[..pass.count];
+        for (i, displacements) in displacements.iter_mut().enumerate() {
+            let target = &targets[i];
+            let column = pass.column(i);
+            let index = pass.row * columns + column;
+            let left = column.checked_sub(pass.far).filter(|left| *left < pass.known);
+            let left = left.map(|left| &vectors[left]).or_else(|| last.get(index.checked_sub(1)?));
+            let right = Some(column + pass.far).filter(|right| *right < pass.known);
+            let right = right.map(|right| &vectors[right]).or_else(|| last.get(index + 1));
+            let around = [left, last.get(index), right, last.get(index + columns)];
+            for (n, (displacement, vector)) in displacements.iter_mut().zip(around).enumerate() {
+                *displacement = target.nearest(samples(vector));
+                blocks_listed[i * KNOWN + n] = i as u16;
+                offsets[i * KNOWN + n] = target.offset(*displacement);
+            }
+        }
+        let listed = pass.count * KNOWN;
+        B::costs(self.engine, candidates, &blocks_listed[..listed], &offsets[..listed], costs);
+        for (i, displacements) in displacements.iter().enumerate() {
+            let costs = &costs[i * KNOWN..][..KNOWN];
+            let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
+            best[i] = Best::new(keys.fold(OrderKey::WORST, Ord::min));
+        }
+    }
+
+    /// Makes the best of each block the best of itself and the candidates in its area. A bit for each block
+    /// for which that would take longer than exhaustive search: it is not done then.
+    #[inline(always)]
+    fn search_strips(&mut self, candidates: &Candidates<'_>, count: usize) -> u32 {
+        let mut rows = 0;
+        for target in &self.buffers.targets[..count] {
+            rows = rows.max(target.area.rows);
+        }
+        let shift = self.buffers.targets[0].area.shift;
+        let pitch = (rows << shift).next_multiple_of(GROUP);
+        for i in 0..count {
+            let first = match shift {
+                ..=3 => self.bound_groups::<8>(i, pitch),
+                4 => self.bound_groups::<16>(i, pitch),
+                _ => self.bound_groups::<SPARE_GROUPS>(i, pitch),
+            };
+            self.buffers.entries[i] = first as u32;
+        }
+        self.try_promising(candidates, count);
+        let (mut failed, mut listed) = (0, 0);
+        for i in 0..count {
+            let (area, best) = (&self.buffers.targets[i].area, &self.buffers.best[i]);
+            let bounds = self.buffers.bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
+            let start = listed;
+            for (chunk, bounds) in bounds.iter().enumerate() {
+                let mut left = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
+                // What only equals the best has to be near: that is rare, but in flat pictures the rule.
+                let equal = B::at_most(self.engine, bounds, best.limits[0]) & !left;
+                if equal != 0 {
+                    let distances = area.distances(chunk * GROUP);
+                    left |= equal & u16::at_most(self.engine, &distances, best.length as u16);
+                }
+                if best.limits[0] == B::WORST {
+                    left &= area.present(chunk * GROUP);
+                }
+                let room = self.buffers.entries[listed..].first_chunk_mut().expect("a chunk more");
+                self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
+                listed += left.count_ones() as usize;
+            }
+            let count = listed - start;
+            if self.experience.expects_failure(count, self.buffers.targets[i].window.candidates()) {
+                failed |= 1 << i;
+                listed = start;
+                continue;
+            }
+            self.buffers.searched[i] += count;
+            self.buffers.spent[i] += Self::COSTS.bounds * count;
+            // What there is to know of them, a register of them at once.
+            let origin = self.sums.offset((area.column, area.row)) as u32;
+            let (mask, below) = ((1 << shift) - 1, self.sums.step((0, TILE)) as u32);
+            let Buffers { targets, entries, blocks, starts, groups, .. } = &mut *self.buffers;
+            for k in (start..listed).step_by(PUT) {
+                let entries = entries[k..].first_chunk().expect("a chunk more");
+                let starts: &mut [u32; PUT] = starts[k..].first_chunk_mut().expect("a chunk more");
+                for (start, entry) in starts.iter_mut().zip(entries) {
+                    // Those past the last may be anywhere.
+                    *start = ((entry >> shift) * below)
+                        .wrapping_add(origin)
+                        .wrapping_add((entry & mask) * GROUP as u32);
+                }
+                blocks[k..][..PUT].fill(i as u16);
+                let target = &targets[i];
+                target.area.put_groups(entries, k, (target.start, target.pitch), groups);
+            }
+        }
+        for batch in (0..listed).step_by(BATCH) {
+            self.search_batch(candidates, batch..listed.min(batch + BATCH));
+        }
+        for i in 0..count {
+            if failed >> i & 1 == 0 {
+                self.experience.note_cost(self.buffers.searched[i], self.buffers.spent[i]);
+            }
+        }
+        failed
+    }
+
+    /// Tries the candidate of least bound in the group of least bound, whose place the first entries are, one for
+    /// each block.
+    #[inline(always)]
+    fn try_promising(&mut self, candidates: &Candidates<'_>, count: usize) {
+        let Buffers { targets, best, entries, blocks, starts, bounds_of, offsets, costs, .. } =
+            &mut *self.buffers;
+        for i in 0..count {
+            blocks[i] = i as u16;
+            starts[i] = self.sums.offset(targets[i].area.place(entries[i] as usize)) as u32;
+        }
+        let (blocks, starts) = (&blocks[..count], &starts[..count]);
+        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), blocks, starts, &mut **bounds_of);
+        let mut displacements = [(0, 0); RUN];
+        let displacements = &mut displacements[..count];
+        for (i, displacement) in displacements.iter_mut().enumerate() {
+            let (target, bounds) = (&targets[i], &bounds_of[i]);
+            let group = target.area.group(entries[i] as usize);
+            let least = bounds.iter().copied().fold(B::WORST, B::min);
+            let lanes = B::at_most(self.engine, bounds, least);
+            let lanes = if lanes & group.inside == 0 { group.inside } else { lanes & group.inside };
+            *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
+            offsets[i] = target.offset(*displacement);
+        }
+        B::costs(self.engine, candidates, blocks, &offsets[..count], costs);
+        for (i, (x, y)) in displacements.iter().enumerate() {
+            best[i].improve(OrderKey::new(costs[i], *x, *y));
+        }
+    }
+
+    /// Makes the best of each block the best of itself and the candidates of the groups listed at `batch`. Each
+    /// step is done for all before the next one is for those that it leaves.
+    #[inline(always)]
+    fn search_batch(&mut self, candidates: &Candidates<'_>, batch: Range<usize>) {
+        let Self { engine, sums, coarse, fine, experience, buffers, lane_offsets, worth_a_group, .. } = self;
+        let Buffers {
+            targets,
+            best,
+            spent,
+            entries,
+            blocks,
+            starts,
+            bounds_of,
+            kept,
+            groups,
+            few,
+            picked,
+            blocks_of_picked,
+            of_picked,
+            blocks_listed,
+            offsets,
+            costs,
+            ..
+        } = &mut **buffers;
+        let (entries, blocks, starts) =
+            (&entries[batch.clone()], &blocks[batch.clone()], &mut starts[batch.clone()]);
+        let group = |i: usize| groups.get(batch.start + i);
+        let (bounds_of, of_picked) = (&mut **bounds_of, &mut **of_picked);
         let is_fine = sums.fine().is_some();
-        let mut cost = Self::COSTS.bounds * count;
-        for (index, (group, start)) in batch[..count].iter().zip(groups.iter_mut().zip(&mut *starts)) {
-            *group = area.group(usize::from(*index));
-            *start = sums.offset(group.place) as u32;
+        B::of_groups(*engine, coarse, sums.coarse(), blocks, starts, bounds_of);
+        // Most are left out here, before what only the others need.
+        let mut left_over = 0;
+        for i in 0..entries.len() {
+            let limit = best[usize::from(blocks[i])].limits[0];
+            kept[left_over] = i as u16;
+            left_over += usize::from(B::at_most(*engine, &bounds_of[i], limit) != 0);
         }
-        B::of_groups(*engine, coarse, sums.coarse(), &starts[..count], bounds_of);
+        let kept = &kept[..left_over];
         if let Some(level) = sums.fine() {
             // The groups of which few candidates are left stay as they are.
             let mut many = 0;
-            for i in 0..count {
-                let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
-                (picked[many], starts[many]) = (i as u16, starts[i]);
-                many += usize::from(left.count_ones() >= CROWD);
+            for i in kept.iter().map(|i| usize::from(*i)) {
+                let block = usize::from(blocks[i]);
+                let left = best[block].admitted(*engine, &bounds_of[i], &group(i));
+                (picked[many], blocks_of_picked[many], starts[many]) = (i as u16, blocks[i], starts[i]);
+                let is_many = left.count_ones() >= CROWD;
+                many += usize::from(is_many);
+                spent[block] += if is_many { Self::COSTS.bounds } else { 0 };
                 experience.crowded += crowd(left);
             }
-            cost += Self::COSTS.bounds * many;
-            B::of_groups(*engine, fine, level, &starts[..many], of_picked);
+            B::of_groups(*engine, fine, level, &blocks_of_picked[..many], &starts[..many], of_picked);
             for (i, finer) in picked[..many].iter().zip(&*of_picked) {
                 bounds_of[usize::from(*i)] = *finer;
             }
         }
         // Groups of which many candidates are left, all of them at once; what is left of the others is looked
         // at again, as the best may be better then.
-        let (mut many, mut few) = (0, 0);
-        for i in 0..count {
-            let left = best.admitted(*engine, &bounds_of[i], groups[i].distance()) & groups[i].inside;
-            experience.crowded += if is_fine { 0 } else { crowd(left) };
-            (picked[many], starts[many]) = (i as u16, target.offset((groups[i].x, groups[i].y)));
-            let is_whole = (left.count_ones() >= *worth_a_group) & target.candidates.has_group(starts[many]);
+        let (mut many, mut fewer) = (0, 0);
+        for i in kept.iter().map(|i| usize::from(*i)) {
+            let block = usize::from(blocks[i]);
+            let left = best[block].admitted(*engine, &bounds_of[i], &group(i));
+            if *worth_a_group == u32::MAX && !is_fine {
+                experience.crowded += crowd(left);
+            }
+            let start = group(i).offset;
+            (picked[many], blocks_of_picked[many], starts[many]) = (i as u16, blocks[i], start);
+            let is_whole = (left.count_ones() >= *worth_a_group) & candidates.has_group(start);
             many += usize::from(is_whole);
-            batch[few] = i as u16;
-            few += usize::from((left != 0) & !is_whole);
+            spent[block] += if is_whole { Self::COSTS.group } else { 0 };
+            few[fewer] = i as u16;
+            fewer += usize::from((left != 0) & !is_whole);
         }
         if many > 0 {
-            cost += Self::COSTS.group * many;
-            B::costs_of_groups(*engine, &target.candidates, &starts[..many], of_picked);
-            for (i, costs) in picked[..many].iter().zip(&*of_picked) {
-                best.improve_by(*engine, costs, &groups[usize::from(*i)]);
+            B::costs_of_groups(*engine, candidates, &blocks_of_picked[..many], &starts[..many], of_picked);
+            for (i, costs) in picked[..many].iter().map(|i| usize::from(*i)).zip(&*of_picked) {
+                best[usize::from(blocks[i])].improve_by(*engine, costs, &group(i));
             }
         }
         let mut listed = 0;
-        for (n, i) in batch[..few].iter().map(|i| usize::from(*i)).enumerate() {
-            let group = groups[i];
-            let left = best.admitted(*engine, &bounds_of[i], group.distance()) & group.inside;
-            let start = target.offset((group.x, group.y));
+        for (n, i) in few[..fewer].iter().map(|i| usize::from(*i)).enumerate() {
+            let (group, block) = (group(i), usize::from(blocks[i]));
+            let left = best[block].admitted(*engine, &bounds_of[i], &group)
+                & !group.lane(best[block].key.displacement());
             let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
-            engine.list(left, start, lane_offsets, room);
+            engine.list(left, group.offset, lane_offsets, room);
+            blocks_listed[listed..][..GROUP].fill(block as u16);
             listed += left.count_ones() as usize;
-            if listed >= CHUNK || n == few - 1 {
-                cost += Self::COSTS.one * listed;
-                let offsets = &offsets[..listed];
-                B::costs(*engine, &target.candidates, offsets, costs);
-                // Mostly none is as good as the best.
-                let least = costs[..listed].iter().copied().fold(u32::MAX, u32::min);
-                if least <= best.key.cost() {
-                    for (_, offset) in costs.iter().zip(offsets).filter(|(cost, _)| **cost == least) {
-                        let (x, y) = target.displacement(*offset);
-                        best.improve(OrderKey::new(least, x, y));
+            spent[block] += Self::COSTS.one * left.count_ones() as usize;
+            if listed >= CHUNK || n == fewer - 1 {
+                let (blocks, offsets) = (&blocks_listed[..listed], &offsets[..listed]);
+                B::costs(*engine, candidates, blocks, offsets, costs);
+                for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
+                    let best = &mut best[usize::from(*block)];
+                    // Mostly none is as good as the best.
+                    if *cost <= best.key.cost() {
+                        let (x, y) = targets[usize::from(*block)].displacement(*offset);
+                        best.improve(OrderKey::new(*cost, x, y));
                     }
                 }
                 listed = 0;
             }
         }
-        cost
     }
 
-    /// Bounds the groups of `area`, `N` at once; where the least bound is.
+    /// Bounds the groups of block `i`, `N` at once, in `pitch` bounds; where the least bound is.
     #[inline(always)]
-    fn bound_groups<const N: usize>(&mut self, area: &Area) -> usize {
+    fn bound_groups<const N: usize>(&mut self, i: usize, pitch: usize) -> usize {
+        let area = &self.buffers.targets[i].area;
         let end = area.rows << area.shift;
         let start = self.sums.offset((area.column, area.row));
+        let bounds = &mut self.buffers.bounds[i * pitch..][..pitch];
         let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
+        let of_block = self.coarse.of_block(i);
         let least = if self.coarse.count == 4 && 1 << area.shift == N {
-            let parts = std::array::from_fn(|part| (self.coarse.sums[part], extremes(part)));
-            let shape = (area.rows, area.columns, self.sums.groups());
-            B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, shape, &mut self.bounds[..end])
+            let parts = std::array::from_fn(|part| (of_block[part], extremes(part)));
+            let Area { rows, columns, .. } = *area;
+            let down = self.sums.coarse().side / TILE;
+            let shape = Shape { rows, columns, pitch: self.sums.groups(), down };
+            B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, &shape, bounds)
         } else {
-            for (at, bounds) in self.bounds[..end].chunks_exact_mut(N).enumerate() {
+            for (at, bounds) in bounds[..end].chunks_exact_mut(N).enumerate() {
                 let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
                 let mut sums = [B::WORST; N];
                 if column < area.columns {
                     sums = [B::default(); N];
-                    for part in 0..self.coarse.count {
+                    for (part, of_block) in of_block.iter().enumerate() {
                         let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
-                        let part = (self.coarse.sums[part], (&least[at..], &most[at..]));
+                        let part = (*of_block, (&least[at..], &most[at..]));
                         sums = bounds::add_extremes(sums, part, self.coarse.shift);
                     }
                     sums[N.min(area.columns - column)..].fill(B::WORST);
                 }
                 bounds.copy_from_slice(&sums);
             }
-            self.bounds[..end].iter().copied().fold(B::WORST, B::min)
+            bounds[..end].iter().copied().fold(B::WORST, B::min)
         };
         // Whole registers of bounds are looked at.
-        self.bounds[end..end.next_multiple_of(GROUP)].fill(B::WORST);
-        let chunks = self.bounds[..end.next_multiple_of(GROUP)].as_chunks::<GROUP>().0;
-        let bits = chunks.iter().map(|bounds| B::at_most(self.engine, bounds, least));
-        let first = bits.enumerate().find(|(_, bits)| *bits != 0);
-        first.map_or(0, |(chunk, bits)| chunk * GROUP + bits.trailing_zeros() as usize)
+        bounds[end..].fill(B::WORST);
+        let mut first = 0;
+        for (chunk, bounds) in bounds.as_chunks::<GROUP>().0.iter().enumerate().rev() {
+            let bits = B::at_most(self.engine, bounds, least);
+            first = if bits != 0 { chunk * GROUP + bits.trailing_zeros() as usize } else { first };
+        }
+        first
     }
 }
 
 /// The best candidate so far, and what a bound has to be for another to be better.
 #[derive(Clone, Copy)]
-struct Best<B> {
+pub(super) struct Best<B> {
     key: OrderKey,
     /// `|x| + |y|` of its displacement.
     length: u32,
@@ -467,7 +627,7 @@ struct Best<B> {
 
 impl<B: Bound> Best<B> {
     #[inline(always)]
-    fn new(key: OrderKey) -> Self {
+    pub(super) fn new(key: OrderKey) -> Self {
         let (x, y) = key.displacement();
         Self {
             key,
@@ -488,7 +648,7 @@ impl<B: Bound> Best<B> {
     /// Makes it the best of itself and the candidates of `group`.
     #[inline(always)]
     fn improve_by<E: Engine>(&mut self, engine: E, costs: &[B; GROUP], group: &Group) {
-        let better = B::at_most(engine, costs, self.limits[0]) & group.inside;
+        let better = self.admitted(engine, costs, group) & !group.lane(self.key.displacement());
         if better == 0 {
             return;
         }
@@ -502,13 +662,12 @@ impl<B: Bound> Best<B> {
         self.improve(OrderKey::new(least.into(), x, y));
     }
 
-    /// A bit for each of a group's `bounds` with which a candidate may win that is `distance` or
-    /// further from the zero vector.
+    /// A bit for each candidate of `group` that may win by its bound, or its cost.
     #[inline(always)]
-    fn admitted<E: Engine>(&self, engine: E, bounds: &[B; GROUP], distance: u32) -> u32 {
+    fn admitted<E: Engine>(&self, engine: E, bounds: &[B; GROUP], group: &Group) -> u32 {
         // Without a branch, which would be hard to predict.
-        let is_far = usize::from(distance > self.length);
-        B::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far]
+        let is_far = usize::from(group.distance > self.length);
+        B::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far] & group.inside
     }
 }
 
@@ -525,6 +684,8 @@ mod tests {
 
     fn check<E: Engine>(engine: E) {
         const PITCH: usize = 192;
+        /// From one block to the next.
+        const APART: usize = 20;
         for side in [4, 8, 12, 16, 20] {
             if u16::worth_a_group::<E>(side).is_none() {
                 continue;
@@ -535,14 +696,19 @@ mod tests {
             };
             let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
             for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
-                let candidates = Candidates::new(&current, &reference, PITCH, side);
+                let candidates = Candidates::new((&current, APART), &reference, PITCH, side);
                 let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
                 let mut costs = [[0; GROUP]; 4];
-                u16::costs_of_groups(engine, &candidates, &offsets, &mut costs);
-                for (offset, costs) in offsets.iter().zip(costs) {
+                let blocks = [0, 1, 1, 0];
+                u16::costs_of_groups(engine, &candidates, &blocks, &offsets, &mut costs);
+                for ((block, offset), costs) in blocks.into_iter().zip(offsets).zip(costs) {
                     for (lane, cost) in costs.into_iter().enumerate() {
                         let at = offset + (lane_y(lane) * PITCH as i32 + lane_x(lane)) as u32;
-                        assert_eq!(u32::from(cost), engine.sad_of_one(&candidates.pair(at)), "{side} {at}");
+                        assert_eq!(
+                            u32::from(cost),
+                            engine.sad_of_one(&candidates.pair(block, at)),
+                            "{side} {at}"
+                        );
                     }
                 }
             }
@@ -559,10 +725,78 @@ mod tests {
         }
     }
 
+    fn check_lists<E: Engine>(engine: E) {
+        let lanes: [u32; GROUP] = std::array::from_fn(|lane| (lane * lane) as u32);
+        let mut left = 1_u32;
+        for turn in 0..1000 {
+            left = left.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let left = [left, 0, u32::MAX, left & left >> 7, left | left << 9][turn % 5];
+            let mut list = [7; GROUP];
+            engine.list(left, 1000, &lanes, &mut list);
+            let expected = (0..GROUP).filter(|lane| left >> lane & 1 != 0).map(|lane| 1000 + lanes[lane]);
+            assert!(expected.eq(list[..left.count_ones() as usize].iter().copied()), "{left:x} {list:?}");
+        }
+    }
+
+    #[test]
+    fn every_bit_that_is_set_is_listed_in_order() {
+        check_lists(super::super::portable::Portable::new());
+        #[cfg(target_arch = "x86_64")]
+        {
+            super::super::avx2::Avx2::new().into_iter().for_each(check_lists);
+            super::super::avx512::Avx512::new().into_iter().for_each(check_lists);
+        }
+    }
+
+    fn check_areas<E: Engine>(engine: E) {
+        const EXTREMES: usize = 3000;
+        let mut state = 1_u32;
+        let mut next = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        let least: Vec<u16> = (0..EXTREMES).map(|_| next(9000) as u16).collect();
+        let most: Vec<u16> = least.iter().map(|least| least + next(7000) as u16).collect();
+        for (rows, columns, down) in [(1, 1, 1), (9, 5, 2), (10, 6, 2), (7, 8, 4), (8, 3, 1)] {
+            let shape = Shape { rows, columns, pitch: 41, down };
+            let parts = [0, 1, down * 41, down * 41 + 1]
+                .map(|step| (next(16_000) as u16, (&least[7 + step..], &most[7 + step..])));
+            let bounded =
+                |bounds: &mut [u16; 16 * 8], least: u16| (least, bounds.as_chunks::<8>().0[..rows].to_vec());
+            let (mut of_engine, mut expected) = ([0; 16 * 8], [0; 16 * 8]);
+            let by_engine = engine.bound_area::<8>(&parts, &shape, &mut of_engine);
+            let least = bounds::bound_area::<u16, 8>(&parts, 0, &shape, &mut expected);
+            assert_eq!(bounded(&mut of_engine, by_engine), bounded(&mut expected, least), "{rows} {down}");
+        }
+        for (rows, columns, down) in [(17, 9, 2), (3, 16, 4), (33, 17, 2), (2, 32, 1)] {
+            let shape = Shape { rows, columns, pitch: 41, down };
+            let parts = [0, 1, down * 41, down * 41 + 1]
+                .map(|step| (next(16_000) as u16, (&least[7 + step..], &most[7 + step..])));
+            let (mut of_engine, mut expected) = ([0; 33 * 32], [0; 33 * 32]);
+            let by_engine = engine.bound_area::<32>(&parts, &shape, &mut of_engine);
+            let least = bounds::bound_area::<u16, 32>(&parts, 0, &shape, &mut expected);
+            assert_eq!(
+                (by_engine, &of_engine[..rows * 32]),
+                (least, &expected[..rows * 32]),
+                "{rows} {down}"
+            );
+        }
+    }
+
+    #[test]
+    fn engines_bound_groups_as_is_written_for_all() {
+        #[cfg(target_arch = "x86_64")]
+        {
+            super::super::avx2::Avx2::new().into_iter().for_each(check_areas);
+            super::super::avx512::Avx512::new().into_iter().for_each(check_areas);
+        }
+        check_areas(super::super::portable::Portable::new());
+    }
+
     #[test]
     fn groups_that_end_past_the_reference_are_not_there() {
         let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
-        let candidates = Candidates::new(&current, &reference, 64, 16);
+        let candidates = Candidates::new((&current, 0), &reference, 64, 16);
         assert!(candidates.has_group(64) && !candidates.has_group(65));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts};
+use super::bounds::{Extreme, Parts, Shape};
 use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
-use super::tile::Candidates;
+use super::tile::{Candidates, Listed};
 
 /// 16-bit sums in a register.
 const LANES: usize = 16;
@@ -28,15 +28,15 @@ pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
     _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
 }
 
-/// The SAD of each of the candidates at `offsets`. Two rows of 16 × 16 samples are one register, and
-/// the block stays in eight of them.
+/// The SAD of each of the candidates listed. Two rows of 16 × 16 samples are one register.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
+pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
     const SIDE: usize = 16;
+    let listed = blocks.iter().zip(offsets).zip(costs);
     if candidates.side() != SIDE {
-        for (offset, cost) in offsets.iter().zip(costs) {
-            *cost = super::sse2::sad_of_one(&candidates.pair(*offset));
+        for ((block, offset), cost) in listed {
+            *cost = super::sse2::sad_of_one(&candidates.pair(*block, *offset));
         }
         return;
     }
@@ -48,14 +48,18 @@ pub(super) fn sads(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u3
         // sixteen can be read from the start of each of its 16 rows on.
         unsafe { _mm256_loadu2_m128i(row.wrapping_add(pitch).cast(), row.cast()) }
     };
-    let mut block = [_mm256_setzero_si256(); SIDE / 2];
-    for (i, rows) in block.iter_mut().enumerate() {
-        *rows = twos(candidates.current(), 2 * i);
-    }
-    for (offset, cost) in offsets.iter().zip(costs) {
+    let (mut rows, mut of) = ([_mm256_setzero_si256(); SIDE / 2], u16::MAX);
+    for ((block, offset), cost) in listed {
+        if *block != of {
+            let samples = candidates.block(*block);
+            for (i, rows) in rows.iter_mut().enumerate() {
+                *rows = twos(samples, 2 * i);
+            }
+            of = *block;
+        }
         let candidate = candidates.at(*offset);
         let mut sums = [_mm256_setzero_si256(); 2];
-        for (i, rows) in block.iter().enumerate() {
+        for (i, rows) in rows.iter().enumerate() {
             let sad = _mm256_sad_epu8(*rows, twos(candidate, 2 * i));
             sums[i % 2] = _mm256_add_epi32(sums[i % 2], sad);
         }
@@ -65,24 +69,22 @@ pub(super) fn sads(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u3
     }
 }
 
-/// The SAD of a block of 16 × 16 samples with every candidate of the groups that begin at `offsets`.
+/// The SAD of blocks of 16 × 16 samples with every candidate of the groups listed.
 ///
 /// `vmpsadbw`: each 128-bit lane compares four samples of a row with eight neighbouring candidates, of
 /// two rows of them at once.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+pub(super) fn sads_of_groups(
+    candidates: &Candidates<'_>,
+    (blocks, offsets): Listed<'_>,
+    costs: &mut [[u16; GROUP]],
+) {
     const SIDE: usize = 16;
     assert!(candidates.side() == SIDE);
     let pitch = candidates.pitch();
-    let mut block = [_mm256_setzero_si256(); SIDE];
-    for (row, samples) in block.iter_mut().zip(candidates.current().chunks(pitch)) {
-        let samples: &[u8; SIDE] = samples.first_chunk().expect("a row of the block");
-        // SAFETY: as many samples as half the register holds.
-        *row = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(samples.as_ptr().cast()) });
-    }
-    for (offset, costs) in offsets.iter().zip(costs) {
-        let group = candidates.group(*offset);
+    for ((block, offset), costs) in blocks.iter().zip(offsets).zip(costs) {
+        let (samples, group) = (candidates.block(*block), candidates.group(*offset));
         // Two rows from `y` on, from the first candidate on and from eight samples further on.
         let rows = |y: usize| {
             debug_assert!(y + 1 < SIDE + TILE - 1);
@@ -107,9 +109,13 @@ pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs
         };
         let mut sums = [_mm256_setzero_si256(); HALVES];
         let mut three = [rows(0), rows(1), rows(2)];
-        for (y, block) in block.iter().enumerate() {
-            sums[0] = _mm256_add_epi16(sums[0], sad(three[0], *block));
-            sums[1] = _mm256_add_epi16(sums[1], sad(three[2], *block));
+        for y in 0..SIDE {
+            // SAFETY: the samples of a block are (SIDE - 1) * pitch + SIDE, so that as many as half the
+            // register holds can be read from the start of each of its rows on.
+            let block = unsafe { _mm_loadu_si128(samples.as_ptr().add(y * pitch).cast()) };
+            let block = _mm256_broadcastsi128_si256(block);
+            sums[0] = _mm256_add_epi16(sums[0], sad(three[0], block));
+            sums[1] = _mm256_add_epi16(sums[1], sad(three[2], block));
             three = [three[1], three[2], rows((y + 3).min(SIDE + TILE - 3))];
         }
         // Rows of candidates for columns of four.
@@ -120,38 +126,67 @@ pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs
     }
 }
 
-/// The bounds of the groups whose sums in `level` are at `starts`.
-#[target_feature(enable = "avx2")]
+/// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+#[target_feature(enable = "avx2,popcnt")]
 #[inline]
-pub(super) fn bounds(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
-    match parts.count {
-        4 => bounds_by::<4>(parts, level, starts, bounds),
-        count => {
-            for (start, bounds) in starts.iter().zip(bounds) {
-                let mut sums = [_mm256_setzero_si256(); HALVES];
-                for (sum, step) in parts.sums[..count].iter().zip(&parts.steps) {
-                    let group = level.group(*start as usize + step);
-                    sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
+pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+    const EIGHT: usize = 8;
+    /// The numbers of the bits that are set in each byte, in order, a byte each.
+    const SET: [u64; 256] = {
+        let mut set = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let (mut bit, mut count) = (0, 0);
+            while bit < EIGHT as u64 {
+                if byte >> bit & 1 != 0 {
+                    set[byte] |= bit << (8 * count);
+                    count += 1;
                 }
-                store(bounds, sums);
+                bit += 1;
             }
+            byte += 1;
         }
+        set
+    };
+    let start = _mm256_set1_epi32(start as i32);
+    let mut count = 0;
+    for (byte, lanes) in left.to_le_bytes().into_iter().zip(lanes.as_chunks::<EIGHT>().0) {
+        let order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(SET[usize::from(byte)] as i64));
+        // SAFETY: the register takes the lanes, and no more are written than were looked at.
+        unsafe {
+            let lanes = _mm256_loadu_si256(lanes.as_ptr().cast());
+            let lanes = _mm256_add_epi32(start, _mm256_permutevar8x32_epi32(lanes, order));
+            _mm256_storeu_si256(list.as_mut_ptr().add(count).cast(), lanes);
+        }
+        count += byte.count_ones() as usize;
     }
 }
 
-/// The same by `N` parts, whose sums stay in registers.
+/// The bounds of the groups listed, by where their sums are in `level`.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bounds_by<const N: usize>(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
-    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
-    let mut of_block = [_mm256_setzero_si256(); N];
-    for (of_block, sum) in of_block.iter_mut().zip(parts.sums) {
-        *of_block = _mm256_set1_epi16(sum as i16);
-    }
-    for (start, bounds) in starts.iter().zip(bounds) {
+pub(super) fn bounds(
+    parts: &Parts,
+    level: &Level,
+    (blocks, starts): Listed<'_>,
+    bounds: &mut [[u16; GROUP]],
+) {
+    for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+        let of_block = parts.of_block(usize::from(*block));
         let mut sums = [_mm256_setzero_si256(); HALVES];
-        for (of_block, step) in of_block.iter().zip(steps) {
-            sums = add(sums, level.group(*start as usize + step), *of_block);
+        let mut plus = |sum: u16, step: usize| {
+            let group = level.group(*start as usize + step);
+            sums = add(sums, group, _mm256_set1_epi16(sum as i16));
+        };
+        match of_block {
+            // The most frequent, without a loop.
+            [a, b, c, d] => {
+                plus(*a, parts.steps[0]);
+                plus(*b, parts.steps[1]);
+                plus(*c, parts.steps[2]);
+                plus(*d, parts.steps[3]);
+            }
+            _ => of_block.iter().zip(&parts.steps).for_each(|(sum, step)| plus(*sum, *step)),
         }
         store(bounds, sums);
     }
@@ -177,66 +212,72 @@ fn store(to: &mut [u16; GROUP], from: [__m256i; HALVES]) {
     unsafe { to.as_mut_ptr().cast::<[__m256i; HALVES]>().write_unaligned(from) };
 }
 
-/// [`super::bounds::bound_area`] of SAD.
+/// [`super::bounds::bound_area`] of SAD. The lower parts of a group are the upper ones of another further down:
+/// what is read of a row is used for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bound_area<const N: usize>(
-    parts: &[Extreme<'_>; 4],
-    (rows, columns, pitch): (usize, usize, usize),
-    bounds: &mut [u16],
-) -> u16 {
-    if N == 8 {
-        return bound_narrow_area(parts, (rows, columns, pitch), bounds);
+pub(super) fn bound_area<const N: usize>(parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
+    let Shape { rows, columns, pitch, down } = *shape;
+    // As many rows as a register holds, which the parts have to be apart.
+    let at_once = LANES.div_ceil(N);
+    if down % at_once != 0 {
+        return super::bounds::bound_area::<u16, N>(parts, 0, shape, bounds);
     }
+    let (steps, lag, halves) = (rows.div_ceil(at_once), down / at_once, N.div_ceil(LANES));
+    let absent = match at_once {
+        1 => [absent(columns, 0), absent(columns, LANES)],
+        _ => [_mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0))); 2],
+    };
+    // The second of two rows, where there is only the first.
+    let past = _mm256_setr_epi64x(0, 0, -1, -1);
     let mut least = _mm256_set1_epi16(-1);
-    let absent = [absent(columns, 0), absent(columns, LANES)];
-    for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
-        for (half, bounds) in bounds.as_chunks_mut::<LANES>().0.iter_mut().enumerate().take(2) {
-            let mut sum = absent[half];
-            for (of_block, (least, most)) in parts {
-                let first = row * pitch + half * LANES;
-                let groups = [one_row(least, first), one_row(most, first)];
-                sum = add_extremes(sum, groups, *of_block);
+    let mut of_block = [_mm256_setzero_si256(); 4];
+    for (of_block, (sum, _)) in of_block.iter_mut().zip(parts) {
+        *of_block = _mm256_set1_epi16(*sum as i16);
+    }
+    let bounds = bounds.as_chunks_mut::<LANES>().0;
+    for step in 0..steps + lag {
+        for half in 0..halves {
+            let row = step * at_once;
+            let next = (row + 1).min(rows + down - 1);
+            let sums = |sums: &[u16]| match at_once {
+                1 => one_row(sums, row * pitch + half * LANES),
+                _ => two_rows(sums, row * pitch, next * pitch),
+            };
+            let groups = [[sums(parts[0].1.0), sums(parts[0].1.1)], [sums(parts[1].1.0), sums(parts[1].1.1)]];
+            if let Some(lower) = step.checked_sub(lag) {
+                let bounds = &mut bounds[lower * halves + half];
+                let mut sum = difference(groups[0], of_block[2]);
+                sum = _mm256_adds_epu16(sum, difference(groups[1], of_block[3]));
+                sum = _mm256_adds_epu16(sum, load(bounds));
+                if at_once > 1 && (lower + 1) * at_once > rows {
+                    sum = _mm256_or_si256(sum, past);
+                }
+                least = _mm256_min_epu16(least, sum);
+                put(bounds, sum);
             }
-            least = _mm256_min_epu16(least, sum);
-            // SAFETY: as many bounds as the register has, and every bit pattern is one.
-            unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) };
+            if step < steps {
+                let sum = _mm256_adds_epu16(absent[half], difference(groups[0], of_block[0]));
+                let sum = _mm256_adds_epu16(sum, difference(groups[1], of_block[1]));
+                put(&mut bounds[step * halves + half], sum);
+            }
         }
     }
     least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
 }
 
-/// The same where a row is at most half a register: two rows at once.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bound_narrow_area(
-    parts: &[Extreme<'_>; 4],
-    (rows, columns, pitch): (usize, usize, usize),
-    bounds: &mut [u16],
-) -> u16 {
-    const N: usize = LANES / 2;
-    let mut least = _mm256_set1_epi16(-1);
-    let absent = _mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0)));
-    for (bounds, row) in bounds.chunks_mut(2 * N).zip((0..rows).step_by(2)) {
-        let next = (row + 1).min(rows - 1);
-        let mut sum = absent;
-        for (of_block, (least, most)) in parts {
-            let groups =
-                [two_rows(least, row * pitch, next * pitch), two_rows(most, row * pitch, next * pitch)];
-            sum = add_extremes(sum, groups, *of_block);
-        }
-        least = _mm256_min_epu16(least, sum);
-        match bounds.first_chunk_mut::<LANES>() {
-            // SAFETY: as many bounds as the register has, and every bit pattern is one.
-            Some(bounds) => unsafe { _mm256_storeu_si256(bounds.as_mut_ptr().cast(), sum) },
-            None => {
-                let bounds: &mut [u16; N] = bounds.first_chunk_mut().expect("whole rows");
-                // SAFETY: as many bounds as half of the register has, and every bit pattern is one.
-                unsafe { _mm_storeu_si128(bounds.as_mut_ptr().cast(), _mm256_castsi256_si128(sum)) };
-            }
-        }
-    }
-    least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
+fn load(values: &[u16; LANES]) -> __m256i {
+    // SAFETY: as many values as the register has.
+    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn put(to: &mut [u16; LANES], from: __m256i) {
+    // SAFETY: as many values as the register has, and every bit pattern is one.
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), from) };
 }
 
 /// Eight sums from `first` on, and eight from `second` on.
@@ -267,13 +308,11 @@ fn absent(columns: usize, first: usize) -> __m256i {
     _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(last))
 }
 
-/// Adds how far the sum of the block's part is from those between the least and the most.
+/// How far the sum of the block's part is from those between the least and the most.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add_extremes(sum: __m256i, [least, most]: [__m256i; 2], of_block: u16) -> __m256i {
-    let of_block = _mm256_set1_epi16(of_block as i16);
-    let (more, less) = (_mm256_subs_epu16(least, of_block), _mm256_subs_epu16(of_block, most));
-    _mm256_adds_epu16(sum, _mm256_or_si256(more, less))
+fn difference([least, most]: [__m256i; 2], of_block: __m256i) -> __m256i {
+    _mm256_or_si256(_mm256_subs_epu16(least, of_block), _mm256_subs_epu16(of_block, most))
 }
 
 /// `phminposuw`.

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::bounds::Parts;
 use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
-use super::tile::Candidates;
+use super::tile::{Candidates, Listed};
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
@@ -20,19 +20,19 @@ fn load(values: &[u16; GROUP]) -> __m512i {
     unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
 }
 
-/// The bounds of the groups whose sums in `level` are at `starts`.
+/// The bounds of the groups listed, by where their sums are in `level`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn bounds(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
     match parts.count {
-        4 => bounds_by::<4>(parts, level, starts, bounds),
-        16 => bounds_by::<16>(parts, level, starts, bounds),
-        count => {
-            for (start, bounds) in starts.iter().zip(bounds) {
+        4 => bounds_by::<4>(parts, level, listed, bounds),
+        16 => bounds_by::<16>(parts, level, listed, bounds),
+        _ => {
+            for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
                 let mut sums = _mm512_setzero_si512();
-                for (sum, step) in parts.sums[..count].iter().zip(&parts.steps) {
+                for (sum, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
                     let group = level.group(*start as usize + step);
-                    sums = add(sums, group, _mm512_set1_epi16(*sum as i16));
+                    sums = add(sums, load(group), _mm512_set1_epi16(*sum as i16));
                 }
                 store(bounds, sums);
             }
@@ -40,19 +40,26 @@ pub(super) fn bounds(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut 
     }
 }
 
-/// The same by `N` parts, whose sums stay in registers.
+/// The same by `N` parts.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn bounds_by<const N: usize>(parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
+fn bounds_by<const N: usize>(
+    parts: &Parts,
+    level: &Level,
+    (blocks, starts): Listed<'_>,
+    bounds: &mut [[u16; GROUP]],
+) {
     let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
-    let mut of_block = [_mm512_setzero_si512(); N];
-    for (of_block, sum) in of_block.iter_mut().zip(parts.sums) {
-        *of_block = _mm512_set1_epi16(sum as i16);
-    }
-    for (start, bounds) in starts.iter().zip(bounds) {
+    for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+        let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
+        // All steps are at most the last one.
+        let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
         let mut sums = _mm512_setzero_si512();
-        for (of_block, step) in of_block.iter().zip(steps) {
-            sums = add(sums, level.group(*start as usize + step), *of_block);
+        for (sum, step) in of_block.iter().zip(steps) {
+            debug_assert!(*step <= steps[N - 1]);
+            // SAFETY: the sums of a group are there at each step up to the last.
+            let group = unsafe { _mm512_loadu_si512(groups.add(*step).cast()) };
+            sums = add(sums, group, _mm512_set1_epi16(*sum as i16));
         }
         store(bounds, sums);
     }
@@ -61,8 +68,7 @@ fn bounds_by<const N: usize>(parts: &Parts, level: &Level, starts: &[u32], bound
 /// Adds how much the sums of a group's part differ from that of the block's.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn add(sums: __m512i, group: &[u16; GROUP], of_block: __m512i) -> __m512i {
-    let group = load(group);
+fn add(sums: __m512i, group: __m512i, of_block: __m512i) -> __m512i {
     let (more, less) = (_mm512_subs_epu16(group, of_block), _mm512_subs_epu16(of_block, group));
     _mm512_adds_epu16(sums, _mm512_or_si512(more, less))
 }
@@ -74,28 +80,36 @@ fn store(to: &mut [u16; GROUP], from: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), from) };
 }
 
-/// The SAD of a block of 16 × 16 samples with every candidate of the groups that begin at `offsets`.
+/// The SAD of blocks of 16 × 16 samples with every candidate of the groups listed.
 ///
 /// `vdbpsadbw`: each 128-bit lane compares another four samples of a row, with eight neighbouring
 /// candidates; the rows of samples that four rows of candidates need at once stay in registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [[u16; GROUP]]) {
+pub(super) fn sads_of_groups(
+    candidates: &Candidates<'_>,
+    (blocks, offsets): Listed<'_>,
+    costs: &mut [[u16; GROUP]],
+) {
     const SIDE: usize = 16;
     /// Picks the four-sample groups that the candidates of a lane begin with.
     const FIRST: i32 = 0b10_01_01_00;
     assert!(candidates.side() == SIDE);
     let pitch = candidates.pitch();
     let fours = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    let mut block = [_mm512_setzero_si512(); SIDE];
-    for (row, samples) in block.iter_mut().zip(candidates.current().chunks(pitch)) {
-        let samples: &[u8; SIDE] = samples.first_chunk().expect("a row of the block");
-        // SAFETY: as many samples as a quarter of the register holds.
-        let samples = unsafe { _mm_loadu_si128(samples.as_ptr().cast()) };
-        *row = _mm512_permutexvar_epi32(fours, _mm512_castsi128_si512(samples));
-    }
     let neighbours = _mm512_setr_epi32(0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6);
-    for (offset, costs) in offsets.iter().zip(costs) {
+    let (mut block_rows, mut of) = ([_mm512_setzero_si512(); SIDE], u16::MAX);
+    for ((block, offset), costs) in blocks.iter().zip(offsets).zip(costs) {
+        if *block != of {
+            let samples = candidates.block(*block);
+            for (y, row) in block_rows.iter_mut().enumerate() {
+                // SAFETY: the samples of a block are (SIDE - 1) * pitch + SIDE, so that as many as a quarter of
+                // the register holds can be read from the start of each of its rows on.
+                let samples = unsafe { _mm_loadu_si128(samples.as_ptr().add(y * pitch).cast()) };
+                *row = _mm512_permutexvar_epi32(fours, _mm512_castsi128_si512(samples));
+            }
+            of = *block;
+        }
         let group = candidates.group(*offset);
         let row = |y: usize| {
             debug_assert!(y < SIDE + TILE - 1);
@@ -105,7 +119,7 @@ pub(super) fn sads_of_groups(candidates: &Candidates<'_>, offsets: &[u32], costs
         };
         let mut rows = [row(0), row(1), row(2), _mm512_setzero_si512()];
         let mut sums = [_mm512_setzero_si512(); TILE];
-        for (y, block) in block.iter().enumerate() {
+        for (y, block) in block_rows.iter().enumerate() {
             rows[3] = row(y + 3);
             for (sum, row) in sums.iter_mut().zip(rows) {
                 *sum = _mm512_add_epi16(*sum, _mm512_dbsad_epu8::<FIRST>(*block, row));

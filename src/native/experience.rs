@@ -22,6 +22,9 @@ impl Experience {
     /// So many blocks at most are not asked: enough that asking is no burden.
     const LONGEST_PAUSE: usize = 31;
 
+    /// A pause of more blocks than that tells that there is little to be gained.
+    const WARY: usize = 7;
+
     /// Whether the next block is to be searched exhaustively without asking.
     pub(super) fn pauses(&mut self) -> bool {
         let pauses = self.pause > 0;
@@ -35,15 +38,22 @@ impl Experience {
         groups * self.group_cost > StepCosts::CANDIDATE * candidates
     }
 
-    /// Notes that elimination of a block took longer than exhaustive search would have.
-    pub(super) fn note_failure(&mut self) {
-        self.pause = self.next_pause;
-        self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
+    /// Whether it has failed so often of late that as little as possible is to be spent on another try.
+    pub(super) fn is_wary(&self) -> bool {
+        self.next_pause > Self::WARY
     }
 
-    /// Notes that it took less.
-    pub(super) fn note_success(&mut self) {
-        self.next_pause /= 2;
+    /// Notes whether elimination of a block took longer than exhaustive search would have. A block tried
+    /// together with one that has failed would not have been asked after it, and says nothing.
+    pub(super) fn note(&mut self, has_failed: bool) {
+        if self.pause > 0 {
+            self.pause -= 1;
+        } else if has_failed {
+            self.pause = self.next_pause;
+            self.next_pause = (2 * self.next_pause + 1).min(Self::LONGEST_PAUSE);
+        } else {
+            self.next_pause /= 2;
+        }
     }
 
     /// Notes what `groups` groups have cost.
@@ -73,7 +83,7 @@ impl StepCosts {
     pub(super) const fn of<E: Engine>() -> Self {
         if E::LANES >= COLUMNS {
             // A candidate costs exhaustive search a nanosecond, and alone nine.
-            return Self { bounds: 120, one: 110, group: 650, block: 3000 };
+            return Self { bounds: 80, one: 75, group: 540, block: 2400 };
         }
         // So little that elimination is rather tried than not, where it has more to gain.
         let unit = if E::LANES > COLUMNS / 4 { E::LANES / (COLUMNS / 4) } else { 1 };

@@ -15,8 +15,9 @@ use super::portable::Portable;
 use super::search::{self, Block, Job, Room};
 #[cfg(target_arch = "x86_64")]
 use super::sse::{Sse2, Sse41};
-use super::sums::{self, Sums};
+use super::sums;
 use super::three_step;
+use super::workspace::Workspace;
 use crate::estimator::{MotionVector, OrderKey, Parameters};
 
 /// An instruction set that the searches are written for. All find the same.
@@ -115,7 +116,7 @@ pub(super) struct Functions {
     /// [`elimination::sides_of_parts`].
     pub(super) sides_of_parts: fn(&Parameters) -> (usize, Option<usize>),
     /// [`elimination::eliminate_row`].
-    pub(super) eliminate_row: fn(&Job<'_>, &Sums, (usize, &mut [MotionVector]), &mut Experience),
+    pub(super) eliminate_row: fn(&Job<'_>, &mut Workspace, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum`].
     pub(super) sum: Sum,
     /// [`sums::find_extremes`].
@@ -140,8 +141,8 @@ macro_rules! compile {
                 three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },
                 sides_of_parts: |parameters| elimination::sides_of_parts($engine, parameters),
                 // SAFETY: as above.
-                eliminate_row: |job, sums, row, experience| unsafe {
-                    eliminate_row(job, sums, row, experience)
+                eliminate_row: |job, workspace, row, experience| unsafe {
+                    eliminate_row(job, workspace, row, experience)
                 },
                 // SAFETY: as above.
                 sum: |rows, sums, extremes| unsafe { sum(rows, sums, extremes) },
@@ -162,11 +163,11 @@ macro_rules! compile {
             $(#[target_feature(enable = $features)])?
             unsafe fn eliminate_row(
                 job: &Job<'_>,
-                sums: &Sums,
+                workspace: &mut Workspace,
                 row: (usize, &mut [MotionVector]),
                 experience: &mut Experience,
             ) {
-                elimination::eliminate_row($engine, BEST, job, sums, row, experience);
+                elimination::eliminate_row($engine, BEST, job, workspace, row, experience);
             }
 
             $(#[target_feature(enable = $features)])?

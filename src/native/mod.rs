@@ -37,6 +37,7 @@ mod three_step;
 #[cfg(target_arch = "x86_64")]
 mod three_step_avx2;
 mod tile;
+mod workspace;
 
 pub use level::Level;
 pub use predict::median_predictors;
@@ -58,7 +59,7 @@ use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
 use search::Job;
-use sums::{Sums, Taken};
+use workspace::{Taken, Workspace};
 
 /// The name of this device.
 const NAME: &str = "native";
@@ -97,7 +98,7 @@ const FEW_CANDIDATES: usize = 100;
 /// What elimination keeps beside the pictures.
 struct Elimination {
     /// One for each thread, and as many as could be had.
-    sums: Mutex<Vec<Sums>>,
+    workspaces: Mutex<Vec<Workspace>>,
     sides: (usize, Option<usize>),
     /// What was learnt in each row of blocks.
     rows: Vec<Experience>,
@@ -115,24 +116,24 @@ const PAUSE: u32 = 15;
 impl Elimination {
     fn new(functions: &Functions, parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
         let sides = (functions.sides_of_parts)(parameters);
-        let sums = Mutex::new(vec![Sums::new(parameters, layout, sides, available_memory())?]);
+        let first = Workspace::new(parameters, layout, sides, available_memory())?;
         let grid = parameters.grid();
         let (rows, last) =
             (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
-        Ok(Self { sums, sides, rows, last, pause: 0, is_fine: false })
+        Ok(Self { workspaces: Mutex::new(vec![first]), sides, rows, last, pause: 0, is_fine: false })
     }
 
-    /// Makes sums ready for the threads that search now.
+    /// Makes workspaces ready for the threads that search now.
     fn begin(&mut self, parameters: &Parameters, layout: &Layout) {
-        let mut sums = lock(&self.sums);
-        while sums.len() < rayon::current_num_threads() {
-            match Sums::new(parameters, layout, self.sides, available_memory()) {
-                Ok(more) => sums.push(more),
+        let mut workspaces = lock(&self.workspaces);
+        while workspaces.len() < rayon::current_num_threads() {
+            match Workspace::new(parameters, layout, self.sides, available_memory()) {
+                Ok(more) => workspaces.push(more),
                 // Who gets none searches exhaustively.
                 Err(_) => break,
             }
         }
-        sums.iter_mut().for_each(|sums| sums.begin(self.is_fine));
+        workspaces.iter_mut().for_each(|workspace| workspace.sums.begin(self.is_fine));
     }
 
     fn search(
@@ -145,7 +146,7 @@ impl Elimination {
         if self.pause == 0 {
             self.begin(job.parameters, job.reference.layout());
         }
-        let Self { sums, rows, last, pause, is_fine, .. } = self;
+        let Self { workspaces, rows, last, pause, is_fine, .. } = self;
         let grid = job.parameters.grid();
         let (first, rows) = (searched.start, &mut rows[searched.clone()]);
         if *pause > 0 {
@@ -155,12 +156,13 @@ impl Elimination {
             let job = Job { last: &*last, ..job };
             let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
             rows_of_vectors.zip(rows.par_iter_mut()).for_each_init(
-                || Taken::from(sums),
-                |sums, ((row, vectors), experience)| match sums {
-                    Some(sums) => {
+                || Taken::from(workspaces),
+                |workspace, ((row, vectors), experience)| match workspace {
+                    Some(workspace) => {
                         let row = first + row;
-                        sums.hold(functions, job.reference, elimination::rows_of_tiles(&job, row));
-                        (functions.eliminate_row)(&job, sums, (row, vectors), experience);
+                        let rows = elimination::rows_of_tiles(&job, row);
+                        workspace.sums.hold(functions, job.reference, rows);
+                        (functions.eliminate_row)(&job, workspace, (row, vectors), experience);
                     }
                     None => (functions.search_row)(&job, first + row, vectors),
                 },

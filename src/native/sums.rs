@@ -9,13 +9,11 @@
 //! they stay in its cache, where those of a whole picture would go to memory and back.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::Mutex;
 
 use super::level::Functions;
 use super::plane::{self, Layout, Plane};
 use super::tile::{Engine, READ};
 use crate::estimator::{Parameters, SetupError};
-use crate::lock::lock;
 
 /// Side of a tile.
 pub(super) const TILE: usize = 4;
@@ -46,11 +44,44 @@ const PART_MORE: usize = 4;
 /// Columns of positions that are summed at once.
 pub(super) const STRIP: usize = 32;
 
+/// Numbers in a cache line.
+const LINE: usize = 32;
+
+/// Numbers the first of which begins a cache line, and with it every group's.
+struct Aligned {
+    values: Vec<u16>,
+    start: usize,
+}
+
+impl Aligned {
+    /// All but [`LINE`] of `values`.
+    fn new(values: Vec<u16>) -> Self {
+        let start = values.as_ptr().align_offset(LINE * size_of::<u16>()).min(LINE);
+        Self { values, start }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [u16];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u16] {
+        &self.values[self.start..]
+    }
+}
+
+impl DerefMut for Aligned {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u16] {
+        &mut self.values[self.start..]
+    }
+}
+
 /// The sums of one size of part.
 pub(super) struct Level {
     /// Side of a part.
     pub(super) side: usize,
-    sums: Vec<u16>,
+    sums: Aligned,
 }
 
 /// The least and the largest sum of each group: of the groups that begin with an even tile, and of
@@ -97,7 +128,8 @@ impl Sums {
             left = left.saturating_sub(2 * length as u64);
             Ok(room)
         };
-        let mut level = |side| Ok(Level { side, sums: room(tiles * rows * TILE_POSITIONS)? });
+        let mut level =
+            |side| Ok(Level { side, sums: Aligned::new(room(tiles * rows * TILE_POSITIONS + LINE)?) });
         let (coarse, fine) = (level(coarse)?, fine.map(level).transpose()?);
         let mut groups = |is_needed: bool| match is_needed {
             true => room(tiles / GROUP_TILES * rows + SPARE_GROUPS),
@@ -135,7 +167,7 @@ impl Sums {
     fn move_up(&mut self, start: usize) {
         let kept = start - self.first..self.there.end - self.first;
         let (row, groups) = (self.tiles * TILE_POSITIONS, self.groups());
-        let move_up = |values: &mut Vec<u16>, a_row: usize| {
+        let move_up = |values: &mut [u16], a_row: usize| {
             // Of what is not needed there is no memory.
             if !values.is_empty() {
                 values.copy_within(kept.start * a_row..kept.end * a_row, 0);
@@ -207,42 +239,13 @@ impl Sums {
     }
 }
 
-/// Sums that a thread has taken from those that are there, and puts back.
-pub(super) struct Taken<'a> {
-    spare: &'a Mutex<Vec<Sums>>,
-    /// Until it is dropped.
-    sums: Option<Sums>,
-}
-
-impl<'a> Taken<'a> {
-    /// The first of `spare`, if there is one.
-    pub(super) fn from(spare: &'a Mutex<Vec<Sums>>) -> Option<Self> {
-        let sums = lock(spare).pop()?;
-        Some(Self { spare, sums: Some(sums) })
-    }
-}
-
-impl Deref for Taken<'_> {
-    type Target = Sums;
-
-    fn deref(&self) -> &Sums {
-        self.sums.as_ref().expect("there until it is dropped")
-    }
-}
-
-impl DerefMut for Taken<'_> {
-    fn deref_mut(&mut self) -> &mut Sums {
-        self.sums.as_mut().expect("there until it is dropped")
-    }
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        lock(self.spare).extend(self.sums.take());
-    }
-}
-
 impl Level {
+    /// The sums of the groups from the one at `offset`, of [`Sums::offset`], to the one `last` further on.
+    #[inline(always)]
+    pub(super) fn groups(&self, offset: usize, last: usize) -> &[u16] {
+        &self.sums[offset..][..last + GROUP]
+    }
+
     /// The sums of the group at `offset`, of [`Sums::offset`].
     #[inline(always)]
     pub(super) fn group(&self, offset: usize) -> &[u16; GROUP] {

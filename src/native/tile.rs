@@ -1,6 +1,6 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
-use super::bounds::{self, Extreme, Parts, SUMMED};
+use super::bounds::{self, Extreme, Parts, SUMMED, Shape};
 use super::sums::{self, GROUP, Level, Strip, StripSums, TILE};
 use crate::estimator::OrderKey;
 
@@ -146,24 +146,46 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A block and the picture that holds its candidates; rows of both are `pitch` apart.
+/// Blocks of a row and the picture that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'a> {
     current: &'a [u8],
+    apart: usize,
     reference: &'a [u8],
     pitch: usize,
     side: usize,
 }
 
 impl<'a> Candidates<'a> {
-    /// The block of `side` samples at the start of `current`, and the samples of `reference`.
+    /// Blocks of `side` samples, the first of them at the start of `current` and the others `apart` from one to
+    /// the next, and the samples of `reference`.
     ///
     /// # Panics
-    /// Where `current` ends before the block, or `side` is no multiple of four.
+    /// Where `side` is no multiple of four.
     #[inline(always)]
-    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+    pub(super) fn new(
+        (current, apart): (&'a [u8], usize),
+        reference: &'a [u8],
+        pitch: usize,
+        side: usize,
+    ) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
-        Self { current: &current[..(side - 1) * pitch + side], reference, pitch, side }
+        Self { current, apart, reference, pitch, side }
+    }
+
+    /// Samples from the first of a block, or of a candidate, to its last.
+    #[inline(always)]
+    fn length(&self) -> usize {
+        (self.side - 1) * self.pitch + self.side
+    }
+
+    /// The samples of block `block`, to its last.
+    ///
+    /// # Panics
+    /// Where there is no such block.
+    #[inline(always)]
+    pub(super) fn block(&self, block: u16) -> &'a [u8] {
+        &self.current[usize::from(block) * self.apart..][..self.length()]
     }
 
     /// As many samples, of the candidate whose first is at `offset` of the reference.
@@ -172,7 +194,7 @@ impl<'a> Candidates<'a> {
     /// Where the reference ends before the candidate.
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> &'a [u8] {
-        &self.reference[offset as usize..][..self.current.len()]
+        &self.reference[offset as usize..][..self.length()]
     }
 
     /// Whether all samples of the group of candidates are there whose first begins at `offset`.
@@ -186,22 +208,16 @@ impl<'a> Candidates<'a> {
         (self.side + TILE - 2) * self.pitch + READ
     }
 
-    /// The block and the candidate at `offset`.
+    /// Block `block` and the candidate at `offset`.
     #[inline(always)]
-    pub(super) fn pair(&self, offset: u32) -> Pair<'a> {
-        Pair::new(self.current, self.at(offset), self.pitch, self.side)
+    pub(super) fn pair(&self, block: u16, offset: u32) -> Pair<'a> {
+        Pair::new(self.block(block), self.at(offset), self.pitch, self.side)
     }
 }
 
 /// For engines that read the samples themselves.
 #[cfg(target_arch = "x86_64")]
 impl<'a> Candidates<'a> {
-    /// The block's samples: the slice holds `(side - 1) * pitch + side` of them.
-    #[inline(always)]
-    pub(super) fn current(&self) -> &'a [u8] {
-        self.current
-    }
-
     /// Samples from one row to the next.
     #[inline(always)]
     pub(super) fn pitch(&self) -> usize {
@@ -223,6 +239,9 @@ impl<'a> Candidates<'a> {
         &self.reference[offset as usize..][..self.samples_of_group()]
     }
 }
+
+/// Candidates, or groups of them: the block that each belongs to, and where its first sample is.
+pub(super) type Listed<'a> = (&'a [u16], &'a [u32]);
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
 pub(super) trait Engine: Copy {
@@ -254,11 +273,11 @@ pub(super) trait Engine: Copy {
     /// A bit for each of `values` that is at most `limit`, the lowest for the first.
     fn at_most(self, values: &[u16; 32], limit: u16) -> u32;
 
-    /// The SAD of each of the candidates at `offsets`.
+    /// The SAD of each of the candidates `listed`.
     #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, offsets: &[u32], costs: &mut [u32]) {
-        for (offset, cost) in offsets.iter().zip(costs) {
-            *cost = self.sad_of_one(&candidates.pair(*offset));
+    fn sads(self, candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
+        for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
+            *cost = self.sad_of_one(&candidates.pair(*block, *offset));
         }
     }
 
@@ -273,9 +292,9 @@ pub(super) trait Engine: Copy {
         None
     }
 
-    /// The SAD of every candidate of the groups whose first candidates begin at `offsets`.
+    /// The SAD of every candidate of the groups listed.
     #[inline(always)]
-    fn sads_of_groups(self, _: &Candidates<'_>, _offsets: &[u32], _: &mut [[u16; GROUP]]) {
+    fn sads_of_groups(self, _: &Candidates<'_>, _: Listed<'_>, _: &mut [[u16; GROUP]]) {
         unreachable!("worth_a_group tells that groups are never computed at once")
     }
 
@@ -285,22 +304,17 @@ pub(super) trait Engine: Copy {
         bounds::sum_parts(rows)
     }
 
-    /// The bounds, by differences of sums, of the groups whose sums in `level` are at `starts`.
+    /// The bounds, by differences of sums, of the groups listed, by where their sums are in `level`.
     #[inline(always)]
-    fn bounds(self, parts: &Parts, level: &Level, starts: &[u32], bounds: &mut [[u16; GROUP]]) {
-        for (start, bounds) in starts.iter().zip(bounds) {
-            *bounds = parts.bound(level, *start as usize);
+    fn bounds(self, parts: &Parts, level: &Level, (blocks, starts): Listed<'_>, bounds: &mut [[u16; GROUP]]) {
+        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+            *bounds = parts.bound(level, *block, *start as usize);
         }
     }
 
     /// [`bounds::bound_area`] of SAD; `N` is 8, 16 or 32.
     #[inline(always)]
-    fn bound_area<const N: usize>(
-        self,
-        parts: &[Extreme<'_>; 4],
-        shape: (usize, usize, usize),
-        bounds: &mut [u16],
-    ) -> u16 {
+    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
         bounds::bound_area::<u16, N>(parts, 0, shape, bounds)
     }
 

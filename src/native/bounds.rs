@@ -248,7 +248,8 @@ pub(super) fn bound_area<B: Bound, const N: usize>(
     shape: &Shape,
     bounds: &mut [B],
 ) -> B {
-    let Shape { rows, columns, pitch, .. } = *shape;
+    let Shape { rows, columns, pitch, down } = *shape;
+    debug_assert!(down > 0);
     let mut least = [B::WORST; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
         let mut sums = [B::default(); N];

@@ -241,6 +241,7 @@ impl Sums {
 
 impl Level {
     /// The sums of the groups from the one at `offset`, of [`Sums::offset`], to the one `last` further on.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn groups(&self, offset: usize, last: usize) -> &[u16] {
         &self.sums[offset..][..last + GROUP]

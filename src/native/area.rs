@@ -1,7 +1,7 @@
 //! Where the groups of candidates of a block are.
 
 use super::search::Block;
-use super::sums::{ACROSS, GROUP, TILE};
+use super::sums::{ACROSS, GROUP, Sums, TILE};
 use crate::estimator::Window;
 
 /// The groups that hold a block's candidates, or a strip of them.
@@ -32,7 +32,7 @@ pub(super) struct Group {
     pub(super) inside: u32,
     /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
     pub(super) distance: u32,
-    /// Where the first sample of its first candidate lies, if that is known.
+    /// Where the first sample of its first candidate lies.
     pub(super) offset: u32,
 }
 
@@ -64,6 +64,19 @@ impl<const N: usize> Groups<N> {
         }
     }
 }
+
+/// Puts what follows from each of `$indices`, as many as [`PUT`], into `$values`, from the one at `$start` on. (A
+/// macro, as only what is written in a function is compiled for its instruction set.)
+macro_rules! put {
+    ($values:expr, $start:expr, $indices:expr, |$index:pat_param| $value:expr) => {
+        let values: &mut [_; PUT] = $values[$start..].first_chunk_mut().expect("room for as many");
+        let indices: &[u32; PUT] = $indices;
+        for (to, &$index) in values.iter_mut().zip(indices) {
+            *to = $value;
+        }
+    };
+}
+pub(super) use put;
 
 impl Area {
     /// The groups that hold the candidates of `block`, which are in `window`.
@@ -108,101 +121,121 @@ impl Area {
         })
     }
 
-    /// Whether there is a group whose bound is at `index`.
-    #[inline(always)]
-    fn has(&self, index: usize) -> bool {
-        (index & ((1 << self.shift) - 1) < self.columns) & (index >> self.shift < self.rows)
-    }
-
     /// Bounds of the groups of a block that has all the candidates in `window`, at most.
     pub(super) fn most_bounds(window: &Window) -> usize {
         let most = |positions: usize, of_group: usize| positions.div_ceil(of_group) + 1;
         most(window.rows(), TILE) * most(window.columns(), ACROSS).next_power_of_two().max(ACROSS)
     }
 
-    /// A bit for each group that there is of those whose bounds begin at `index`.
+    /// Column and row, among the groups of the area, of the group whose bound is at `index`.
     #[inline(always)]
-    pub(super) fn present(&self, index: usize) -> u32 {
-        (0..GROUP).map(|lane| u32::from(self.has(index + lane)) << lane).sum()
+    fn place(&self, index: u32) -> (u32, u32) {
+        (index & ((1 << self.shift) - 1), index >> self.shift)
     }
 
-    /// `Group::distance` of the groups whose bounds begin at `index`.
+    /// Whether there is a group whose bound is at `index`.
     #[inline(always)]
-    pub(super) fn distances(&self, index: usize) -> [u16; GROUP] {
+    fn has(&self, index: u32) -> bool {
+        let (column, row) = self.place(index);
+        (column < self.columns as u32) & (row < self.rows as u32)
+    }
+
+    /// A bit for each group that there is of those whose bounds begin at `index`.
+    #[inline(always)]
+    pub(super) fn present(&self, index: u32) -> u32 {
+        (0..GROUP as u32).map(|lane| u32::from(self.has(index + lane)) << lane).sum()
+    }
+
+    /// The displacement of the first candidate of the group whose bound is at `index`: across, and down.
+    #[inline(always)]
+    fn x_at(&self, index: u32) -> i32 {
+        self.x + (self.place(index).0 * ACROSS as u32) as i32
+    }
+
+    #[inline(always)]
+    fn y_at(&self, index: u32) -> i32 {
+        self.y + (self.place(index).1 * TILE as u32) as i32
+    }
+
+    /// [`Group::distance`] of the group whose bound is at `index`.
+    #[inline(always)]
+    fn distance_at(&self, index: u32) -> u32 {
+        nearest(self.x_at(index), ACROSS) + nearest(self.y_at(index), TILE)
+    }
+
+    /// The same of those whose bounds begin at `index`.
+    #[inline(always)]
+    pub(super) fn distances(&self, index: u32) -> [u16; GROUP] {
         let mut distances = [0; GROUP];
-        for (index, distance) in (index as i32..).zip(&mut distances) {
-            let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);
-            let x = nearest(self.x + column * ACROSS as i32, ACROSS);
-            *distance = (x + nearest(self.y + row * TILE as i32, TILE)) as u16;
+        for (index, distance) in (index..).zip(&mut distances) {
+            *distance = self.distance_at(index) as u16;
         }
         distances
     }
 
-    /// Column and row, among the groups of the padded picture, of the group whose bound is at `index`.
+    /// [`Group::inside`] of the group whose bound is at `index`.
     #[inline(always)]
-    pub(super) fn place(&self, index: usize) -> (usize, usize) {
-        (self.column + (index & ((1 << self.shift) - 1)), self.row + (index >> self.shift))
+    fn inside_at(&self, index: u32) -> u32 {
+        let ((column, _), y) = (self.place(index), self.y_at(index));
+        let inside = |is_last: bool, lanes: u32| if is_last { lanes } else { u32::MAX };
+        inside(column == 0, self.inside[0])
+            & inside(column + 1 >= self.columns as u32, self.inside[1])
+            & inside(y < self.window.y0(), self.inside[2])
+            & inside(y + TILE as i32 > self.window.y1(), self.inside[3])
     }
 
-    /// The group whose bound is at `index`.
+    /// [`Group::offset`] of the group whose bound is at `index`, where the block lies at `block` in the pictures,
+    /// whose rows are `pitch` apart.
     #[inline(always)]
-    pub(super) fn group(&self, index: usize) -> Group {
-        let (column, row) = (index & ((1 << self.shift) - 1), index >> self.shift);
-        let (x, y) = (self.x + (column * ACROSS) as i32, self.y + (row * TILE) as i32);
-        let inside = |is_last: bool, lanes: u32| if is_last { lanes } else { u32::MAX };
+    fn offset_at(&self, index: u32, (block, pitch): (u32, u32)) -> u32 {
+        block.wrapping_add_signed(self.y_at(index).wrapping_mul(pitch as i32).wrapping_add(self.x_at(index)))
+    }
+
+    /// Where in a level of `sums` those of the first group are, and from one row of groups to the next.
+    #[inline(always)]
+    pub(super) fn sums(&self, sums: &Sums) -> (u32, u32) {
+        (sums.offset((self.column, self.row)) as u32, sums.step((0, TILE)) as u32)
+    }
+
+    /// Where those of the group are whose bound is at `index`, by what [`Self::sums`] gives; of an index past the
+    /// last, anywhere.
+    #[inline(always)]
+    pub(super) fn start_at(&self, index: u32, (first, below): (u32, u32)) -> u32 {
+        let (column, row) = self.place(index);
+        (row * below).wrapping_add(first).wrapping_add(column * GROUP as u32)
+    }
+
+    /// The group whose bound is at `index`; `block` as [`Self::offset_at`] takes it.
+    #[inline(always)]
+    pub(super) fn group(&self, index: u32, block: (u32, u32)) -> Group {
         Group {
-            x,
-            y,
-            inside: inside(column == 0, self.inside[0])
-                & inside(column + 1 >= self.columns, self.inside[1])
-                & inside(y < self.window.y0(), self.inside[2])
-                & inside(y + TILE as i32 > self.window.y1(), self.inside[3]),
-            distance: nearest(x, ACROSS) + nearest(y, TILE),
-            offset: 0,
+            x: self.x_at(index),
+            y: self.y_at(index),
+            inside: self.inside_at(index),
+            distance: self.distance_at(index),
+            offset: self.offset_at(index, block),
         }
     }
 
-    /// Puts the groups whose bounds are at `indices` into `groups`, from the one at `start` on. The block lies at
-    /// `block` in the pictures, whose rows are `pitch` apart.
+    /// Puts the groups whose bounds are at `indices` into `groups`, from the one at `start` on; `block` as
+    /// [`Self::offset_at`] takes it.
     #[inline(always)]
     pub(super) fn put_groups<const N: usize>(
         &self,
         indices: &[u32; PUT],
         start: usize,
-        (block, pitch): (u32, u32),
+        block: (u32, u32),
         groups: &mut Groups<N>,
     ) {
+        // One quantity after the other, so that each takes a few operations for all; and of a copy, as what is
+        // written might be this.
+        let area = *self;
         let Groups { x, y, inside, distance, offset } = groups;
-        let x: &mut [i32; PUT] = x[start..].first_chunk_mut().expect("room for as many");
-        let y: &mut [i32; PUT] = y[start..].first_chunk_mut().expect("room for as many");
-        let inside: &mut [u32; PUT] = inside[start..].first_chunk_mut().expect("room for as many");
-        let distance: &mut [u32; PUT] = distance[start..].first_chunk_mut().expect("room for as many");
-        let offset: &mut [u32; PUT] = offset[start..].first_chunk_mut().expect("room for as many");
-        let (mask, last, shift) = ((1 << self.shift) - 1, self.columns as u32 - 1, self.shift);
-        let (y0, y1) = (self.window.y0(), self.window.y1() + 1 - TILE as i32);
-        let [of_first, of_last, of_top, of_bottom] = self.inside;
-        // In 32 bits, and one after the other, so that it takes a few operations for all.
-        for i in 0..PUT {
-            x[i] = self.x + ((indices[i] & mask) * ACROSS as u32) as i32;
-        }
-        for i in 0..PUT {
-            y[i] = self.y + ((indices[i] >> shift) * TILE as u32) as i32;
-        }
-        for i in 0..PUT {
-            let column = indices[i] & mask;
-            let across = if column == 0 { of_first } else { u32::MAX };
-            inside[i] = across & if column >= last { of_last } else { u32::MAX };
-        }
-        for i in 0..PUT {
-            let down = if y[i] < y0 { of_top } else { u32::MAX };
-            inside[i] &= down & if y[i] > y1 { of_bottom } else { u32::MAX };
-        }
-        for i in 0..PUT {
-            offset[i] = block.wrapping_add_signed(y[i].wrapping_mul(pitch as i32).wrapping_add(x[i]));
-        }
-        for i in 0..PUT {
-            distance[i] = nearest(x[i], ACROSS) + nearest(y[i], TILE);
-        }
+        put!(x, start, indices, |index| area.x_at(index));
+        put!(y, start, indices, |index| area.y_at(index));
+        put!(inside, start, indices, |index| area.inside_at(index));
+        put!(distance, start, indices, |index| area.distance_at(index));
+        put!(offset, start, indices, |index| area.offset_at(index, block));
     }
 }
 
@@ -321,11 +354,11 @@ mod tests {
                 let shift = columns.next_power_of_two().max(8).ilog2();
                 let area = Area { window, columns, rows, x, y, shift, inside, ..Area::default() };
                 let mut groups = Groups::<{ 2 * PUT }>::new();
-                for first in (0..rows << shift).step_by(PUT) {
-                    let indices: [u32; PUT] = std::array::from_fn(|i| (first + i) as u32);
+                for first in (0..(rows << shift) as u32).step_by(PUT) {
+                    let indices: [u32; PUT] = std::array::from_fn(|i| first + i as u32);
                     area.put_groups(&indices, PUT / 2, (5000, 100), &mut groups);
-                    for (i, index) in (PUT / 2..).zip(indices.map(|index| index as usize)) {
-                        let (put, group) = (groups.get(i), area.group(index));
+                    for (i, index) in (PUT / 2..).zip(indices) {
+                        let (put, group) = (groups.get(i), area.group(index, (5000, 100)));
                         assert_eq!((put.x, put.y, put.distance), (group.x, group.y, group.distance));
                         assert_eq!(put.offset as i32, 5000 + 100 * put.y + put.x);
                         if !area.has(index) {

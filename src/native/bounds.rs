@@ -1,7 +1,7 @@
 //! Lower bounds of costs, from the sums of a block's parts and of a candidate's.
 
 use super::sums::{GROUP, Level, Sums, TILE};
-use super::tile::{Candidates, Engine};
+use super::tile::{Candidates, Engine, Listed};
 
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
@@ -27,13 +27,12 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
     /// A bit for each of `bounds` that is at most `limit`.
     fn at_most<E: Engine>(engine: E, bounds: &[Self; GROUP], limit: Self) -> u32;
 
-    /// The bounds, by `parts` of `blocks`, of the groups whose sums in `level` are at `starts`.
+    /// The bounds, by `parts`, of the groups listed, by where their sums are in `level`.
     fn of_groups<E: Engine>(
         engine: E,
         parts: &Parts,
         level: &Level,
-        blocks: &[u16],
-        starts: &[u32],
+        listed: Listed<'_>,
         bounds: &mut [[Self; GROUP]],
     );
 
@@ -46,24 +45,17 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
         bounds: &mut [Self],
     ) -> Self;
 
-    /// The costs of the candidates at `offsets`, in the metric that this bounds.
-    fn costs<E: Engine>(
-        engine: E,
-        candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    );
+    /// The costs of the candidates listed, in the metric that this bounds.
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]);
 
     /// [`Engine::worth_a_group`], in that metric.
     fn worth_a_group<E: Engine>(side: usize) -> Option<u32>;
 
-    /// The costs of the groups that begin at `offsets`, where they are worth it.
+    /// The costs of the groups listed, where they are worth it.
     fn costs_of_groups<E: Engine>(
         engine: E,
         candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
+        listed: Listed<'_>,
         costs: &mut [[Self; GROUP]],
     );
 }
@@ -92,11 +84,10 @@ impl Bound for u16 {
         engine: E,
         parts: &Parts,
         level: &Level,
-        blocks: &[u16],
-        starts: &[u32],
+        listed: Listed<'_>,
         bounds: &mut [[Self; GROUP]],
     ) {
-        engine.bounds(parts, level, (blocks, starts), bounds);
+        engine.bounds(parts, level, listed, bounds);
     }
 
     #[inline(always)]
@@ -111,14 +102,8 @@ impl Bound for u16 {
     }
 
     #[inline(always)]
-    fn costs<E: Engine>(
-        engine: E,
-        candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        engine.sads(candidates, (blocks, offsets), costs);
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
+        engine.sads(candidates, listed, costs);
     }
 
     #[inline(always)]
@@ -130,11 +115,10 @@ impl Bound for u16 {
     fn costs_of_groups<E: Engine>(
         engine: E,
         candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
+        listed: Listed<'_>,
         costs: &mut [[Self; GROUP]],
     ) {
-        engine.sads_of_groups(candidates, (blocks, offsets), costs);
+        engine.sads_of_groups(candidates, listed, costs);
     }
 }
 
@@ -167,11 +151,10 @@ impl Bound for u32 {
         _: E,
         parts: &Parts,
         level: &Level,
-        blocks: &[u16],
-        starts: &[u32],
+        listed: Listed<'_>,
         bounds: &mut [[Self; GROUP]],
     ) {
-        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+        for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
             *bounds = parts.bound(level, *block, *start as usize);
         }
     }
@@ -188,14 +171,8 @@ impl Bound for u32 {
     }
 
     #[inline(always)]
-    fn costs<E: Engine>(
-        engine: E,
-        candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
+    fn costs<E: Engine>(engine: E, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
+        for ((block, offset), cost) in listed.0.iter().zip(listed.1).zip(costs) {
             *cost = engine.ssd_of_one(&candidates.pair(*block, *offset));
         }
     }
@@ -206,7 +183,7 @@ impl Bound for u32 {
     }
 
     #[inline(always)]
-    fn costs_of_groups<E: Engine>(_: E, _: &Candidates<'_>, _: &[u16], _: &[u32], _: &mut [[Self; GROUP]]) {
+    fn costs_of_groups<E: Engine>(_: E, _: &Candidates<'_>, _: Listed<'_>, _: &mut [[Self; GROUP]]) {
         unreachable!("no group is worth it")
     }
 }
@@ -236,6 +213,7 @@ pub(super) struct Shape {
     pub(super) columns: usize,
     pub(super) pitch: usize,
     /// Rows of groups from the upper parts to the lower ones.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AVX2 makes use of it"))]
     pub(super) down: usize,
 }
 
@@ -248,8 +226,7 @@ pub(super) fn bound_area<B: Bound, const N: usize>(
     shape: &Shape,
     bounds: &mut [B],
 ) -> B {
-    let Shape { rows, columns, pitch, down } = *shape;
-    debug_assert!(down > 0);
+    let Shape { rows, columns, pitch, .. } = *shape;
     let mut least = [B::WORST; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
         let mut sums = [B::default(); N];

@@ -19,7 +19,7 @@
 
 use std::ops::Range;
 
-use super::area::{Area, Group, PUT, lane_x, lane_y};
+use super::area::{self, Area, Group, PUT, lane_x, lane_y};
 use super::bounds::{self, Bound, Parts, Shape};
 use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
@@ -81,10 +81,10 @@ pub(super) fn eliminate_row<E: Engine>(
     let Workspace { sums, memory } = workspace;
     match memory {
         Memory::Sad(buffers) => {
-            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, row).search(row, vectors);
+            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, row).search(vectors);
         }
         Memory::Ssd(buffers) => {
-            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, row).search(row, vectors);
+            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, row).search(vectors);
         }
     }
 }
@@ -99,6 +99,8 @@ struct Row<'a, E, B> {
     job: &'a Job<'a>,
     sums: &'a Sums,
     experience: &'a mut Experience,
+    /// Which row of the grid.
+    row: usize,
     coarse: Parts,
     fine: Parts,
     /// Blocks of a pass, at most.
@@ -116,7 +118,6 @@ struct Row<'a, E, B> {
 /// Blocks of a row that are searched together. They are no neighbours, so that most passes know the vectors at
 /// both sides, which are the best guesses there are.
 struct Pass {
-    row: usize,
     /// The column of the first, and from one to the next.
     first: usize,
     step: usize,
@@ -218,6 +219,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             job,
             sums,
             experience,
+            row,
             most: most.min(coarse.most_blocks()).min(fine.most_blocks()).clamp(1, RUN),
             inner: first..last + 1,
             window,
@@ -232,58 +234,55 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     }
 
     #[inline(always)]
-    fn search(&mut self, row: usize, vectors: &mut [MotionVector]) {
+    fn search(&mut self, vectors: &mut [MotionVector]) {
         let mut column = 0;
         while column < vectors.len() {
-            let block = Block { job: self.job, column, row };
             if self.experience.pauses() {
-                vectors[column] = self.search_all(block);
+                vectors[column] = self.search_all(column);
                 column += 1;
                 continue;
             }
             let most = if self.experience.is_wary() { 1 } else { 2 * self.most };
             let run = column..vectors.len().min(column + most);
             // Between those that are found first lie others, for which both neighbours are known.
-            for (pass, (first, step)) in [(3, 4), (1, 4), (0, 2)].into_iter().enumerate() {
+            for (first, step, far) in [(3, 4, 4), (1, 4, 2), (0, 2, 1)] {
                 let first = run.start + first;
                 if first >= run.end {
                     continue;
                 }
-                let pass = Pass {
-                    row,
-                    first,
-                    step,
-                    count: (run.end - first).div_ceil(step),
-                    far: [4, 2, 1][pass],
-                    known: if pass == 0 { run.start } else { run.end },
-                };
+                // What is as far as the step is in the same pass, or before the run.
+                let known = if far == step { run.start } else { run.end };
+                let pass = Pass { first, step, count: (run.end - first).div_ceil(step), far, known };
                 self.search_pass(&pass, vectors);
             }
             column = run.end;
         }
     }
 
-    /// Exhaustive search of a block.
+    /// The block in `column`.
     #[inline(always)]
-    fn search_all(&mut self, block: Block<'_>) -> MotionVector {
+    fn block(&self, column: usize) -> Block<'a> {
+        Block { job: self.job, column, row: self.row }
+    }
+
+    /// Exhaustive search of the block in `column`.
+    #[inline(always)]
+    fn search_all(&mut self, column: usize) -> MotionVector {
         self.experience.exhaustive += 1;
-        (self.exhaustive)(block, &mut self.buffers.room).vector()
+        (self.exhaustive)(self.block(column), &mut self.buffers.room).vector()
     }
 
     /// Writes the vectors of the blocks of a pass.
     #[inline(always)]
     fn search_pass(&mut self, pass: &Pass, vectors: &mut [MotionVector]) {
-        let job = self.job;
-        let count = pass.count;
-        let first = Block { job, column: pass.first, row: pass.row };
-        let side = job.parameters.block_size;
-        let apart = pass.step * side;
+        let (count, side) = (pass.count, self.job.parameters.block_size);
+        let (first, apart) = (self.block(pass.first), pass.step * side);
         let candidates = first.candidates(apart);
-        let block = |i: usize| Block { column: pass.column(i), ..first };
         let mut shift = 0;
         for i in 0..count {
-            let window = if self.inner.contains(&pass.column(i)) { self.window } else { block(i).window() };
-            self.buffers.targets[i] = Target::new(block(i), window);
+            let block = self.block(pass.column(i));
+            let window = if self.inner.contains(&block.column) { self.window } else { block.window() };
+            self.buffers.targets[i] = Target::new(block, window);
             (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
             shift = shift.max(self.buffers.targets[i].area.shift);
         }
@@ -319,8 +318,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             );
             let has_failed = failed >> i & 1 != 0;
             self.experience.note(has_failed || spent > all);
-            vectors[pass.column(i)] =
-                if has_failed { self.search_all(block(i)) } else { self.buffers.best[i].key.vector() };
+            let column = pass.column(i);
+            vectors[column] =
+                if has_failed { self.search_all(column) } else { self.buffers.best[i].key.vector() };
         }
     }
 
@@ -338,7 +338,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for (i, displacements) in displacements.iter_mut().enumerate() {
             let target = &targets[i];
             let column = pass.column(i);
-            let index = pass.row * columns + column;
+            let index = self.row * columns + column;
             let left = column.checked_sub(pass.far).filter(|left| *left < pass.known);
             let left = left.map(|left| &vectors[left]).or_else(|| last.get(index.checked_sub(1)?));
             let right = Some(column + pass.far).filter(|right| *right < pass.known);
@@ -351,7 +351,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
         }
         let listed = pass.count * KNOWN;
-        B::costs(self.engine, candidates, &blocks_listed[..listed], &offsets[..listed], costs);
+        B::costs(self.engine, candidates, (&blocks_listed[..listed], &offsets[..listed]), costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
@@ -388,11 +388,11 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 // What only equals the best has to be near: that is rare, but in flat pictures the rule.
                 let equal = B::at_most(self.engine, bounds, best.limits[0]) & !left;
                 if equal != 0 {
-                    let distances = area.distances(chunk * GROUP);
+                    let distances = area.distances((chunk * GROUP) as u32);
                     left |= equal & u16::at_most(self.engine, &distances, best.length as u16);
                 }
                 if best.limits[0] == B::WORST {
-                    left &= area.present(chunk * GROUP);
+                    left &= area.present((chunk * GROUP) as u32);
                 }
                 let room = self.buffers.entries[listed..].first_chunk_mut().expect("a chunk more");
                 self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
@@ -407,21 +407,14 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             self.buffers.searched[i] += count;
             self.buffers.spent[i] += Self::COSTS.bounds * count;
             // What there is to know of them, a register of them at once.
-            let origin = self.sums.offset((area.column, area.row)) as u32;
-            let (mask, below) = ((1 << shift) - 1, self.sums.step((0, TILE)) as u32);
             let Buffers { targets, entries, blocks, starts, groups, .. } = &mut *self.buffers;
+            let Target { area, start: block, pitch, .. } = targets[i];
+            let sums = area.sums(self.sums);
             for k in (start..listed).step_by(PUT) {
                 let entries = entries[k..].first_chunk().expect("a chunk more");
-                let starts: &mut [u32; PUT] = starts[k..].first_chunk_mut().expect("a chunk more");
-                for (start, entry) in starts.iter_mut().zip(entries) {
-                    // Those past the last may be anywhere.
-                    *start = ((entry >> shift) * below)
-                        .wrapping_add(origin)
-                        .wrapping_add((entry & mask) * GROUP as u32);
-                }
-                blocks[k..][..PUT].fill(i as u16);
-                let target = &targets[i];
-                target.area.put_groups(entries, k, (target.start, target.pitch), groups);
+                area::put!(starts, k, entries, |entry| area.start_at(entry, sums));
+                area::put!(blocks, k, entries, |_| i as u16);
+                area.put_groups(entries, k, (block, pitch), groups);
             }
         }
         for batch in (0..listed).step_by(BATCH) {
@@ -443,22 +436,23 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             &mut *self.buffers;
         for i in 0..count {
             blocks[i] = i as u16;
-            starts[i] = self.sums.offset(targets[i].area.place(entries[i] as usize)) as u32;
+            let area = &targets[i].area;
+            starts[i] = area.start_at(entries[i], area.sums(self.sums));
         }
         let (blocks, starts) = (&blocks[..count], &starts[..count]);
-        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), blocks, starts, &mut **bounds_of);
+        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), (blocks, starts), &mut **bounds_of);
         let mut displacements = [(0, 0); RUN];
         let displacements = &mut displacements[..count];
         for (i, displacement) in displacements.iter_mut().enumerate() {
             let (target, bounds) = (&targets[i], &bounds_of[i]);
-            let group = target.area.group(entries[i] as usize);
+            let group = target.area.group(entries[i], (target.start, target.pitch));
             let least = bounds.iter().copied().fold(B::WORST, B::min);
             let lanes = B::at_most(self.engine, bounds, least);
             let lanes = if lanes & group.inside == 0 { group.inside } else { lanes & group.inside };
             *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
             offsets[i] = target.offset(*displacement);
         }
-        B::costs(self.engine, candidates, blocks, &offsets[..count], costs);
+        B::costs(self.engine, candidates, (blocks, &offsets[..count]), costs);
         for (i, (x, y)) in displacements.iter().enumerate() {
             best[i].improve(OrderKey::new(costs[i], *x, *y));
         }
@@ -493,7 +487,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let group = |i: usize| groups.get(batch.start + i);
         let (bounds_of, of_picked) = (&mut **bounds_of, &mut **of_picked);
         let is_fine = sums.fine().is_some();
-        B::of_groups(*engine, coarse, sums.coarse(), blocks, starts, bounds_of);
+        B::of_groups(*engine, coarse, sums.coarse(), (blocks, starts), bounds_of);
         // Most are left out here, before what only the others need.
         let mut left_over = 0;
         for i in 0..entries.len() {
@@ -514,7 +508,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 spent[block] += if is_many { Self::COSTS.bounds } else { 0 };
                 experience.crowded += crowd(left);
             }
-            B::of_groups(*engine, fine, level, &blocks_of_picked[..many], &starts[..many], of_picked);
+            B::of_groups(*engine, fine, level, (&blocks_of_picked[..many], &starts[..many]), of_picked);
             for (i, finer) in picked[..many].iter().zip(&*of_picked) {
                 bounds_of[usize::from(*i)] = *finer;
             }
@@ -537,7 +531,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             fewer += usize::from((left != 0) & !is_whole);
         }
         if many > 0 {
-            B::costs_of_groups(*engine, candidates, &blocks_of_picked[..many], &starts[..many], of_picked);
+            B::costs_of_groups(*engine, candidates, (&blocks_of_picked[..many], &starts[..many]), of_picked);
             for (i, costs) in picked[..many].iter().map(|i| usize::from(*i)).zip(&*of_picked) {
                 best[usize::from(blocks[i])].improve_by(*engine, costs, &group(i));
             }
@@ -554,7 +548,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             spent[block] += Self::COSTS.one * left.count_ones() as usize;
             if listed >= CHUNK || n == fewer - 1 {
                 let (blocks, offsets) = (&blocks_listed[..listed], &offsets[..listed]);
-                B::costs(*engine, candidates, blocks, offsets, costs);
+                B::costs(*engine, candidates, (blocks, offsets), costs);
                 for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
                     let best = &mut best[usize::from(*block)];
                     // Mostly none is as good as the best.
@@ -679,124 +673,4 @@ fn crowd(left: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check<E: Engine>(engine: E) {
-        const PITCH: usize = 192;
-        /// From one block to the next.
-        const APART: usize = 20;
-        for side in [4, 8, 12, 16, 20] {
-            if u16::worth_a_group::<E>(side).is_none() {
-                continue;
-            }
-            // Noise, and errors as large as can be.
-            let noise = |length: usize| -> Vec<u8> {
-                (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u8).collect()
-            };
-            let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
-            for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
-                let candidates = Candidates::new((&current, APART), &reference, PITCH, side);
-                let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
-                let mut costs = [[0; GROUP]; 4];
-                let blocks = [0, 1, 1, 0];
-                u16::costs_of_groups(engine, &candidates, &blocks, &offsets, &mut costs);
-                for ((block, offset), costs) in blocks.into_iter().zip(offsets).zip(costs) {
-                    for (lane, cost) in costs.into_iter().enumerate() {
-                        let at = offset + (lane_y(lane) * PITCH as i32 + lane_x(lane)) as u32;
-                        assert_eq!(
-                            u32::from(cost),
-                            engine.sad_of_one(&candidates.pair(block, at)),
-                            "{side} {at}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn groups_cost_what_their_candidates_do() {
-        check(super::super::portable::Portable::new());
-        #[cfg(target_arch = "x86_64")]
-        {
-            super::super::avx2::Avx2::new().into_iter().for_each(check);
-            super::super::avx512::Avx512::new().into_iter().for_each(check);
-        }
-    }
-
-    fn check_lists<E: Engine>(engine: E) {
-        let lanes: [u32; GROUP] = std::array::from_fn(|lane| (lane * lane) as u32);
-        let mut left = 1_u32;
-        for turn in 0..1000 {
-            left = left.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let left = [left, 0, u32::MAX, left & left >> 7, left | left << 9][turn % 5];
-            let mut list = [7; GROUP];
-            engine.list(left, 1000, &lanes, &mut list);
-            let expected = (0..GROUP).filter(|lane| left >> lane & 1 != 0).map(|lane| 1000 + lanes[lane]);
-            assert!(expected.eq(list[..left.count_ones() as usize].iter().copied()), "{left:x} {list:?}");
-        }
-    }
-
-    #[test]
-    fn every_bit_that_is_set_is_listed_in_order() {
-        check_lists(super::super::portable::Portable::new());
-        #[cfg(target_arch = "x86_64")]
-        {
-            super::super::avx2::Avx2::new().into_iter().for_each(check_lists);
-            super::super::avx512::Avx512::new().into_iter().for_each(check_lists);
-        }
-    }
-
-    fn check_areas<E: Engine>(engine: E) {
-        const EXTREMES: usize = 3000;
-        let mut state = 1_u32;
-        let mut next = |below: u32| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) % below
-        };
-        let least: Vec<u16> = (0..EXTREMES).map(|_| next(9000) as u16).collect();
-        let most: Vec<u16> = least.iter().map(|least| least + next(7000) as u16).collect();
-        for (rows, columns, down) in [(1, 1, 1), (9, 5, 2), (10, 6, 2), (7, 8, 4), (8, 3, 1)] {
-            let shape = Shape { rows, columns, pitch: 41, down };
-            let parts = [0, 1, down * 41, down * 41 + 1]
-                .map(|step| (next(16_000) as u16, (&least[7 + step..], &most[7 + step..])));
-            let bounded =
-                |bounds: &mut [u16; 16 * 8], least: u16| (least, bounds.as_chunks::<8>().0[..rows].to_vec());
-            let (mut of_engine, mut expected) = ([0; 16 * 8], [0; 16 * 8]);
-            let by_engine = engine.bound_area::<8>(&parts, &shape, &mut of_engine);
-            let least = bounds::bound_area::<u16, 8>(&parts, 0, &shape, &mut expected);
-            assert_eq!(bounded(&mut of_engine, by_engine), bounded(&mut expected, least), "{rows} {down}");
-        }
-        for (rows, columns, down) in [(17, 9, 2), (3, 16, 4), (33, 17, 2), (2, 32, 1)] {
-            let shape = Shape { rows, columns, pitch: 41, down };
-            let parts = [0, 1, down * 41, down * 41 + 1]
-                .map(|step| (next(16_000) as u16, (&least[7 + step..], &most[7 + step..])));
-            let (mut of_engine, mut expected) = ([0; 33 * 32], [0; 33 * 32]);
-            let by_engine = engine.bound_area::<32>(&parts, &shape, &mut of_engine);
-            let least = bounds::bound_area::<u16, 32>(&parts, 0, &shape, &mut expected);
-            assert_eq!(
-                (by_engine, &of_engine[..rows * 32]),
-                (least, &expected[..rows * 32]),
-                "{rows} {down}"
-            );
-        }
-    }
-
-    #[test]
-    fn engines_bound_groups_as_is_written_for_all() {
-        #[cfg(target_arch = "x86_64")]
-        {
-            super::super::avx2::Avx2::new().into_iter().for_each(check_areas);
-            super::super::avx512::Avx512::new().into_iter().for_each(check_areas);
-        }
-        check_areas(super::super::portable::Portable::new());
-    }
-
-    #[test]
-    fn groups_that_end_past_the_reference_are_not_there() {
-        let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
-        let candidates = Candidates::new((&current, 0), &reference, 64, 16);
-        assert!(candidates.has_group(64) && !candidates.has_group(65));
-    }
-}
+mod tests;

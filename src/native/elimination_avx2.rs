@@ -19,13 +19,25 @@ pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
     let limit = _mm256_set1_epi16(limit as i16);
     let (values, _) = values.as_chunks::<LANES>();
     let lanes = |values: &[u16; LANES]| {
-        // SAFETY: as many values as the register has.
-        let values = unsafe { _mm256_loadu_si256(values.as_ptr().cast()) };
-        _mm256_cmpeq_epi16(_mm256_subs_epu16(values, limit), _mm256_setzero_si256())
+        _mm256_cmpeq_epi16(_mm256_subs_epu16(load(values), limit), _mm256_setzero_si256())
     };
     // Packed lane by lane, then the lanes put in order.
     let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
     _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load(values: &[u16; LANES]) -> __m256i {
+    // SAFETY: as many values as the register has.
+    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn put(to: &mut [u16; LANES], from: __m256i) {
+    // SAFETY: as many values as the register has, and every bit pattern is one.
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), from) };
 }
 
 /// The SAD of each of the candidates listed. Two rows of 16 × 16 samples are one register.
@@ -36,7 +48,7 @@ pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, c
     let listed = blocks.iter().zip(offsets).zip(costs);
     if candidates.side() != SIDE {
         for ((block, offset), cost) in listed {
-            *cost = super::sse2::sad_of_one(&candidates.pair(*block, *offset));
+            *cost = sse2::sad_of_one(&candidates.pair(*block, *offset));
         }
         return;
     }
@@ -266,20 +278,6 @@ pub(super) fn bound_area<const N: usize>(parts: &[Extreme<'_>; 4], shape: &Shape
     least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
 }
 
-#[target_feature(enable = "avx2")]
-#[inline]
-fn load(values: &[u16; LANES]) -> __m256i {
-    // SAFETY: as many values as the register has.
-    unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn put(to: &mut [u16; LANES], from: __m256i) {
-    // SAFETY: as many values as the register has, and every bit pattern is one.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), from) };
-}
-
 /// Eight sums from `first` on, and eight from `second` on.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -294,9 +292,7 @@ fn two_rows(sums: &[u16], first: usize, second: usize) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn one_row(sums: &[u16], first: usize) -> __m256i {
-    let sums: &[u16; LANES] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
-    // SAFETY: as many sums as the register has.
-    unsafe { _mm256_loadu_si256(sums.as_ptr().cast()) }
+    load(sums[first..].first_chunk().expect("SPARE_GROUPS at the end"))
 }
 
 /// All bits in the lanes of columns, the first of which is `first`, that there are not.

@@ -82,7 +82,7 @@ impl StepCosts {
 
     pub(super) const fn of<E: Engine>() -> Self {
         if E::LANES >= COLUMNS {
-            // A candidate costs exhaustive search a nanosecond, and alone nine.
+            // A candidate costs exhaustive search a nanosecond, and alone five.
             return Self { bounds: 80, one: 75, group: 540, block: 2400 };
         }
         // So little that elimination is rather tried than not, where it has more to gain.

@@ -220,6 +220,7 @@ impl Sums {
     }
 
     /// From there to the sums of the group that is `(x, y)` samples, multiples of four, further on.
+    #[inline(always)]
     pub(super) fn step(&self, (x, y): (usize, usize)) -> usize {
         (y / TILE * self.tiles + x / TILE) * TILE_POSITIONS
     }

@@ -331,16 +331,21 @@ impl Parts {
         samples: &[u8],
         pitch: usize,
     ) {
-        let across = self.sides.1 / SIDE;
+        const { assert!(SUMMED.is_multiple_of(SIDE)) };
+        let (across, at_once) = (self.sides.1 / SIDE, SUMMED / SIDE);
         let sums = &mut self.sums[block * self.count..][..self.count];
-        let rows_of_parts = sums.chunks_exact_mut(across);
-        for (samples, sums) in samples.chunks(SIDE * pitch).zip(rows_of_parts) {
-            for (sums, x) in sums.chunks_mut(SUMMED / SIDE).zip((0..).step_by(SUMMED)) {
+        for y in 0..across {
+            for x in (0..across).step_by(at_once) {
                 // More samples than the block has across may be read, but not used.
+                let part = &samples[y * SIDE * pitch + x * SIDE..][..(SIDE - 1) * pitch + SUMMED];
                 let rows = std::array::from_fn(|y| {
-                    samples[y * pitch + x..].first_chunk().expect("READ samples after a row")
+                    debug_assert!(y < SIDE);
+                    // SAFETY: `part` has as many samples from the start of each of its SIDE rows on.
+                    unsafe { &*part.as_ptr().add(y * pitch).cast() }
                 });
-                for (sum, of_rows) in sums.iter_mut().zip(engine.sum_parts::<SIDE>(&rows)) {
+                let of_rows = engine.sum_parts::<SIDE>(&rows);
+                let sums = &mut sums[y * across + x..][..at_once.min(across - x)];
+                for (sum, of_rows) in sums.iter_mut().zip(of_rows) {
                     *sum = of_rows;
                 }
             }

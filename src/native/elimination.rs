@@ -78,32 +78,38 @@ pub(super) fn eliminate_row<E: Engine>(
     (row, vectors): (usize, &mut [MotionVector]),
     experience: &mut Experience,
 ) {
-    let Workspace { sums, memory } = workspace;
+    let Workspace { sums, memory, found } = workspace;
+    let of_last_field = || job.last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);
+    let above = found.above(row).or_else(of_last_field).unwrap_or_default();
     match memory {
         Memory::Sad(buffers) => {
-            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, row).search(vectors);
+            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, (row, above))
+                .search(vectors);
         }
         Memory::Ssd(buffers) => {
-            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, row).search(vectors);
+            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, (row, above))
+                .search(vectors);
         }
     }
+    found.keep(row, vectors);
 }
 
-/// Searches a row of blocks, some of them together, in passes: each step is done for all blocks of a pass
-/// before the next one is. The steps of a block wait for each other, and how many groups and candidates each
-/// leaves cannot be foreseen by the branch predictor; in long loops over those of many blocks the CPU is at work
-/// on the next ones meanwhile.
+/// Searches a row of blocks, some of them together: each step is done for all of these before the next one is.
+/// The steps of a block wait for each other, and how many groups and candidates each leaves cannot be foreseen
+/// by the branch predictor; in long loops over those of many blocks the CPU is at work on the next ones
+/// meanwhile.
 struct Row<'a, E, B> {
     engine: E,
     exhaustive: Exhaustive,
     job: &'a Job<'a>,
     sums: &'a Sums,
     experience: &'a mut Experience,
-    /// Which row of the grid.
+    /// Which row of the grid, and the vectors of the one above, as far as they are known.
     row: usize,
+    above: &'a [MotionVector],
     coarse: Parts,
     fine: Parts,
-    /// Blocks of a pass, at most.
+    /// Blocks that are searched together, at most.
     most: usize,
     /// The columns of blocks whose windows no side of the picture cuts, and their window.
     inner: Range<usize>,
@@ -113,25 +119,6 @@ struct Row<'a, E, B> {
     lane_offsets: [u32; GROUP],
     /// Candidates left in a group with which all are computed at once.
     worth_a_group: u32,
-}
-
-/// Blocks of a row that are searched together. They are no neighbours, so that most passes know the vectors at
-/// both sides, which are the best guesses there are.
-struct Pass {
-    /// The column of the first, and from one to the next.
-    first: usize,
-    step: usize,
-    count: usize,
-    /// How far the nearest are on both sides whose vectors may be known: those before column `known`.
-    far: usize,
-    known: usize,
-}
-
-impl Pass {
-    #[inline(always)]
-    fn column(&self, i: usize) -> usize {
-        self.first + i * self.step
-    }
 }
 
 /// The lanes of a group of groups.
@@ -200,7 +187,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         sums: &'a Sums,
         buffers: &'a mut Buffers<B>,
         experience: &'a mut Experience,
-        row: usize,
+        (row, above): (usize, &'a [MotionVector]),
     ) -> Self {
         let side = job.parameters.block_size;
         let columns = job.parameters.grid().columns;
@@ -220,6 +207,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             sums,
             experience,
             row,
+            above,
             most: most.min(coarse.most_blocks()).min(fine.most_blocks()).clamp(1, RUN),
             inner: first..last + 1,
             window,
@@ -242,20 +230,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 column += 1;
                 continue;
             }
-            let most = if self.experience.is_wary() { 1 } else { 2 * self.most };
-            let run = column..vectors.len().min(column + most);
-            // Between those that are found first lie others, for which both neighbours are known.
-            for (first, step, far) in [(3, 4, 4), (1, 4, 2), (0, 2, 1)] {
-                let first = run.start + first;
-                if first >= run.end {
-                    continue;
-                }
-                // What is as far as the step is in the same pass, or before the run.
-                let known = if far == step { run.start } else { run.end };
-                let pass = Pass { first, step, count: (run.end - first).div_ceil(step), far, known };
-                self.search_pass(&pass, vectors);
-            }
-            column = run.end;
+            let most = if self.experience.is_wary() { 1 } else { self.most };
+            let end = vectors.len().min(column + most);
+            self.search_together(column, &mut vectors[column..end]);
+            column = end;
         }
     }
 
@@ -272,15 +250,15 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         (self.exhaustive)(self.block(column), &mut self.buffers.room).vector()
     }
 
-    /// Writes the vectors of the blocks of a pass.
+    /// Writes the vectors of the blocks from `column` on.
     #[inline(always)]
-    fn search_pass(&mut self, pass: &Pass, vectors: &mut [MotionVector]) {
-        let (count, side) = (pass.count, self.job.parameters.block_size);
-        let (first, apart) = (self.block(pass.first), pass.step * side);
-        let candidates = first.candidates(apart);
+    fn search_together(&mut self, column: usize, vectors: &mut [MotionVector]) {
+        let (count, side) = (vectors.len(), self.job.parameters.block_size);
+        let first = self.block(column);
+        let candidates = first.candidates();
         let mut shift = 0;
         for i in 0..count {
-            let block = self.block(pass.column(i));
+            let block = self.block(column + i);
             let window = if self.inner.contains(&block.column) { self.window } else { block.window() };
             self.buffers.targets[i] = Target::new(block, window);
             (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
@@ -288,7 +266,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         for i in 0..count {
             self.buffers.targets[i].area.shift = shift;
-            let samples = &first.samples()[i * apart..];
+            let samples = &first.samples()[i * side..];
             // Blocks to come lie beside this one, row by row in another cache line.
             for y in 0..side {
                 self.engine.prefetch(samples, y * first.pitch() + AHEAD);
@@ -298,7 +276,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 self.fine.sum(self.engine, i, samples, first.pitch());
             }
         }
-        self.try_known(&candidates, pass, vectors);
+        self.try_known(&candidates, column, count);
         let mut failed = 0;
         if count > 1 {
             failed = self.search_strips(&candidates, count);
@@ -311,22 +289,21 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 }
             }
         }
-        for i in 0..count {
+        for (i, vector) in vectors.iter_mut().enumerate() {
             let (spent, all) = (
                 Self::COSTS.block + self.buffers.spent[i],
                 StepCosts::CANDIDATE * self.buffers.targets[i].window.candidates(),
             );
             let has_failed = failed >> i & 1 != 0;
             self.experience.note(has_failed || spent > all);
-            let column = pass.column(i);
-            vectors[column] =
-                if has_failed { self.search_all(column) } else { self.buffers.best[i].key.vector() };
+            *vector =
+                if has_failed { self.search_all(column + i) } else { self.buffers.best[i].key.vector() };
         }
     }
 
     /// The best of the candidates of each block that are likely to be good.
     #[inline(always)]
-    fn try_known(&mut self, candidates: &Candidates<'_>, pass: &Pass, vectors: &[MotionVector]) {
+    fn try_known(&mut self, candidates: &Candidates<'_>, column: usize, count: usize) {
         let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
         let samples = |vector: Option<&MotionVector>| {
             let vector = vector.copied().unwrap_or_default();
@@ -334,23 +311,20 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         };
         let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
         let mut displacements = [[(0, 0); KNOWN]; RUN];
-        let displacements = &mut displacements[..pass.count];
+        let displacements = &mut displacements[..count];
         for (i, displacements) in displacements.iter_mut().enumerate() {
             let target = &targets[i];
-            let column = pass.column(i);
-            let index = self.row * columns + column;
-            let left = column.checked_sub(pass.far).filter(|left| *left < pass.known);
-            let left = left.map(|left| &vectors[left]).or_else(|| last.get(index.checked_sub(1)?));
-            let right = Some(column + pass.far).filter(|right| *right < pass.known);
-            let right = right.map(|right| &vectors[right]).or_else(|| last.get(index + 1));
-            let around = [left, last.get(index), right, last.get(index + columns)];
+            let (column, above) = (column + i, self.above);
+            let above_left = column.checked_sub(1).and_then(|left| above.get(left));
+            let at_last = last.get(self.row * columns + column);
+            let around = [above_left, above.get(column), above.get(column + 1), at_last];
             for (n, (displacement, vector)) in displacements.iter_mut().zip(around).enumerate() {
                 *displacement = target.nearest(samples(vector));
                 blocks_listed[i * KNOWN + n] = i as u16;
                 offsets[i * KNOWN + n] = target.offset(*displacement);
             }
         }
-        let listed = pass.count * KNOWN;
+        let listed = count * KNOWN;
         B::costs(self.engine, candidates, (&blocks_listed[..listed], &offsets[..listed]), costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];

@@ -177,28 +177,43 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
 /// The bounds of the groups listed, by where their sums are in `level`.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bounds(
+pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
+    match parts.count {
+        4 => bounds_by::<4>(parts, level, listed, bounds),
+        16 => bounds_by::<16>(parts, level, listed, bounds),
+        _ => {
+            for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
+                let mut sums = [_mm256_setzero_si256(); HALVES];
+                for (sum, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
+                    let group = level.group(*start as usize + step);
+                    sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
+                }
+                store(bounds, sums);
+            }
+        }
+    }
+}
+
+/// The same by `N` parts.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bounds_by<const N: usize>(
     parts: &Parts,
     level: &Level,
     (blocks, starts): Listed<'_>,
     bounds: &mut [[u16; GROUP]],
 ) {
+    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
     for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-        let of_block = parts.of_block(usize::from(*block));
+        let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
+        // All steps are at most the last one.
+        let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
         let mut sums = [_mm256_setzero_si256(); HALVES];
-        let mut plus = |sum: u16, step: usize| {
-            let group = level.group(*start as usize + step);
-            sums = add(sums, group, _mm256_set1_epi16(sum as i16));
-        };
-        match of_block {
-            // The most frequent, without a loop.
-            [a, b, c, d] => {
-                plus(*a, parts.steps[0]);
-                plus(*b, parts.steps[1]);
-                plus(*c, parts.steps[2]);
-                plus(*d, parts.steps[3]);
-            }
-            _ => of_block.iter().zip(&parts.steps).for_each(|(sum, step)| plus(*sum, *step)),
+        for (sum, step) in of_block.iter().zip(steps) {
+            debug_assert!(*step <= steps[N - 1]);
+            // SAFETY: the sums of a group are there at each step up to the last.
+            let group = unsafe { &*groups.add(*step).cast() };
+            sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
         }
         store(bounds, sums);
     }

@@ -132,11 +132,11 @@ impl<'a> Block<'a> {
         self.job.parameters.winning_window(self.column, self.row)
     }
 
-    /// The block and others of its row, `apart` samples from one to the next, and all their candidates.
+    /// The block and those to the right of it, and all their candidates.
     #[inline(always)]
-    pub(super) fn candidates(self, apart: usize) -> Candidates<'a> {
+    pub(super) fn candidates(self) -> Candidates<'a> {
         let side = self.job.parameters.block_size;
-        Candidates::new((self.samples(), apart), self.job.reference.samples(), self.pitch(), side)
+        Candidates::new(self.samples(), self.job.reference.samples(), self.pitch(), side)
     }
 
     /// The key of one candidate.

@@ -150,27 +150,21 @@ impl<'a> Pair<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'a> {
     current: &'a [u8],
-    apart: usize,
     reference: &'a [u8],
     pitch: usize,
     side: usize,
 }
 
 impl<'a> Candidates<'a> {
-    /// Blocks of `side` samples, the first of them at the start of `current` and the others `apart` from one to
-    /// the next, and the samples of `reference`.
+    /// Blocks of `side` samples, the first of them at the start of `current` and the others to the right of it,
+    /// and the samples of `reference`.
     ///
     /// # Panics
     /// Where `side` is no multiple of four.
     #[inline(always)]
-    pub(super) fn new(
-        (current, apart): (&'a [u8], usize),
-        reference: &'a [u8],
-        pitch: usize,
-        side: usize,
-    ) -> Self {
+    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
-        Self { current, apart, reference, pitch, side }
+        Self { current, reference, pitch, side }
     }
 
     /// Samples from the first of a block, or of a candidate, to its last.
@@ -185,7 +179,7 @@ impl<'a> Candidates<'a> {
     /// Where there is no such block.
     #[inline(always)]
     pub(super) fn block(&self, block: u16) -> &'a [u8] {
-        &self.current[usize::from(block) * self.apart..][..self.length()]
+        &self.current[usize::from(block) * self.side..][..self.length()]
     }
 
     /// As many samples, of the candidate whose first is at `offset` of the reference.

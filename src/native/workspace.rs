@@ -9,10 +9,10 @@ use super::elimination::{Best, Target};
 use super::plane::Layout;
 use super::search::Room;
 use super::sums::{GROUP, Sums};
-use crate::estimator::{Metric, OrderKey, Parameters, SetupError};
+use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, SetupError};
 use crate::lock::lock;
 
-/// Blocks of a pass, which are searched together, at most.
+/// Blocks that are searched together, at most.
 pub(super) const RUN: usize = 8;
 
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
@@ -28,6 +28,28 @@ pub(super) const CHUNK: usize = 64;
 pub(super) struct Workspace {
     pub(super) sums: Sums,
     pub(super) memory: Memory,
+    pub(super) found: Found,
+}
+
+/// The vectors of the row of blocks that was searched last.
+pub(super) struct Found {
+    row: Option<usize>,
+    vectors: Vec<MotionVector>,
+}
+
+impl Found {
+    /// Those of the row above `row`, if that was it.
+    #[inline(always)]
+    pub(super) fn above(&self, row: usize) -> Option<&[MotionVector]> {
+        (self.row? + 1 == row).then_some(&*self.vectors)
+    }
+
+    /// Keeps those of `row`.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, row: usize, vectors: &[MotionVector]) {
+        self.row = Some(row);
+        self.vectors.copy_from_slice(vectors);
+    }
 }
 
 /// What the search of a few blocks needs, in the width that bounds of the metric have.
@@ -48,7 +70,8 @@ impl Workspace {
             Metric::Sad => Memory::Sad(Box::new(Buffers::new())),
             Metric::Ssd => Memory::Ssd(Box::new(Buffers::new())),
         };
-        Ok(Self { sums: Sums::new(parameters, layout, sides, limit)?, memory })
+        let found = Found { row: None, vectors: vec![MotionVector::default(); parameters.grid().columns] };
+        Ok(Self { sums: Sums::new(parameters, layout, sides, limit)?, memory, found })
     }
 }
 
@@ -74,7 +97,7 @@ impl<T> DerefMut for Lines<T> {
 
 /// Memory that the search of some blocks needs and the next ones use again.
 pub(super) struct Buffers<B> {
-    /// The blocks of a pass, the best of each, and what it has cost.
+    /// The blocks, the best of each, and what it has cost.
     pub(super) targets: [Target; RUN],
     pub(super) best: [Best<B>; RUN],
     pub(super) spent: [usize; RUN],

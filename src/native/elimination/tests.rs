@@ -19,8 +19,6 @@ macro_rules! check_engines {
 
 fn check<E: Engine>(engine: E) {
     const PITCH: usize = 192;
-    /// From one block to the next.
-    const APART: usize = 20;
     for side in [4, 8, 12, 16, 20] {
         if u16::worth_a_group::<E>(side).is_none() {
             continue;
@@ -31,7 +29,7 @@ fn check<E: Engine>(engine: E) {
         };
         let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
         for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
-            let candidates = Candidates::new((&current, APART), &reference, PITCH, side);
+            let candidates = Candidates::new(&current, &reference, PITCH, side);
             let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
             let mut costs = [[0; GROUP]; 4];
             let blocks = [0, 1, 1, 0];
@@ -110,6 +108,6 @@ fn engines_bound_groups_as_is_written_for_all() {
 #[test]
 fn groups_that_end_past_the_reference_are_not_there() {
     let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
-    let candidates = Candidates::new((&current, 0), &reference, 64, 16);
+    let candidates = Candidates::new(&current, &reference, 64, 16);
     assert!(candidates.has_group(64) && !candidates.has_group(65));
 }

@@ -15,7 +15,7 @@
 //! costs are decided by the order of full search: a bound that equals the best cost eliminates only
 //! what is further away than the best. The result is therefore that of exhaustive search, whatever is
 //! tried first; but the sooner a good candidate is found, the more are eliminated, so that the vectors
-//! around and that of the last field come first, then the group of the least bound.
+//! of the row above and that of the last field come first, then the group of the least bound.
 
 use std::ops::Range;
 
@@ -117,7 +117,7 @@ struct Row<'a, E, B> {
     buffers: &'a mut Buffers<B>,
     /// From the first sample of a group's first candidate to those of the others.
     lane_offsets: [u32; GROUP],
-    /// Candidates left in a group with which all are computed at once.
+    /// Candidates left in a group with which all are computed at once; the largest number where they never are.
     worth_a_group: u32,
 }
 

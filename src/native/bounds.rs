@@ -289,6 +289,13 @@ impl Parts {
         parts
     }
 
+    /// Whether each sum fits signed 16 bits, and the differences of all of them, added, unsigned ones.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn are_small(&self) -> bool {
+        (255 << self.shift) <= i16::MAX as usize && (255 * self.count) << self.shift <= usize::from(u16::MAX)
+    }
+
     /// So many blocks at most may be searched together.
     pub(super) fn most_blocks(&self) -> usize {
         MOST_SUMS / self.count.max(1)

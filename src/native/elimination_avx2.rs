@@ -178,9 +178,11 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    match parts.count {
-        4 => bounds_by::<4>(parts, level, listed, bounds),
-        16 => bounds_by::<16>(parts, level, listed, bounds),
+    match (parts.count, parts.are_small()) {
+        (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
+        (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
+        (16, true) => bounds_by::<16, true>(parts, level, listed, bounds),
+        (16, false) => bounds_by::<16, false>(parts, level, listed, bounds),
         _ => {
             for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
                 let mut sums = [_mm256_setzero_si256(); HALVES];
@@ -194,10 +196,10 @@ pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &
     }
 }
 
-/// The same by `N` parts.
+/// The same by `N` parts, which may be [`Parts::are_small`].
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bounds_by<const N: usize>(
+fn bounds_by<const N: usize, const SMALL: bool>(
     parts: &Parts,
     level: &Level,
     (blocks, starts): Listed<'_>,
@@ -212,8 +214,16 @@ fn bounds_by<const N: usize>(
         for (sum, step) in of_block.iter().zip(steps) {
             debug_assert!(*step <= steps[N - 1]);
             // SAFETY: the sums of a group are there at each step up to the last.
-            let group = unsafe { &*groups.add(*step).cast() };
-            sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
+            let group: &[u16; GROUP] = unsafe { &*groups.add(*step).cast() };
+            let of_block = _mm256_set1_epi16(*sum as i16);
+            if SMALL {
+                for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
+                    let difference = _mm256_abs_epi16(_mm256_sub_epi16(load(group), of_block));
+                    *sum = _mm256_add_epi16(*sum, difference);
+                }
+            } else {
+                sums = add(sums, group, of_block);
+            }
         }
         store(bounds, sums);
     }

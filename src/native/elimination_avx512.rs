@@ -24,9 +24,11 @@ fn load(values: &[u16; GROUP]) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    match parts.count {
-        4 => bounds_by::<4>(parts, level, listed, bounds),
-        16 => bounds_by::<16>(parts, level, listed, bounds),
+    match (parts.count, parts.are_small()) {
+        (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
+        (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
+        (16, true) => bounds_by::<16, true>(parts, level, listed, bounds),
+        (16, false) => bounds_by::<16, false>(parts, level, listed, bounds),
         _ => {
             for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
                 let mut sums = _mm512_setzero_si512();
@@ -40,10 +42,10 @@ pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &
     }
 }
 
-/// The same by `N` parts.
+/// The same by `N` parts, which may be [`Parts::are_small`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn bounds_by<const N: usize>(
+fn bounds_by<const N: usize, const SMALL: bool>(
     parts: &Parts,
     level: &Level,
     (blocks, starts): Listed<'_>,
@@ -59,7 +61,12 @@ fn bounds_by<const N: usize>(
             debug_assert!(*step <= steps[N - 1]);
             // SAFETY: the sums of a group are there at each step up to the last.
             let group = unsafe { _mm512_loadu_si512(groups.add(*step).cast()) };
-            sums = add(sums, group, _mm512_set1_epi16(*sum as i16));
+            let of_block = _mm512_set1_epi16(*sum as i16);
+            sums = if SMALL {
+                _mm512_add_epi16(sums, _mm512_abs_epi16(_mm512_sub_epi16(group, of_block)))
+            } else {
+                add(sums, group, of_block)
+            };
         }
         store(bounds, sums);
     }

@@ -24,6 +24,12 @@ impl MotionVector {
     pub fn from_samples(x: i32, y: i32, cost: u32) -> Self {
         Self { x: (x * UNITS_PER_SAMPLE) as i16, y: (y * UNITS_PER_SAMPLE) as i16, cost }
     }
+
+    /// The displacement in whole samples: across, and down.
+    #[inline]
+    pub(crate) fn displacement(self) -> (i32, i32) {
+        (i32::from(self.x) / UNITS_PER_SAMPLE, i32::from(self.y) / UNITS_PER_SAMPLE)
+    }
 }
 
 /// The size of a field in blocks.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::frame::Frame;
-use crate::estimator::{MotionVector, OrderKey, Part, Slot, StageTimes, UNITS_PER_SAMPLE};
+use crate::estimator::{MotionVector, OrderKey, Part, Slot, StageTimes};
 
 /// A part of a search and who does it.
 pub(super) struct Share {
@@ -60,8 +60,8 @@ impl Search {
 /// The better of two candidates of a block.
 pub(super) fn better(one: MotionVector, other: MotionVector) -> MotionVector {
     let key = |vector: MotionVector| {
-        let samples = |component: i16| i32::from(component) / UNITS_PER_SAMPLE;
-        OrderKey::new(vector.cost, samples(vector.x), samples(vector.y))
+        let (x, y) = vector.displacement();
+        OrderKey::new(vector.cost, x, y)
     };
     match (one.cost, other.cost) {
         // Neither is a candidate by its cost.

@@ -188,7 +188,7 @@ impl Area {
     /// whose rows are `pitch` apart.
     #[inline(always)]
     fn offset_at(&self, index: u32, (block, pitch): (u32, u32)) -> u32 {
-        block.wrapping_add_signed(self.y_at(index).wrapping_mul(pitch as i32).wrapping_add(self.x_at(index)))
+        displaced(block, (self.x_at(index), self.y_at(index)), pitch)
     }
 
     /// Where in a level of `sums` those of the first group are, and from one row of groups to the next.
@@ -270,9 +270,8 @@ impl Group {
             let order = further << GROUP.ilog2() | place;
             first = first.min(if lanes >> lane & 1 != 0 { order } else { u16::MAX });
         }
-        let place = usize::from(first) % GROUP;
-        let (x, y) = (place % ACROSS, place / ACROSS);
-        x / TILE * (TILE * TILE) + y * TILE + x % TILE
+        let place = u32::from(first) % GROUP as u32;
+        lane_at(place % ACROSS as u32, place / ACROSS as u32) as usize
     }
 
     /// A bit for the candidate displaced by `(x, y)`, if it is in this group.
@@ -280,9 +279,7 @@ impl Group {
     pub(super) fn lane(&self, (x, y): (i32, i32)) -> u32 {
         let (x, y) = ((x - self.x) as u32, (y - self.y) as u32);
         let is_here = (x < ACROSS as u32) & (y < TILE as u32);
-        let (x, y) = (x % ACROSS as u32, y % TILE as u32);
-        let lane = x / TILE as u32 * (TILE * TILE) as u32 + y * TILE as u32 + x % TILE as u32;
-        u32::from(is_here) << lane
+        u32::from(is_here) << lane_at(x % ACROSS as u32, y % TILE as u32)
     }
 
     /// The displacement of the candidate in `lane`.
@@ -290,6 +287,12 @@ impl Group {
     pub(super) fn displacement(&self, lane: usize) -> (i32, i32) {
         (self.x + lane_x(lane), self.y + lane_y(lane))
     }
+}
+
+/// Where the sample lies that is displaced by `(x, y)` from the one at `start`, in rows that are `pitch` apart.
+#[inline(always)]
+pub(super) fn displaced(start: u32, (x, y): (i32, i32), pitch: u32) -> u32 {
+    start.wrapping_add_signed(y.wrapping_mul(pitch as i32).wrapping_add(x))
 }
 
 /// The least distance from zero among `count` numbers from `first` on.
@@ -308,6 +311,13 @@ pub(super) const fn lane_x(lane: usize) -> i32 {
 #[inline(always)]
 pub(super) const fn lane_y(lane: usize) -> i32 {
     (lane / TILE % TILE) as i32
+}
+
+/// The lane of the candidate in column `x` and row `y` of its group.
+#[inline(always)]
+const fn lane_at(x: u32, y: u32) -> u32 {
+    const SIDE: u32 = TILE as u32;
+    x / SIDE * (SIDE * SIDE) + y * SIDE + x % SIDE
 }
 
 /// Where each lane is in its group, counted row by row.

@@ -243,6 +243,62 @@ pub(super) fn bound_area<B: Bound, const N: usize>(
     least.into_iter().fold(B::WORST, B::min)
 }
 
+/// Makes `bounds`, which bounds the groups listed by where their sums are in `level`, of what is beside it: `zero`,
+/// `add` and `add_small` of a register, or a few of them, and `store`. (A macro, as only what is written in a function
+/// is compiled for its instruction set.)
+#[cfg(target_arch = "x86_64")]
+macro_rules! bounds_of_groups {
+    ($features:literal) => {
+        /// The bounds of the groups listed, by where their sums are in `level`.
+        #[target_feature(enable = $features)]
+        #[inline]
+        pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
+            match (parts.count, parts.are_small()) {
+                (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
+                (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
+                (16, true) => bounds_by::<16, true>(parts, level, listed, bounds),
+                (16, false) => bounds_by::<16, false>(parts, level, listed, bounds),
+                _ => {
+                    for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
+                        let mut sums = zero();
+                        for (sum, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
+                            sums = add(sums, level.group(*start as usize + step), *sum);
+                        }
+                        store(bounds, sums);
+                    }
+                }
+            }
+        }
+
+        /// The same by `N` parts, which may be [`Parts::are_small`].
+        #[target_feature(enable = $features)]
+        #[inline]
+        fn bounds_by<const N: usize, const SMALL: bool>(
+            parts: &Parts,
+            level: &Level,
+            (blocks, starts): Listed<'_>,
+            bounds: &mut [[u16; GROUP]],
+        ) {
+            let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
+            for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+                let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
+                // All steps are at most the last one.
+                let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
+                let mut sums = zero();
+                for (sum, step) in of_block.iter().zip(steps) {
+                    debug_assert!(*step <= steps[N - 1]);
+                    // SAFETY: the sums of a group are there at each step up to the last.
+                    let group: &[u16; GROUP] = unsafe { &*groups.add(*step).cast() };
+                    sums = if SMALL { add_small(sums, group, *sum) } else { add(sums, group, *sum) };
+                }
+                store(bounds, sums);
+            }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(super) use bounds_of_groups;
+
 /// The sums of the parts of `SIDE` samples a side that lie in as many rows, left to right; what is
 /// past the last is anything.
 #[inline(always)]

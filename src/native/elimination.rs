@@ -26,7 +26,7 @@ use super::search::{Block, Job, Room};
 use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
 use super::tile::{Candidates, Engine};
 use super::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
-use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, UNITS_PER_SAMPLE, Window};
+use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
 
 /// The sides of the parts that bound the cost of a block: the large ones and, where a candidate costs
 /// so much that they may pay, smaller ones.
@@ -172,7 +172,7 @@ impl Target {
     /// Where the first sample of the candidate displaced by `(x, y)` lies.
     #[inline(always)]
     fn offset(&self, (x, y): (i32, i32)) -> u32 {
-        self.start.wrapping_add_signed(y.wrapping_mul(self.pitch as i32).wrapping_add(x))
+        area::displaced(self.start, (x, y), self.pitch)
     }
 }
 
@@ -305,10 +305,6 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     #[inline(always)]
     fn try_known(&mut self, candidates: &Candidates<'_>, column: usize, count: usize) {
         let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
-        let samples = |vector: Option<&MotionVector>| {
-            let vector = vector.copied().unwrap_or_default();
-            (i32::from(vector.x) / UNITS_PER_SAMPLE, i32::from(vector.y) / UNITS_PER_SAMPLE)
-        };
         let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
         let mut displacements = [[(0, 0); KNOWN]; RUN];
         let displacements = &mut displacements[..count];
@@ -319,7 +315,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let at_last = last.get(self.row * columns + column);
             let around = [above_left, above.get(column), above.get(column + 1), at_last];
             for (n, (displacement, vector)) in displacements.iter_mut().zip(around).enumerate() {
-                *displacement = target.nearest(samples(vector));
+                *displacement = target.nearest(vector.copied().unwrap_or_default().displacement());
                 blocks_listed[i * KNOWN + n] = i as u16;
                 offsets[i * KNOWN + n] = target.offset(*displacement);
             }
@@ -441,7 +437,6 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             targets,
             best,
             spent,
-            entries,
             blocks,
             starts,
             bounds_of,
@@ -456,15 +451,14 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             costs,
             ..
         } = &mut **buffers;
-        let (entries, blocks, starts) =
-            (&entries[batch.clone()], &blocks[batch.clone()], &mut starts[batch.clone()]);
+        let (blocks, starts) = (&blocks[batch.clone()], &mut starts[batch.clone()]);
         let group = |i: usize| groups.get(batch.start + i);
         let (bounds_of, of_picked) = (&mut **bounds_of, &mut **of_picked);
         let is_fine = sums.fine().is_some();
         B::of_groups(*engine, coarse, sums.coarse(), (blocks, starts), bounds_of);
         // Most are left out here, before what only the others need.
         let mut left_over = 0;
-        for i in 0..entries.len() {
+        for i in 0..blocks.len() {
             let limit = best[usize::from(blocks[i])].limits[0];
             kept[left_over] = i as u16;
             left_over += usize::from(B::at_most(*engine, &bounds_of[i], limit) != 0);
@@ -541,9 +535,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
     fn bound_groups<const N: usize>(&mut self, i: usize, pitch: usize) -> usize {
         let area = &self.buffers.targets[i].area;
         let end = area.rows << area.shift;
-        let start = self.sums.offset((area.column, area.row));
+        let (start, _) = area.sums(self.sums);
         let bounds = &mut self.buffers.bounds[i * pitch..][..pitch];
-        let extremes = |part: usize| self.sums.extremes(start + self.coarse.steps[part]);
+        let extremes = |part: usize| self.sums.extremes(start as usize + self.coarse.steps[part]);
         let of_block = self.coarse.of_block(i);
         let least = if self.coarse.count == 4 && 1 << area.shift == N {
             let parts = std::array::from_fn(|part| (of_block[part], extremes(part)));

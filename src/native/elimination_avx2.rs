@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts, Shape};
+use super::bounds::{Extreme, Parts, Shape, bounds_of_groups};
 use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::{Candidates, Listed};
@@ -174,79 +174,48 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
     }
 }
 
-/// The bounds of the groups listed, by where their sums are in `level`.
-#[target_feature(enable = "avx2")]
-#[inline]
-pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    match (parts.count, parts.are_small()) {
-        (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
-        (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
-        (16, true) => bounds_by::<16, true>(parts, level, listed, bounds),
-        (16, false) => bounds_by::<16, false>(parts, level, listed, bounds),
-        _ => {
-            for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
-                let mut sums = [_mm256_setzero_si256(); HALVES];
-                for (sum, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
-                    let group = level.group(*start as usize + step);
-                    sums = add(sums, group, _mm256_set1_epi16(*sum as i16));
-                }
-                store(bounds, sums);
-            }
-        }
-    }
-}
+bounds_of_groups!("avx2");
 
-/// The same by `N` parts, which may be [`Parts::are_small`].
+/// The sums of a group.
+type Sums = [__m256i; HALVES];
+
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bounds_by<const N: usize, const SMALL: bool>(
-    parts: &Parts,
-    level: &Level,
-    (blocks, starts): Listed<'_>,
-    bounds: &mut [[u16; GROUP]],
-) {
-    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
-    for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-        let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
-        // All steps are at most the last one.
-        let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
-        let mut sums = [_mm256_setzero_si256(); HALVES];
-        for (sum, step) in of_block.iter().zip(steps) {
-            debug_assert!(*step <= steps[N - 1]);
-            // SAFETY: the sums of a group are there at each step up to the last.
-            let group: &[u16; GROUP] = unsafe { &*groups.add(*step).cast() };
-            let of_block = _mm256_set1_epi16(*sum as i16);
-            if SMALL {
-                for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
-                    let difference = _mm256_abs_epi16(_mm256_sub_epi16(load(group), of_block));
-                    *sum = _mm256_add_epi16(*sum, difference);
-                }
-            } else {
-                sums = add(sums, group, of_block);
-            }
-        }
-        store(bounds, sums);
-    }
+fn zero() -> Sums {
+    [_mm256_setzero_si256(); HALVES]
 }
 
 /// Adds how much the sums of a group's part differ from that of the block's.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add(sums: [__m256i; HALVES], group: &[u16; GROUP], of_block: __m256i) -> [__m256i; HALVES] {
-    let plus = |sum: __m256i, half: usize| {
-        // SAFETY: a group has as many sums as HALVES registers.
-        let group = unsafe { _mm256_loadu_si256(group.as_ptr().add(half * LANES).cast()) };
+fn add(mut sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
+    let of_block = _mm256_set1_epi16(of_block as i16);
+    for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
+        let group = load(group);
         let (more, less) = (_mm256_subs_epu16(group, of_block), _mm256_subs_epu16(of_block, group));
-        _mm256_adds_epu16(sum, _mm256_or_si256(more, less))
-    };
-    [plus(sums[0], 0), plus(sums[1], 1)]
+        *sum = _mm256_adds_epu16(*sum, _mm256_or_si256(more, less));
+    }
+    sums
+}
+
+/// The same where [`Parts::are_small`].
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_small(mut sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
+    let of_block = _mm256_set1_epi16(of_block as i16);
+    for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
+        let difference = _mm256_sub_epi16(load(group), of_block);
+        *sum = _mm256_add_epi16(*sum, _mm256_abs_epi16(difference));
+    }
+    sums
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store(to: &mut [u16; GROUP], from: [__m256i; HALVES]) {
-    // SAFETY: HALVES registers hold as many bytes as `to`, and every bit pattern is a number.
-    unsafe { to.as_mut_ptr().cast::<[__m256i; HALVES]>().write_unaligned(from) };
+fn store(to: &mut [u16; GROUP], from: Sums) {
+    for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
+        put(to, from);
+    }
 }
 
 /// [`super::bounds::bound_area`] of SAD. The lower parts of a group are the upper ones of another further down:

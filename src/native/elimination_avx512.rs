@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::Parts;
+use super::bounds::{Parts, bounds_of_groups};
 use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::{Candidates, Listed};
@@ -20,69 +20,37 @@ fn load(values: &[u16; GROUP]) -> __m512i {
     unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
 }
 
-/// The bounds of the groups listed, by where their sums are in `level`.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline]
-pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    match (parts.count, parts.are_small()) {
-        (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
-        (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
-        (16, true) => bounds_by::<16, true>(parts, level, listed, bounds),
-        (16, false) => bounds_by::<16, false>(parts, level, listed, bounds),
-        _ => {
-            for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
-                let mut sums = _mm512_setzero_si512();
-                for (sum, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
-                    let group = level.group(*start as usize + step);
-                    sums = add(sums, load(group), _mm512_set1_epi16(*sum as i16));
-                }
-                store(bounds, sums);
-            }
-        }
-    }
-}
+bounds_of_groups!("avx512f,avx512bw,avx512vl");
 
-/// The same by `N` parts, which may be [`Parts::are_small`].
+/// The sums of a group.
+type Sums = __m512i;
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn bounds_by<const N: usize, const SMALL: bool>(
-    parts: &Parts,
-    level: &Level,
-    (blocks, starts): Listed<'_>,
-    bounds: &mut [[u16; GROUP]],
-) {
-    let steps: &[usize; N] = parts.steps.first_chunk().expect("more than N");
-    for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-        let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
-        // All steps are at most the last one.
-        let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
-        let mut sums = _mm512_setzero_si512();
-        for (sum, step) in of_block.iter().zip(steps) {
-            debug_assert!(*step <= steps[N - 1]);
-            // SAFETY: the sums of a group are there at each step up to the last.
-            let group = unsafe { _mm512_loadu_si512(groups.add(*step).cast()) };
-            let of_block = _mm512_set1_epi16(*sum as i16);
-            sums = if SMALL {
-                _mm512_add_epi16(sums, _mm512_abs_epi16(_mm512_sub_epi16(group, of_block)))
-            } else {
-                add(sums, group, of_block)
-            };
-        }
-        store(bounds, sums);
-    }
+fn zero() -> Sums {
+    _mm512_setzero_si512()
 }
 
 /// Adds how much the sums of a group's part differ from that of the block's.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn add(sums: __m512i, group: __m512i, of_block: __m512i) -> __m512i {
+fn add(sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
+    let (group, of_block) = (load(group), _mm512_set1_epi16(of_block as i16));
     let (more, less) = (_mm512_subs_epu16(group, of_block), _mm512_subs_epu16(of_block, group));
     _mm512_adds_epu16(sums, _mm512_or_si512(more, less))
 }
 
+/// The same where [`Parts::are_small`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn store(to: &mut [u16; GROUP], from: __m512i) {
+fn add_small(sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
+    let difference = _mm512_sub_epi16(load(group), _mm512_set1_epi16(of_block as i16));
+    _mm512_add_epi16(sums, _mm512_abs_epi16(difference))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline]
+fn store(to: &mut [u16; GROUP], from: Sums) {
     // SAFETY: `to` has the 64 bytes of a register, and every bit pattern is a number.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), from) };
 }

@@ -17,7 +17,7 @@ macro_rules! check_engines {
     };
 }
 
-fn check<E: Engine>(engine: E) {
+fn check_costs_of_groups<E: Engine>(engine: E) {
     const PITCH: usize = 192;
     for side in [4, 8, 12, 16, 20] {
         if u16::worth_a_group::<E>(side).is_none() {
@@ -50,7 +50,7 @@ fn check<E: Engine>(engine: E) {
 
 #[test]
 fn groups_cost_what_their_candidates_do() {
-    check_engines!(check);
+    check_engines!(check_costs_of_groups);
 }
 
 fn check_lists<E: Engine>(engine: E) {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts, SUMMED, Shape};
+use super::bounds::{Parts, Quarters, SUMMED};
 use super::columns::{self, Order, Register};
 use super::products::{self, WIDE};
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
@@ -108,9 +108,9 @@ impl Engine for Avx2 {
     }
 
     #[inline(always)]
-    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
+    fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
         // SAFETY: as above.
-        unsafe { elimination_avx2::bound_area::<N>(parts, shape, bounds) }
+        unsafe { elimination_avx2::bound_area::<N>(quarters, bounds) }
     }
 
     #[inline(always)]

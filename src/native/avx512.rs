@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
-use super::bounds::{Extreme, Parts, SUMMED, Shape};
+use super::bounds::{Parts, Quarters, SUMMED};
 use super::elimination_avx512;
 use super::products;
 use super::sums::{GROUP, Level, Strip, StripSums, TILE};
@@ -113,8 +113,8 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
-        self.avx2.bound_area::<N>(parts, shape, bounds)
+    fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
+        self.avx2.bound_area::<N>(quarters, bounds)
     }
 
     #[inline(always)]

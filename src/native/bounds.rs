@@ -36,12 +36,11 @@ pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
         bounds: &mut [[Self; GROUP]],
     );
 
-    /// The bounds of groups by four parts: [`bound_area`].
+    /// [`bound_area`], in that metric.
     fn of_area<E: Engine, const N: usize>(
         engine: E,
-        parts: &[Extreme<'_>; 4],
+        quarters: &Quarters<'_>,
         shift: u32,
-        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self;
 
@@ -93,12 +92,11 @@ impl Bound for u16 {
     #[inline(always)]
     fn of_area<E: Engine, const N: usize>(
         engine: E,
-        parts: &[Extreme<'_>; 4],
+        quarters: &Quarters<'_>,
         _: u32,
-        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self {
-        engine.bound_area::<N>(parts, shape, bounds)
+        engine.bound_area::<N>(quarters, bounds)
     }
 
     #[inline(always)]
@@ -162,12 +160,11 @@ impl Bound for u32 {
     #[inline(always)]
     fn of_area<E: Engine, const N: usize>(
         _: E,
-        parts: &[Extreme<'_>; 4],
+        quarters: &Quarters<'_>,
         shift: u32,
-        shape: &Shape,
         bounds: &mut [Self],
     ) -> Self {
-        bound_area::<Self, N>(parts, shift, shape, bounds)
+        bound_area::<Self, N>(quarters, shift, bounds)
     }
 
     #[inline(always)]
@@ -188,32 +185,37 @@ impl Bound for u32 {
     }
 }
 
-/// The sum of a part, and the least and the largest sums of groups.
-pub(super) type Extreme<'a> = (u16, (&'a [u16], &'a [u16]));
+/// The least and the largest sums of groups.
+pub(super) type Extremes<'a> = (&'a [u16], &'a [u16]);
 
-/// Adds to the bounds of `N` groups what a part does.
+/// Adds to the bounds of `N` groups what a part does whose sum is `of_block`.
 #[inline(always)]
 pub(super) fn add_extremes<B: Bound, const N: usize>(
     mut bounds: [B; N],
-    (sum, (least, most)): Extreme<'_>,
+    of_block: u16,
+    (least, most): Extremes<'_>,
     shift: u32,
 ) -> [B; N] {
     let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
     let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
     for i in 0..N {
-        let difference = least[i].saturating_sub(sum) | sum.saturating_sub(most[i]);
+        let difference = least[i].saturating_sub(of_block) | of_block.saturating_sub(most[i]);
         bounds[i] = bounds[i].plus(difference, shift);
     }
     bounds
 }
 
-/// An area of groups: `rows` rows of `columns`, `pitch` extremes from one row to the next.
-pub(super) struct Shape {
+/// An area of groups, `rows` rows of `columns`, and what bounds the cost of their candidates: the sums of a block's
+/// quarters and theirs.
+pub(super) struct Quarters<'a> {
     pub(super) rows: usize,
     pub(super) columns: usize,
+    /// The sums of the block's, row by row.
+    pub(super) of_block: [u16; 4],
+    /// Those of the candidates' left quarters, and of the right ones, `pitch` from one row of groups to the next.
+    pub(super) extremes: [Extremes<'a>; 2],
     pub(super) pitch: usize,
-    /// Rows of groups from the upper parts to the lower ones.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AVX2 makes use of it"))]
+    /// Rows of groups from the upper quarters to the lower ones.
     pub(super) down: usize,
 }
 
@@ -221,26 +223,27 @@ pub(super) struct Shape {
 /// What follows in the last [`GROUP`] of the bounds is anything.
 #[inline(always)]
 pub(super) fn bound_area<B: Bound, const N: usize>(
-    parts: &[Extreme<'_>; 4],
+    quarters: &Quarters<'_>,
     shift: u32,
-    shape: &Shape,
     bounds: &mut [B],
 ) -> B {
-    let Shape { rows, columns, pitch, .. } = *shape;
-    let mut least = [B::WORST; N];
+    let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
+    let mut least_of_all = [B::WORST; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
         let mut sums = [B::default(); N];
-        for (sum, (least, most)) in parts {
-            let part = (*sum, (&least[row * pitch..], &most[row * pitch..]));
-            sums = add_extremes(sums, part, shift);
+        for (of_block, row) in of_block.chunks_exact(2).zip([row, row + down]) {
+            for (of_block, (least, most)) in of_block.iter().zip(extremes) {
+                let extremes = (&least[row * pitch..], &most[row * pitch..]);
+                sums = add_extremes(sums, *of_block, extremes, shift);
+            }
         }
         for i in 0..N {
             sums[i] = if i < columns { sums[i] } else { B::WORST };
-            least[i] = least[i].min(sums[i]);
+            least_of_all[i] = least_of_all[i].min(sums[i]);
         }
         bounds.copy_from_slice(&sums);
     }
-    least.into_iter().fold(B::WORST, B::min)
+    least_of_all.into_iter().fold(B::WORST, B::min)
 }
 
 /// Makes `bounds`, which bounds the groups listed by where their sums are in `level`, of what is beside it: `zero`,

@@ -20,7 +20,7 @@
 use std::ops::Range;
 
 use super::area::{self, Area, Group, PUT, lane_x, lane_y};
-use super::bounds::{self, Bound, Parts, Shape};
+use super::bounds::{self, Bound, Parts, Quarters};
 use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
 use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
@@ -540,11 +540,15 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let extremes = |part: usize| self.sums.extremes(start as usize + self.coarse.steps[part]);
         let of_block = self.coarse.of_block(i);
         let least = if self.coarse.count == 4 && 1 << area.shift == N {
-            let parts = std::array::from_fn(|part| (of_block[part], extremes(part)));
-            let Area { rows, columns, .. } = *area;
-            let down = self.sums.coarse().side / TILE;
-            let shape = Shape { rows, columns, pitch: self.sums.groups(), down };
-            B::of_area::<E, N>(self.engine, &parts, self.coarse.shift, &shape, bounds)
+            let quarters = Quarters {
+                rows: area.rows,
+                columns: area.columns,
+                of_block: *of_block.first_chunk().expect("four"),
+                extremes: [extremes(0), extremes(1)],
+                pitch: self.sums.groups(),
+                down: self.sums.coarse().side / TILE,
+            };
+            B::of_area::<E, N>(self.engine, &quarters, self.coarse.shift, bounds)
         } else {
             for (at, bounds) in bounds[..end].chunks_exact_mut(N).enumerate() {
                 let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
@@ -554,8 +558,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                     for (part, of_block) in of_block.iter().enumerate() {
                         let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
-                        let part = (*of_block, (&least[at..], &most[at..]));
-                        sums = bounds::add_extremes(sums, part, self.coarse.shift);
+                        let extremes = (&least[at..], &most[at..]);
+                        sums = bounds::add_extremes(sums, *of_block, extremes, self.coarse.shift);
                     }
                     sums[N.min(area.columns - column)..].fill(B::WORST);
                 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Extreme, Parts, Shape, bounds_of_groups};
+use super::bounds::{Parts, Quarters, bounds_of_groups};
 use super::sse2;
 use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::{Candidates, Listed};
@@ -53,26 +53,29 @@ pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, c
         return;
     }
     let pitch = candidates.pitch();
+    // A row and the one that is half the side further down.
     let twos = |samples: &[u8], y: usize| {
-        debug_assert!(samples.len() == (SIDE - 1) * pitch + SIDE && y + 1 < SIDE);
-        let row = samples.as_ptr().wrapping_add(y * pitch);
+        debug_assert!(samples.len() == (SIDE - 1) * pitch + SIDE && y < SIDE / 2);
+        let (upper, lower) = (samples.as_ptr(), samples.as_ptr().wrapping_add(SIDE / 2 * pitch));
         // SAFETY: the samples of a block and of a candidate are (side - 1) * pitch + side, so that
         // sixteen can be read from the start of each of its 16 rows on.
-        unsafe { _mm256_loadu2_m128i(row.wrapping_add(pitch).cast(), row.cast()) }
+        unsafe {
+            _mm256_loadu2_m128i(lower.wrapping_add(y * pitch).cast(), upper.wrapping_add(y * pitch).cast())
+        }
     };
     let (mut rows, mut of) = ([_mm256_setzero_si256(); SIDE / 2], u16::MAX);
     for ((block, offset), cost) in listed {
         if *block != of {
             let samples = candidates.block(*block);
             for (i, rows) in rows.iter_mut().enumerate() {
-                *rows = twos(samples, 2 * i);
+                *rows = twos(samples, i);
             }
             of = *block;
         }
         let candidate = candidates.at(*offset);
         let mut sums = [_mm256_setzero_si256(); 2];
         for (i, rows) in rows.iter().enumerate() {
-            let sad = _mm256_sad_epu8(*rows, twos(candidate, 2 * i));
+            let sad = _mm256_sad_epu8(*rows, twos(candidate, i));
             sums[i % 2] = _mm256_add_epi32(sums[i % 2], sad);
         }
         let sum = _mm256_add_epi32(sums[0], sums[1]);
@@ -218,18 +221,34 @@ fn store(to: &mut [u16; GROUP], from: Sums) {
     }
 }
 
-/// [`super::bounds::bound_area`] of SAD. The lower parts of a group are the upper ones of another further down:
+/// [`super::bounds::bound_area`] of SAD. The lower quarters of a group are the upper ones of another further down:
 /// what is read of a row is used for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bound_area<const N: usize>(parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
-    let Shape { rows, columns, pitch, down } = *shape;
-    // As many rows as a register holds, which the parts have to be apart.
+pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
+    let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
+    // As many rows as a register holds, which the quarters have to be apart.
     let at_once = LANES.div_ceil(N);
-    if down % at_once != 0 {
-        return super::bounds::bound_area::<u16, N>(parts, 0, shape, bounds);
+    if !down.is_multiple_of(at_once) {
+        return super::bounds::bound_area::<u16, N>(quarters, 0, bounds);
     }
     let (steps, lag, halves) = (rows.div_ceil(at_once), down / at_once, N.div_ceil(LANES));
+    let last = rows + down - 1;
+    let [left, right] =
+        extremes.map(|(least, most)| [least, most].map(|extremes| extremes[..last * pitch + N].as_ptr()));
+    // Of as many rows from `row` on, or of a half of one, the extremes.
+    let sums = |extremes: [*const u16; 2], row: usize, half: usize| {
+        let next = (row + 1).min(last);
+        debug_assert!(row <= last && half < halves);
+        // SAFETY: N from the start of each row up to the last on are there, checked above.
+        let of = |extremes: *const u16| unsafe {
+            match at_once {
+                1 => _mm256_loadu_si256(extremes.add(row * pitch + half * LANES).cast()),
+                _ => _mm256_loadu2_m128i(extremes.add(next * pitch).cast(), extremes.add(row * pitch).cast()),
+            }
+        };
+        [of(extremes[0]), of(extremes[1])]
+    };
     let absent = match at_once {
         1 => [absent(columns, 0), absent(columns, LANES)],
         _ => [_mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0))); 2],
@@ -237,24 +256,18 @@ pub(super) fn bound_area<const N: usize>(parts: &[Extreme<'_>; 4], shape: &Shape
     // The second of two rows, where there is only the first.
     let past = _mm256_setr_epi64x(0, 0, -1, -1);
     let mut least = _mm256_set1_epi16(-1);
-    let mut of_block = [_mm256_setzero_si256(); 4];
-    for (of_block, (sum, _)) in of_block.iter_mut().zip(parts) {
-        *of_block = _mm256_set1_epi16(*sum as i16);
+    let mut quarters = [_mm256_setzero_si256(); 4];
+    for (quarter, sum) in quarters.iter_mut().zip(of_block) {
+        *quarter = _mm256_set1_epi16(sum as i16);
     }
-    let bounds = bounds.as_chunks_mut::<LANES>().0;
+    let bounds = &mut bounds.as_chunks_mut::<LANES>().0[..steps * halves];
     for step in 0..steps + lag {
         for half in 0..halves {
-            let row = step * at_once;
-            let next = (row + 1).min(rows + down - 1);
-            let sums = |sums: &[u16]| match at_once {
-                1 => one_row(sums, row * pitch + half * LANES),
-                _ => two_rows(sums, row * pitch, next * pitch),
-            };
-            let groups = [[sums(parts[0].1.0), sums(parts[0].1.1)], [sums(parts[1].1.0), sums(parts[1].1.1)]];
+            let (left, right) = (sums(left, step * at_once, half), sums(right, step * at_once, half));
             if let Some(lower) = step.checked_sub(lag) {
                 let bounds = &mut bounds[lower * halves + half];
-                let mut sum = difference(groups[0], of_block[2]);
-                sum = _mm256_adds_epu16(sum, difference(groups[1], of_block[3]));
+                let mut sum = difference(left, quarters[2]);
+                sum = _mm256_adds_epu16(sum, difference(right, quarters[3]));
                 sum = _mm256_adds_epu16(sum, load(bounds));
                 if at_once > 1 && (lower + 1) * at_once > rows {
                     sum = _mm256_or_si256(sum, past);
@@ -263,30 +276,13 @@ pub(super) fn bound_area<const N: usize>(parts: &[Extreme<'_>; 4], shape: &Shape
                 put(bounds, sum);
             }
             if step < steps {
-                let sum = _mm256_adds_epu16(absent[half], difference(groups[0], of_block[0]));
-                let sum = _mm256_adds_epu16(sum, difference(groups[1], of_block[1]));
+                let sum = _mm256_adds_epu16(absent[half], difference(left, quarters[0]));
+                let sum = _mm256_adds_epu16(sum, difference(right, quarters[1]));
                 put(&mut bounds[step * halves + half], sum);
             }
         }
     }
     least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
-}
-
-/// Eight sums from `first` on, and eight from `second` on.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn two_rows(sums: &[u16], first: usize, second: usize) -> __m256i {
-    let first: &[u16; LANES / 2] = sums[first..].first_chunk().expect("SPARE_GROUPS at the end");
-    let second: &[u16; LANES / 2] = sums[second..].first_chunk().expect("SPARE_GROUPS at the end");
-    // SAFETY: as many sums as the halves of the register have.
-    unsafe { _mm256_loadu2_m128i(second.as_ptr().cast(), first.as_ptr().cast()) }
-}
-
-/// Sums from `first` on.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn one_row(sums: &[u16], first: usize) -> __m256i {
-    load(sums[first..].first_chunk().expect("SPARE_GROUPS at the end"))
 }
 
 /// All bits in the lanes of columns, the first of which is `first`, that there are not.

@@ -1,6 +1,6 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
-use super::bounds::{self, Extreme, Parts, SUMMED, Shape};
+use super::bounds::{self, Parts, Quarters, SUMMED};
 use super::sums::{self, GROUP, Level, Strip, StripSums, TILE};
 use crate::estimator::OrderKey;
 
@@ -308,8 +308,8 @@ pub(super) trait Engine: Copy {
 
     /// [`bounds::bound_area`] of SAD; `N` is 8, 16 or 32.
     #[inline(always)]
-    fn bound_area<const N: usize>(self, parts: &[Extreme<'_>; 4], shape: &Shape, bounds: &mut [u16]) -> u16 {
-        bounds::bound_area::<u16, N>(parts, 0, shape, bounds)
+    fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
+        bounds::bound_area::<u16, N>(quarters, 0, bounds)
     }
 
     /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.

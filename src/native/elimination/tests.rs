@@ -82,14 +82,14 @@ fn check_shapes<E: Engine, const N: usize>(engine: E, shapes: &[(usize, usize, u
     let least: Vec<u16> = (0..EXTREMES).map(|_| next(9000) as u16).collect();
     let most: Vec<u16> = least.iter().map(|least| least + next(7000) as u16).collect();
     for (rows, columns, down) in shapes.iter().copied() {
-        let shape = Shape { rows, columns, pitch: 41, down };
-        let parts = [0, 1, down * 41, down * 41 + 1]
-            .map(|step| (next(16_000) as u16, (&least[7 + step..], &most[7 + step..])));
+        let of_block = [0; 4].map(|_: u16| next(16_000) as u16);
+        let extremes = [(&least[7..], &most[7..]), (&least[8..], &most[8..])];
+        let quarters = Quarters { rows, columns, of_block, extremes, pitch: 41, down };
         // Whole registers of bounds are there.
         let room = vec![0; (rows * N).next_multiple_of(GROUP)];
         let (mut by_engine, mut expected) = (room.clone(), room);
-        let of_engine = engine.bound_area::<N>(&parts, &shape, &mut by_engine);
-        let least = bounds::bound_area::<u16, N>(&parts, 0, &shape, &mut expected);
+        let of_engine = engine.bound_area::<N>(&quarters, &mut by_engine);
+        let least = bounds::bound_area::<u16, N>(&quarters, 0, &mut expected);
         assert_eq!((of_engine, &by_engine[..rows * N]), (least, &expected[..rows * N]), "{rows} {down}");
     }
 }

@@ -163,14 +163,14 @@ impl Area {
         nearest(self.x_at(index), ACROSS) + nearest(self.y_at(index), TILE)
     }
 
-    /// The same of those whose bounds begin at `index`.
+    /// That of many groups.
     #[inline(always)]
-    pub(super) fn distances(&self, index: u32) -> [u16; GROUP] {
-        let mut distances = [0; GROUP];
-        for (index, distance) in (index..).zip(&mut distances) {
-            *distance = self.distance_at(index) as u16;
+    pub(super) fn distances(&self) -> Distances {
+        let (mut x, mut y) = ([0; GROUP], [0; GROUP]);
+        for lane in 0..GROUP {
+            (x[lane], y[lane]) = (self.x_at(lane as u32) as i16, self.y_at(lane as u32) as i16);
         }
-        distances
+        Distances { x, y, shift: self.shift }
     }
 
     /// [`Group::inside`] of the group whose bound is at `index`.
@@ -239,6 +239,31 @@ impl Area {
     }
 }
 
+/// [`Group::distance`] of an area's groups, [`GROUP`] of them at once.
+pub(super) struct Distances {
+    /// The displacements of the first candidates of the first groups.
+    x: [i16; GROUP],
+    y: [i16; GROUP],
+    /// [`Area::shift`].
+    shift: u32,
+}
+
+impl Distances {
+    /// Those of the groups whose bounds begin at `index`, a multiple of [`GROUP`].
+    #[inline(always)]
+    pub(super) fn from(&self, index: u32) -> [u16; GROUP] {
+        let right = (index & ((1 << self.shift) - 1)) as i16 * ACROSS as i16;
+        let down = (index >> self.shift) as i16 * TILE as i16;
+        let nearest = |first: i16, count: i16| first.max(1 - count - first).max(0);
+        let mut distances = [0; GROUP];
+        for (lane, distance) in distances.iter_mut().enumerate() {
+            let (x, y) = (self.x[lane] + right, self.y[lane] + down);
+            *distance = (nearest(x, ACROSS as i16) + nearest(y, TILE as i16)) as u16;
+        }
+        distances
+    }
+}
+
 /// A bit for each candidate that is in `window`, of the groups in the first column, the last, the
 /// first row and the last, where the first group begins at `(x, y)`.
 #[inline(always)]
@@ -260,6 +285,9 @@ impl Group {
     /// Of the candidates in `lanes`, the one that comes first in the order of those of equal cost.
     #[inline(always)]
     pub(super) fn nearest(&self, lanes: u32) -> usize {
+        if lanes.is_power_of_two() {
+            return lanes.trailing_zeros() as usize;
+        }
         // Row, then column, of each lane.
         const PLACES: [u16; GROUP] = places();
         let mut first = u16::MAX;
@@ -356,14 +384,21 @@ mod tests {
 
     #[test]
     fn groups_that_are_put_are_those_of_their_places() {
-        for (x0, x1, y0, y1) in [(-16, 16, -16, 16), (-5, 0, -3, 1), (0, 0, 0, 0), (-64, 64, -7, 30)] {
+        for (x0, x1, y0, y1) in
+            [(-16, 16, -16, 16), (-5, 0, -3, 1), (0, 0, 0, 0), (-64, 64, -7, 30), (-300, 9, -5, 2)]
+        {
             let window = Window::new(x0, x1, y0, y1).unwrap();
             for (x, y) in [(x0, y0), (x0 - 7, y0 - 3), (x0 - 3, y0 - 1)] {
                 let (columns, rows) = ((x1 - x) as usize / ACROSS + 1, (y1 - y) as usize / TILE + 1);
                 let inside = inside(&window, (x, y), (columns, rows));
                 let shift = columns.next_power_of_two().max(8).ilog2();
                 let area = Area { window, columns, rows, x, y, shift, inside, ..Area::default() };
-                let mut groups = Groups::<{ 2 * PUT }>::new();
+                let (mut groups, distances) = (Groups::<{ 2 * PUT }>::new(), area.distances());
+                for first in (0..(rows << shift) as u32).step_by(GROUP) {
+                    let expected: [u16; GROUP] =
+                        std::array::from_fn(|i| area.distance_at(first + i as u32) as u16);
+                    assert_eq!(distances.from(first), expected, "{window:?} {first}");
+                }
                 for first in (0..(rows << shift) as u32).step_by(PUT) {
                     let indices: [u32; PUT] = std::array::from_fn(|i| first + i as u32);
                     area.put_groups(&indices, PUT / 2, (5000, 100), &mut groups);

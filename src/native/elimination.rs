@@ -23,7 +23,7 @@ use super::area::{self, Area, Group, PUT, lane_x, lane_y};
 use super::bounds::{self, Bound, Parts, Quarters};
 use super::experience::{Experience, StepCosts};
 use super::search::{Block, Job, Room};
-use super::sums::{GROUP, SPARE_GROUPS, Sums, TILE};
+use super::sums::{ACROSS, GROUP, SPARE_GROUPS, Sums, TILE};
 use super::tile::{Candidates, Engine};
 use super::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
@@ -154,6 +154,15 @@ impl Target {
         Self { window, area, start, column: column as u32, pitch: pitch as u32 }
     }
 
+    /// That of the block to the right, where both have the same window and their `side` is that of whole groups.
+    #[inline(always)]
+    fn next(&self, side: usize) -> Self {
+        let mut next = *self;
+        (next.start, next.column) = (self.start + side as u32, self.column + side as u32);
+        next.area.column += side / ACROSS;
+        next
+    }
+
     /// The displacement of the candidate that is nearest to `(x, y)`.
     #[inline(always)]
     fn nearest(&self, (x, y): (i32, i32)) -> (i32, i32) {
@@ -259,8 +268,14 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let mut shift = 0;
         for i in 0..count {
             let block = self.block(column + i);
-            let window = if self.inner.contains(&block.column) { self.window } else { block.window() };
-            self.buffers.targets[i] = Target::new(block, window);
+            let is_inner = |column: usize| self.inner.contains(&column);
+            let is_next = i > 0 && is_inner(block.column - 1) && side.is_multiple_of(ACROSS);
+            self.buffers.targets[i] = if is_inner(block.column) && is_next {
+                self.buffers.targets[i - 1].next(side)
+            } else {
+                let window = if is_inner(block.column) { self.window } else { block.window() };
+                Target::new(block, window)
+            };
             (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
             shift = shift.max(self.buffers.targets[i].area.shift);
         }
@@ -350,25 +365,9 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         self.try_promising(candidates, count);
         let (mut failed, mut listed) = (0, 0);
         for i in 0..count {
-            let (area, best) = (&self.buffers.targets[i].area, &self.buffers.best[i]);
-            let bounds = self.buffers.bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
             let start = listed;
-            for (chunk, bounds) in bounds.iter().enumerate() {
-                let mut left = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
-                // What only equals the best has to be near: that is rare, but in flat pictures the rule.
-                let equal = B::at_most(self.engine, bounds, best.limits[0]) & !left;
-                if equal != 0 {
-                    let distances = area.distances((chunk * GROUP) as u32);
-                    left |= equal & u16::at_most(self.engine, &distances, best.length as u16);
-                }
-                if best.limits[0] == B::WORST {
-                    left &= area.present((chunk * GROUP) as u32);
-                }
-                let room = self.buffers.entries[listed..].first_chunk_mut().expect("a chunk more");
-                self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
-                listed += left.count_ones() as usize;
-            }
-            let count = listed - start;
+            let count = self.list_groups(i, pitch, start);
+            listed += count;
             if self.experience.expects_failure(count, self.buffers.targets[i].window.candidates()) {
                 failed |= 1 << i;
                 listed = start;
@@ -396,6 +395,42 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
         }
         failed
+    }
+
+    /// Lists the groups of block `i`, bounded in `pitch` bounds, that may hold a better candidate than its best:
+    /// the places of their bounds, from entry `start` on. How many they are.
+    #[inline(always)]
+    fn list_groups(&mut self, i: usize, pitch: usize, start: usize) -> usize {
+        let Buffers { targets, best, bounds, entries, .. } = &mut *self.buffers;
+        let (area, best, mut listed) = (targets[i].area, best[i], start);
+        let bounds = bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
+        // What only equals the best has to be near. Only in flat pictures is that worth to be asked here.
+        if best.key.cost() > 0 && best.limits[0] < B::WORST {
+            for (chunk, bounds) in bounds.iter().enumerate() {
+                let left = B::at_most(self.engine, bounds, best.limits[0]);
+                let room = entries[listed..].first_chunk_mut().expect("a chunk more");
+                self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
+                listed += left.count_ones() as usize;
+            }
+            if 2 * (listed - start) <= area.rows * area.columns {
+                return listed - start;
+            }
+        }
+        listed = start;
+        let distances = area.distances();
+        for (chunk, bounds) in bounds.iter().enumerate() {
+            let first = (chunk * GROUP) as u32;
+            let less = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
+            let near = u16::at_most(self.engine, &distances.from(first), best.length as u16);
+            let mut left = less | B::at_most(self.engine, bounds, best.limits[0]) & near;
+            if best.limits[0] == B::WORST {
+                left &= area.present(first);
+            }
+            let room = entries[listed..].first_chunk_mut().expect("a chunk more");
+            self.engine.list(left, first, &LANES, room);
+            listed += left.count_ones() as usize;
+        }
+        listed - start
     }
 
     /// Tries the candidate of least bound in the group of least bound, whose place the first entries are, one for

@@ -234,8 +234,9 @@ pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [
     }
     let (steps, lag, halves) = (rows.div_ceil(at_once), down / at_once, N.div_ceil(LANES));
     let last = rows + down - 1;
-    let [left, right] =
-        extremes.map(|(least, most)| [least, most].map(|extremes| extremes[..last * pitch + N].as_ptr()));
+    let (all, [left, right]) = (last * pitch + N, extremes);
+    let left = [left.0[..all].as_ptr(), left.1[..all].as_ptr()];
+    let right = [right.0[..all].as_ptr(), right.1[..all].as_ptr()];
     // Of as many rows from `row` on, or of a half of one, the extremes.
     let sums = |extremes: [*const u16; 2], row: usize, half: usize| {
         let next = (row + 1).min(last);

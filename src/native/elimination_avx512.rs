@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::bounds::{Parts, bounds_of_groups};
 use super::sse2;
-use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
+use super::sums::{ACROSS, GROUP, Level, STRIP, Strip, StripSums, TILE};
 use super::tile::{Candidates, Listed};
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -176,22 +176,25 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
         if let Some([least, most]) = sums.extremes(index) {
             let low = _mm512_min_epu16(_mm512_min_epu16(a, b), _mm512_min_epu16(c, d));
             let high = _mm512_max_epu16(_mm512_max_epu16(a, b), _mm512_max_epu16(c, d));
-            *least = of_lanes(low, |a, b| _mm512_min_epu16(a, b));
-            *most = of_lanes(high, |a, b| _mm512_max_epu16(a, b));
+            [*least, *most] = extremes(low, high);
         }
     }
 }
 
-/// The best sum of each 128-bit lane.
+/// The least of each 128-bit lane of `low`, and the largest of `high`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn of_lanes(sums: __m512i, better: impl Fn(__m512i, __m512i) -> __m512i) -> [u16; 4] {
-    let sums = better(sums, _mm512_shuffle_epi32::<0b01_00_11_10>(sums));
-    let sums = better(sums, _mm512_shuffle_epi32::<0b10_11_00_01>(sums));
-    let sums = better(sums, _mm512_rol_epi32::<16>(sums));
-    let firsts = _mm512_permutexvar_epi16(_mm512_set1_epi64(0x0018_0010_0008_0000), sums);
-    let firsts = _mm_cvtsi128_si64(_mm512_castsi512_si128(firsts)) as u64;
-    std::array::from_fn(|lane| (firsts >> (16 * lane)) as u16)
+fn extremes(low: __m512i, high: __m512i) -> [[u16; STRIP / ACROSS]; 2] {
+    // The largest is what is least when all bits are the other way round: half of each lane for either.
+    let high = _mm512_xor_si512(high, _mm512_set1_epi16(-1));
+    let least = _mm512_min_epu16(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    let least = _mm512_min_epu16(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
+    let least = _mm512_min_epu16(least, _mm512_rol_epi32::<16>(least));
+    let firsts = _mm512_setr_epi64(0x0018_0010_0008_0000, 0x001c_0014_000c_0004, 0, 0, 0, 0, 0, 0);
+    let least = _mm512_castsi512_si128(_mm512_permutexvar_epi16(firsts, least));
+    let (least, most) = (_mm_cvtsi128_si64(least) as u64, !_mm_extract_epi64::<1>(least) as u64);
+    let of_groups = |lanes: u64| std::array::from_fn(|group| (lanes >> (16 * group)) as u16);
+    [of_groups(least), of_groups(most)]
 }
 
 /// `vdbpsadbw` with zeros: the sums of `SIDE` samples of a row from each column of a strip on.

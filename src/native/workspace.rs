@@ -13,7 +13,7 @@ use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, SetupError};
 use crate::lock::lock;
 
 /// Blocks that are searched together, at most.
-pub(super) const RUN: usize = 8;
+pub(super) const RUN: usize = 16;
 
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
 pub(super) const MOST_BOUNDS: usize = 4096;

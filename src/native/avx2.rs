@@ -86,7 +86,7 @@ impl Engine for Avx2 {
 
     #[inline(always)]
     fn worth_a_group(side: usize) -> Option<u32> {
-        (side == 16).then_some(10)
+        (side == 16).then_some(13)
     }
 
     #[inline(always)]

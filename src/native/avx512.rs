@@ -97,7 +97,7 @@ impl Engine for Avx512 {
 
     #[inline(always)]
     fn worth_a_group(side: usize) -> Option<u32> {
-        (side == 16).then_some(5)
+        (side == 16).then_some(8)
     }
 
     #[inline(always)]

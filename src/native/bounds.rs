@@ -228,14 +228,13 @@ pub(super) fn bound_area<B: Bound, const N: usize>(
     bounds: &mut [B],
 ) -> B {
     let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
+    let quarters = [(0, 0), (1, 0), (0, down), (1, down)];
     let mut least_of_all = [B::WORST; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
         let mut sums = [B::default(); N];
-        for (of_block, row) in of_block.chunks_exact(2).zip([row, row + down]) {
-            for (of_block, (least, most)) in of_block.iter().zip(extremes) {
-                let extremes = (&least[row * pitch..], &most[row * pitch..]);
-                sums = add_extremes(sums, *of_block, extremes, shift);
-            }
+        for (of_block, (right, down)) in of_block.into_iter().zip(quarters) {
+            let ((least, most), at) = (extremes[right], (row + down) * pitch);
+            sums = add_extremes(sums, of_block, (&least[at..], &most[at..]), shift);
         }
         for i in 0..N {
             sums[i] = if i < columns { sums[i] } else { B::WORST };

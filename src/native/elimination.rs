@@ -58,6 +58,7 @@ const AHEAD: usize = 128;
 
 /// Candidates of a block that are tried first.
 const KNOWN: usize = 4;
+const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "room for those of all blocks of a run");
 
 /// Candidates left in a group by its large parts that are enough for smaller ones to pay.
 const CROWD: u32 = 3;

@@ -405,7 +405,8 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let Buffers { targets, best, bounds, entries, .. } = &mut *self.buffers;
         let (area, best, mut listed) = (targets[i].area, best[i], start);
         let bounds = bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
-        // What only equals the best has to be near. Only in flat pictures is that worth to be asked here.
+        // What only equals the best has to be near. That is asked by the second loop, where the best costs nothing or
+        // half of the groups seem to be left, as in flat pictures. Elsewhere few do, and later steps leave them out.
         if best.key.cost() > 0 && best.limits[0] < B::WORST {
             for (chunk, bounds) in bounds.iter().enumerate() {
                 let left = B::at_most(self.engine, bounds, best.limits[0]);

@@ -5,23 +5,23 @@
 use std::time::Instant;
 
 use gstmotionestimate::compensation::{Field, Output, PlaneMut, Sampling, compensate, predict};
-use gstmotionestimate::estimator::{MotionVector, Picture};
+use gstmotionestimate::estimator::{FrameView, MotionVector};
 use rayon::prelude::*;
 
 const SIZE: (usize, usize) = (1920, 1080);
 const BLOCK: usize = 16;
 
-/// Pictures that take turns: together larger than caches are, as the buffers of a pool are.
-const PICTURES: usize = 24;
+/// Frames that take turns: together larger than caches are, as the buffers of a pool are.
+const FRAMES: usize = 24;
 
-/// Times every row of the table is measured. The fastest picture counts: whatever else the machine
+/// Times every row of the table is measured. The fastest frame counts: whatever else the machine
 /// does only slows it down.
 const RUNS: usize = 5;
 
 const CHROMA: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
 const I420: [Sampling; 3] = [Sampling::LUMA, CHROMA, CHROMA];
 
-/// What is done with every picture.
+/// What is done with every frame.
 #[derive(Clone, Copy)]
 enum Work {
     Copy,
@@ -45,21 +45,21 @@ fn main() {
         ("residual", Work::Compensate(Output::Residual, false)),
         ("residual, measured", Work::Compensate(Output::Residual, true)),
     ];
-    println!("1080p I420, blocks of 16 x 16, fastest of {} pictures", RUNS * PICTURES);
+    println!("1080p I420, blocks of 16 x 16, fastest of {} frames", RUNS * FRAMES);
     println!(
         "{:20} {:20} {:>7} {:>11} {:>14} {:>14}",
-        "vectors", "", "threads", "pictures/s", "GB/s written", "ratio to copy"
+        "vectors", "", "threads", "frames/s", "GB/s written", "ratio to copy"
     );
-    let pictures: Vec<Planes> = (0..PICTURES).map(|time| picture(time as u8)).collect();
-    let mut out = pictures.clone();
+    let frames: Vec<Planes> = (0..FRAMES).map(|time| frame(time as u8)).collect();
+    let mut out = frames.clone();
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut line = |vectors: &str, name: &str, work: Work, field: &Field<'_>| {
             let (mut time, mut copy) = (f64::INFINITY, f64::INFINITY);
             // In turn, so that both see the same machine.
             for _ in 0..RUNS {
-                copy = copy.min(pool.install(|| run(Work::Copy, field, &pictures, &mut out)));
-                time = time.min(pool.install(|| run(work, field, &pictures, &mut out)));
+                copy = copy.min(pool.install(|| run(Work::Copy, field, &frames, &mut out)));
+                time = time.min(pool.install(|| run(work, field, &frames, &mut out)));
             }
             let rate = 1.0 / time;
             let gigabytes = rate * (SIZE.0 * SIZE.1 * 3 / 2) as f64 / 1e9;
@@ -89,7 +89,7 @@ fn vectors(mut vector: impl FnMut(i32) -> (i32, i32)) -> Vec<MotionVector> {
     (0..blocks).map(one).collect()
 }
 
-fn picture(time: u8) -> Planes {
+fn frame(time: u8) -> Planes {
     let plane = |sampling: Sampling| {
         let (width, height) = sampling.plane_size(SIZE.0, SIZE.1);
         (0..width * height).map(|i| (i as u8).wrapping_mul(31).wrapping_add(time)).collect()
@@ -97,15 +97,15 @@ fn picture(time: u8) -> Planes {
     I420.map(plane).into()
 }
 
-/// Seconds that the fastest picture takes, each predicted from the one before.
-fn run(work: Work, field: &Field<'_>, pictures: &[Planes], out: &mut [Planes]) -> f64 {
+/// Seconds that the fastest frame takes, each predicted from the one before.
+fn run(work: Work, field: &Field<'_>, frames: &[Planes], out: &mut [Planes]) -> f64 {
     let mut fastest = f64::INFINITY;
     for (time, out) in out.iter_mut().enumerate() {
-        let (current, reference) = (&pictures[time], &pictures[(time + PICTURES - 1) % PICTURES]);
+        let (current, reference) = (&frames[time], &frames[(time + FRAMES - 1) % FRAMES]);
         let start = Instant::now();
         for (index, sampling) in I420.into_iter().enumerate() {
             let (width, height) = sampling.plane_size(SIZE.0, SIZE.1);
-            let view = |samples| Picture::new(samples, width, height, width).expect("a plane");
+            let view = |samples| FrameView::new(samples, width, height, width).expect("a plane");
             let (current, reference) = (view(&current[index]), view(&reference[index]));
             if let Work::Copy = work {
                 let bands =
@@ -121,7 +121,7 @@ fn run(work: Work, field: &Field<'_>, pictures: &[Planes], out: &mut [Planes]) -
                 }
                 _ => predict(field, sampling, &reference, &mut out),
             };
-            result.expect("planes of the field's picture");
+            result.expect("planes of the field's frame");
         }
         fastest = fastest.min(start.elapsed().as_secs_f64());
     }

@@ -3,7 +3,7 @@
 //! `cargo bench --bench elimination -- CLIP...` prints, for every instruction set and range, the
 //! effective rate of both on each clip (width · height · candidates / time, absolute differences a
 //! second as if each were computed), their ratio, and the geometric mean of the ratios. Each
-//! picture is searched by both in turn, in the same run; what is compared is the time a thread
+//! frame is searched by both in turn, in the same run; what is compared is the time a thread
 //! spends, so that others on the machine disturb little. `RANGES=16,32` and `LEVELS=avx2` select, and
 //! `noise` is a clip of noise, in which nothing can be eliminated.
 #![allow(missing_docs)]
@@ -17,20 +17,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, Slot, Window,
+    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, Slot, Window,
 };
 use gstmotionestimate::native::{Level, Native};
 use luma::luma;
 
-/// Pairs of pictures a clip, spread over its first [`PICTURES`].
+/// Pairs of frames a clip, spread over its first [`FRAMES`].
 const PAIRS: usize = 6;
-const PICTURES: usize = 50;
+const FRAMES: usize = 50;
 
-/// In the place of a clip: pictures in which every sample is another random number.
+/// In the place of a clip: frames in which every sample is another random number.
 const NOISE: &str = "noise";
 
-/// Pictures of noise, 1280 × 720: enough to be searched again after all pauses.
-fn noise() -> Vec<PictureBuf> {
+/// Frames of noise, 1280 × 720: enough to be searched again after all pauses.
+fn noise() -> Vec<FrameBuf> {
     let mut state = 1_u32;
     let mut next = move || {
         state ^= state << 13;
@@ -38,7 +38,7 @@ fn noise() -> Vec<PictureBuf> {
         state ^= state << 5;
         (state >> 24) as u8
     };
-    (0..PICTURES).map(|_| PictureBuf::from_fn(1280, 720, |_, _| next())).collect()
+    (0..FRAMES).map(|_| FrameBuf::from_fn(1280, 720, |_, _| next())).collect()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|clip| match clip.as_str() {
             NOISE => Ok((clip, noise())),
-            _ => Ok((clip, luma(Path::new(clip), PICTURES)?)),
+            _ => Ok((clip, luma(Path::new(clip), FRAMES)?)),
         })
         .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     let levels = env::var("LEVELS").unwrap_or_default();
@@ -63,14 +63,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         for range in ranges.split(',') {
             let window = Window::symmetric(range.parse()?, range.parse()?)?;
             let mut logarithms = Vec::new();
-            for (name, pictures) in &clips {
-                let first = pictures.first().ok_or("no pictures")?.view();
+            for (name, frames) in &clips {
+                let first = frames.first().ok_or("no frames")?.view();
                 let parameters = Parameters {
                     metric,
                     ..Parameters::new(first.width(), first.height(), block_size, window)
                 };
                 let [exhaustive, elimination] = pool
-                    .install(|| compare(&parameters, level, pictures, name.as_str() == NOISE))
+                    .install(|| compare(&parameters, level, frames, name.as_str() == NOISE))
                     .map_err(|error| -> Box<dyn Error> { error })?;
                 let differences = (first.width() * first.height() * window.candidates()) as f64;
                 let rate = |time: Duration| differences / time.as_secs_f64() * 1e-9;
@@ -92,12 +92,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The mean time a picture of both kernels, each the least of three turns. Where nothing can be
+/// The mean time a frame of both kernels, each the least of three turns. Where nothing can be
 /// eliminated that would leave out the turns in which it was tried: all count then.
 fn compare(
     parameters: &Parameters,
     level: Level,
-    pictures: &[PictureBuf],
+    frames: &[FrameBuf],
     all_count: bool,
 ) -> Result<[Duration; 2], Box<dyn Error + Send + Sync>> {
     let mut estimators = [
@@ -106,8 +106,8 @@ fn compare(
     ];
     let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
     let mut times = [Duration::ZERO; 2];
-    let last = pictures.len().checked_sub(2).filter(|last| *last > 0).ok_or("three pictures are needed")?;
-    let pairs: Vec<_> = pictures.windows(3).step_by(last.div_ceil(PAIRS)).collect();
+    let last = frames.len().checked_sub(2).filter(|last| *last > 0).ok_or("three frames are needed")?;
+    let pairs: Vec<_> = frames.windows(3).step_by(last.div_ceil(PAIRS)).collect();
     for trio in &pairs {
         let (mut least, mut all) = ([Duration::MAX; 2], [Duration::ZERO; 2]);
         for _ in 0..3 {
@@ -115,7 +115,7 @@ fn compare(
                 estimator.load(Slot::A, &trio[0].view())?;
                 estimator.load(Slot::B, &trio[1].view())?;
                 if estimator.kernel() == Kernel::Elimination {
-                    // It begins with the vectors of the picture before.
+                    // It begins with the vectors of the frame before.
                     estimator.search(Slot::B, field)?;
                 }
                 estimator.load(Slot::A, &trio[2].view())?;

@@ -1,5 +1,5 @@
-//! Successive elimination against `tiled` on real pictures, for every OpenCL GPU: the device's own time
-//! of searches one after the other, the sums that elimination needs of each picture included.
+//! Successive elimination against `tiled` on real frames, for every OpenCL GPU: the device's own time
+//! of searches one after the other, the sums that elimination needs of each frame included.
 //!
 //! `cargo bench --bench elimination_opencl -- FILE...`: files of raw luma named `NAME_WxH.y`. Each is
 //! searched as it is, and those of 1080 rows again as 3840x2160, four of them side by side; then noise.
@@ -12,15 +12,15 @@ use std::error::Error;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
-/// All pictures of a clip are searched again and again for so long, and the fastest turn counts: the clock
+/// All frames of a clip are searched again and again for so long, and the fastest turn counts: the clock
 /// of a GPU takes its time to rise.
 const LEAST: Duration = Duration::from_millis(300);
 
-/// The vectors of each pair of pictures.
+/// The vectors of each pair of frames.
 type Fields = Vec<Vec<MotionVector>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,10 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut clips = Vec::new();
     for file in &files {
-        let (name, pictures) = read(file)?;
-        let quadruple = (pictures[0].view().height() == 1080).then(|| pictures.iter().map(four).collect());
-        clips.push((name.clone(), pictures));
-        clips.extend(quadruple.map(|pictures: Vec<_>| (format!("4 x {name}"), pictures)));
+        let (name, frames) = read(file)?;
+        let quadruple = (frames[0].view().height() == 1080).then(|| frames.iter().map(four).collect());
+        clips.push((name.clone(), frames));
+        clips.extend(quadruple.map(|frames: Vec<_>| (format!("4 x {name}"), frames)));
     }
     if env::var("NOISE").map_or(true, |noise| noise != "0") {
         clips.push(("noise".into(), noise(1920, 1080)));
@@ -46,25 +46,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     let metric = if env::var("SSD").is_ok() { Metric::Ssd } else { Metric::Sad };
     let variants = variants()?;
     println!(
-        "ms a picture, T absolute differences/s, ratio of tiled's time to elimination's; {}",
+        "ms a frame, T absolute differences/s, ratio of tiled's time to elimination's; {}",
         metric.name()
     );
     for device in &devices {
         println!("{}", device.name);
-        for (name, pictures) in &clips {
+        for (name, frames) in &clips {
             for range in ranges.split(',') {
                 let window = Window::symmetric(range.parse()?, range.parse()?)?;
-                let first = pictures[0].view();
+                let first = frames[0].view();
                 let (width, height) = (first.width(), first.height());
                 let parameters = Parameters { metric, ..Parameters::new(width, height, block_size, window) };
                 let differences = (width * height * window.candidates()) as f64 / 1e12;
                 let rate = |time: Duration| differences / time.as_secs_f64();
                 let ms = |time: Duration| 1e3 * time.as_secs_f64();
                 let (tiled, expected) =
-                    measure(device, Kernel::Tiled, Tuning::default(), &parameters, pictures)?;
+                    measure(device, Kernel::Tiled, Tuning::default(), &parameters, frames)?;
                 print!("{name:16} {width}x{height} ±{range:3} tiled {:7.4} {:5.1}", ms(tiled), rate(tiled));
                 for (variant, tuning) in &variants {
-                    match measure(device, Kernel::Elimination, *tuning, &parameters, pictures) {
+                    match measure(device, Kernel::Elimination, *tuning, &parameters, frames) {
                         Ok((time, fields)) => {
                             assert!(fields == expected, "not what tiled finds");
                             let ratio = tiled.as_secs_f64() / time.as_secs_f64();
@@ -100,68 +100,68 @@ fn variants() -> Result<Vec<(String, Tuning)>, Box<dyn Error>> {
     list.split(',').map(variant).collect()
 }
 
-/// The time of a search, the mean over all pairs of pictures, and all fields.
+/// The time of a search, the mean over all pairs of frames, and all fields.
 fn measure(
     device: &Device,
     kernel: Kernel,
     tuning: Tuning,
     parameters: &Parameters,
-    pictures: &[PictureBuf],
+    frames: &[FrameBuf],
 ) -> Result<(Duration, Fields), Box<dyn Error>> {
-    let tuning = Tuning { depth: Some(pictures.len() - 1), ..tuning };
+    let tuning = Tuning { depth: Some(frames.len() - 1), ..tuning };
     let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
-    for (slot, picture) in pictures.iter().enumerate() {
-        estimator.load(Slot::new(slot), &picture.view())?;
+    for (slot, frame) in frames.iter().enumerate() {
+        estimator.load(Slot::new(slot), &frame.view())?;
     }
     let mut best = Duration::MAX;
     let mut fields = Vec::new();
     let start = std::time::Instant::now();
     while fields.is_empty() || start.elapsed() < LEAST {
         fields.clear();
-        for slot in 1..pictures.len() {
+        for slot in 1..frames.len() {
             estimator.begin(Slot::new(slot), Slot::new(slot - 1))?;
         }
         let mut time = Duration::ZERO;
-        for _ in 1..pictures.len() {
+        for _ in 1..frames.len() {
             let mut field = vec![MotionVector::default(); parameters.grid().blocks()];
             estimator.finish(&mut field)?;
             time += estimator.stage_times().search;
             fields.push(field);
         }
-        best = best.min(time / (pictures.len() - 1) as u32);
+        best = best.min(time / (frames.len() - 1) as u32);
     }
     Ok((best, fields))
 }
 
-/// The pictures in a file.
-fn read(file: &str) -> Result<(String, Vec<PictureBuf>), Box<dyn Error>> {
+/// The frames in a file.
+fn read(file: &str) -> Result<(String, Vec<FrameBuf>), Box<dyn Error>> {
     let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).ok_or("no name")?;
     let (name, size) = stem.rsplit_once('_').ok_or("files are named NAME_WxH.y")?;
     let (width, height) = size.split_once('x').ok_or("files are named NAME_WxH.y")?;
     let (width, height) = (width.parse::<usize>()?, height.parse::<usize>()?);
     let samples = std::fs::read(file)?;
-    let pictures =
-        samples.chunks_exact(width * height).map(|plane| PictureBuf::new(plane.to_vec(), width, height));
-    let pictures = pictures.collect::<Result<Vec<_>, _>>()?;
-    if pictures.len() < 2 {
-        return Err(format!("{file} holds fewer than two pictures").into());
+    let frames =
+        samples.chunks_exact(width * height).map(|plane| FrameBuf::new(plane.to_vec(), width, height));
+    let frames = frames.collect::<Result<Vec<_>, _>>()?;
+    if frames.len() < 2 {
+        return Err(format!("{file} holds fewer than two frames").into());
     }
-    Ok((name.to_owned(), pictures))
+    Ok((name.to_owned(), frames))
 }
 
-/// Four times the same picture, two beside two.
-fn four(picture: &PictureBuf) -> PictureBuf {
-    let picture = picture.view();
-    let (width, height) = (picture.width(), picture.height());
-    PictureBuf::from_fn(2 * width, 2 * height, |x, y| picture.row(y % height)[x % width])
+/// Four times the same frame, two beside two.
+fn four(frame: &FrameBuf) -> FrameBuf {
+    let frame = frame.view();
+    let (width, height) = (frame.width(), frame.height());
+    FrameBuf::from_fn(2 * width, 2 * height, |x, y| frame.row(y % height)[x % width])
 }
 
-/// Pictures that have nothing to do with each other.
-fn noise(width: usize, height: usize) -> Vec<PictureBuf> {
+/// Frames that have nothing to do with each other.
+fn noise(width: usize, height: usize) -> Vec<FrameBuf> {
     let mut state = 1_u32;
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 24) as u8
     };
-    (0..3).map(|_| PictureBuf::from_fn(width, height, |_, _| noise())).collect()
+    (0..3).map(|_| FrameBuf::from_fn(width, height, |_, _| noise())).collect()
 }

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, Metric, MotionVector, Parameters, PictureBuf, SetupError, Slot, Tuning, Window,
+    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
@@ -38,7 +38,7 @@ fn main() {
     );
     for device in &devices {
         for (width, height) in SIZES {
-            let (reference, current) = pictures(width, height);
+            let (reference, current) = frames(width, height);
             for (block_size, metric, positions) in searches() {
                 let window = window(positions);
                 let parameters = Parameters { metric, ..Parameters::new(width, height, block_size, window) };
@@ -93,7 +93,7 @@ fn window(positions: i32) -> Window {
 }
 
 /// Noise, and the same moved by a few samples with other noise on top.
-fn pictures(width: usize, height: usize) -> (PictureBuf, PictureBuf) {
+fn frames(width: usize, height: usize) -> (FrameBuf, FrameBuf) {
     let mut state = 1_u32;
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -103,8 +103,8 @@ fn pictures(width: usize, height: usize) -> (PictureBuf, PictureBuf) {
     let moved: Vec<u8> = (0..width * height)
         .map(|i| samples[(i + 5 + 3 * width) % samples.len()].saturating_add(noise() >> 5))
         .collect();
-    let picture = |samples| PictureBuf::new(samples, width, height).expect("a picture");
-    (picture(samples), picture(moved))
+    let frame = |samples| FrameBuf::new(samples, width, height).expect("a frame");
+    (frame(samples), frame(moved))
 }
 
 fn measure(
@@ -112,8 +112,8 @@ fn measure(
     kernel: Kernel,
     depth: usize,
     parameters: &Parameters,
-    reference: &PictureBuf,
-    current: &PictureBuf,
+    reference: &FrameBuf,
+    current: &FrameBuf,
 ) -> Result<(Duration, Vec<MotionVector>), SetupError> {
     let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
     let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;

@@ -1,6 +1,6 @@
-//! What the element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one picture in
+//! What the element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one frame in
 //! flight and with four, beside the same with `identity` and beside the search alone, in one run,
-//! for every device. The pictures lie in memory: of any kind (`heap`), and in what the device
+//! for every device. The frames lie in memory: of any kind (`heap`), and in what the device
 //! offers upstream (`device`).
 //!
 //! `cargo bench --bench pipeline [-- PART]`: only lines whose text holds PART.
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use gst::prelude::*;
 use gstmotionestimate::backend::{self, DeviceInfo};
-use gstmotionestimate::estimator::{Kernel, MotionVector, Parameters, Picture, Slot, Tuning, Window};
+use gstmotionestimate::estimator::{FrameView, Kernel, MotionVector, Parameters, Slot, Tuning, Window};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
 
 /// Runs of each pipeline, of which the median counts.
 const RUNS: usize = 5;
 
-/// How long a run pushes pictures.
+/// How long a run pushes frames.
 const RUN: Duration = Duration::from_millis(500);
 
-/// Different pictures, pushed in turn: more than the caches hold.
-const PICTURES: usize = 24;
+/// Different frames, pushed in turn: more than the caches hold.
+const FRAMES: usize = 24;
 
 fn main() {
     gst::init().expect("GStreamer");
     gstmotionestimate::plugin_register_static().expect("the plugin registers");
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
 
-    println!("I420, blocks of 16 x 16, search range 16: pictures/s, median of {RUNS} runs of {RUN:?}");
+    println!("I420, blocks of 16 x 16, search range 16: frames/s, median of {RUNS} runs of {RUN:?}");
     println!(
         "{:32} {:>6} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>11} {:>11}",
         "device",
@@ -45,7 +45,7 @@ fn main() {
         let scene = Scene::new(width, height);
         for device in backend::devices() {
             for memory in ["heap", "device"] {
-                // The CPU without OpenCL reads pictures wherever they are.
+                // The CPU without OpenCL reads frames wherever they are.
                 if memory == "device" && device.kind == "native" {
                     continue;
                 }
@@ -84,10 +84,10 @@ fn measure(line: &str, scene: &Scene, device: &DeviceInfo, in_device_memory: boo
     );
 }
 
-/// Texture that moves by (3, 2) samples a picture, with grain.
+/// Texture that moves by (3, 2) samples a frame, with grain.
 struct Scene {
     info: gst_video::VideoInfo,
-    pictures: Vec<Vec<u8>>,
+    frames: Vec<Vec<u8>>,
 }
 
 impl Scene {
@@ -97,7 +97,7 @@ impl Scene {
             .build()
             .expect("a size");
         let mut grain = 1u32;
-        let mut picture = |time: usize| {
+        let mut frame = |time: usize| {
             let mut bytes = vec![0x80; info.size()];
             for (y, row) in bytes.chunks_exact_mut(width).take(height).enumerate() {
                 for (x, sample) in row.iter_mut().enumerate() {
@@ -108,11 +108,11 @@ impl Scene {
             }
             bytes
         };
-        let pictures = (0..PICTURES).map(&mut picture).collect();
-        Self { info, pictures }
+        let frames = (0..FRAMES).map(&mut frame).collect();
+        Self { info, frames }
     }
 
-    /// Pictures a second by the estimator alone, loading and searching one after the other.
+    /// Frames a second by the estimator alone, loading and searching one after the other.
     fn search(&self, device: &DeviceInfo) -> f64 {
         let (width, height) = (self.info.width() as usize, self.info.height() as usize);
         let parameters = Parameters::new(width, height, 16, Window::symmetric(16, 16).expect("a window"));
@@ -120,19 +120,19 @@ impl Scene {
         let opened = backend::open(&device.selector, Kernel::Auto, &tuning, &parameters);
         let mut estimator = opened.expect("a device that is there").estimator;
         let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
-        let mut next = |slot: Slot, picture: &[u8], is_searched: bool| {
-            let picture = Picture::new(picture, width, height, width).expect("a picture");
-            estimator.load(slot, &picture).expect("loaded");
+        let mut next = |slot: Slot, frame: &[u8], is_searched: bool| {
+            let frame = FrameView::new(frame, width, height, width).expect("a frame");
+            estimator.load(slot, &frame).expect("loaded");
             if is_searched {
                 estimator.search(slot, &mut vectors).expect("searched");
             }
         };
         let mut slot = Slot::A;
-        next(slot, &self.pictures[0], false);
+        next(slot, &self.frames[0], false);
         let (mut start, mut count) = (Instant::now(), 0);
-        for (index, picture) in self.pictures.iter().cycle().skip(1).enumerate() {
+        for (index, frame) in self.frames.iter().cycle().skip(1).enumerate() {
             slot = slot.other();
-            next(slot, picture, true);
+            next(slot, frame, true);
             match index {
                 // The first is slower.
                 0 => start = Instant::now(),
@@ -145,7 +145,7 @@ impl Scene {
         f64::from(count) / start.elapsed().as_secs_f64()
     }
 
-    /// Pictures a second through `element`, from the second buffer to EOS.
+    /// Frames a second through `element`, from the second buffer to EOS.
     fn play(&self, element: &str, in_device_memory: bool) -> f64 {
         let launch = format!("appsrc name=source ! {element} name=element ! fakesink name=sink sync=false");
         let pipeline =
@@ -156,14 +156,14 @@ impl Scene {
         source.set_block(true);
         source.set_max_bytes(4 * self.info.size() as u64);
         pipeline.set_state(gst::State::Playing).expect("PLAYING");
-        // Devices are opened and the first picture is through before the clock starts.
-        source.push_buffer(self.buffer(0, None)).expect("the first picture");
+        // Devices are opened and the first frame is through before the clock starts.
+        source.push_buffer(self.buffer(0, None)).expect("the first frame");
         pipeline.state(gst::ClockTime::from_seconds(120)).0.expect("preroll");
         let allocator = if in_device_memory { self.offered(&pipeline) } else { None };
-        let buffers: Vec<_> = (0..PICTURES).map(|index| self.buffer(index, allocator.as_ref())).collect();
+        let buffers: Vec<_> = (0..FRAMES).map(|index| self.buffer(index, allocator.as_ref())).collect();
         let bus = pipeline.bus().expect("a bus");
         let (start, mut count) = (Instant::now(), 0);
-        for index in (1..PICTURES).chain(std::iter::repeat_with(|| 0..PICTURES).flatten()) {
+        for index in (1..FRAMES).chain(std::iter::repeat_with(|| 0..FRAMES).flatten()) {
             // As a source does: each time a buffer of its own around the same memory.
             if source.push_buffer(buffers[index].copy()).is_err() || start.elapsed() > RUN {
                 break;
@@ -189,11 +189,11 @@ impl Scene {
 
     fn buffer(&self, index: usize, allocator: Option<&gst::Allocator>) -> gst::Buffer {
         let memory = match allocator {
-            None => gst::Memory::from_slice(self.pictures[index].clone()),
+            None => gst::Memory::from_slice(self.frames[index].clone()),
             Some(allocator) => {
                 let mut memory = allocator.alloc(self.info.size(), None).expect("memory");
                 let writable = memory.get_mut().expect("new memory");
-                writable.map_writable().expect("writable").copy_from_slice(&self.pictures[index]);
+                writable.map_writable().expect("writable").copy_from_slice(&self.frames[index]);
                 memory
             }
         };

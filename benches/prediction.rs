@@ -69,7 +69,7 @@ mod opencl {
 mod opencl {
     use criterion::BenchmarkId;
     use gstmotionestimate::estimator::{
-        Difference, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Prediction, Predictor, Slot,
+        Difference, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot,
         Tuning, Window,
     };
     use gstmotionestimate::opencl::{Device, OpenCl, Recurrence, RecurrenceForm, devices};
@@ -127,8 +127,8 @@ mod opencl {
         };
         let mut estimator = OpenCl::new(device, Kernel::Auto, &Tuning::default(), &parameters)?;
         for (slot, seed) in [(Slot::A, 7), (Slot::B, 11)] {
-            let picture = PictureBuf::from_fn(width, height, |x, y| ((x * seed) ^ (y * (seed + 6))) as u8);
-            estimator.load(slot, &picture.view())?;
+            let frame = FrameBuf::from_fn(width, height, |x, y| ((x * seed) ^ (y * (seed + 6))) as u8);
+            estimator.load(slot, &frame.view())?;
         }
         estimator.search(Slot::B, &mut vec![MotionVector::default(); GRID.blocks()])?;
         let mut predictors = vec![Predictor::default(); GRID.blocks()];

@@ -3,7 +3,7 @@
 //! 1080p, ±7 and ±16.
 //!
 //! Throughput is in absolute differences, so that `Gelem/s` is the effective rate: width · height ·
-//! candidates a picture, as if each were computed; three-step search has 25 and 33 of them. The CPU
+//! candidates a frame, as if each were computed; three-step search has 25 and 33 of them. The CPU
 //! computes each here: `kernel=exhaustive`. Run with `cargo bench --bench search`; a part of a name, as
 //! `1080p` or `avx2`, after `--` selects.
 #![allow(missing_docs)]
@@ -25,7 +25,7 @@ use scene::Scene;
 const SIZES: [(&str, usize, usize); 4] =
     [("cif", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080), ("4k", 3840, 2160)];
 
-/// What is searched in one picture size.
+/// What is searched in one frame size.
 struct Task {
     parameters: Parameters,
     scene: Scene,
@@ -50,7 +50,7 @@ fn window(before: i32, after: i32) -> Window {
     Window::new(-before, after, -before, after).expect("a window")
 }
 
-/// One group a picture size; `add` puts its estimators into it.
+/// One group a frame size; `add` puts its estimators into it.
 fn groups(c: &mut Criterion, prefix: &str, window: Window, add: impl Fn(&mut Group<'_>, &Task)) {
     for (name, width, height) in SIZES {
         let mut task = Task::new(width, height);

@@ -1,6 +1,6 @@
-//! Compares every device and kernel with the oracle on the first pictures of a video file.
+//! Compares every device and kernel with the oracle on the first frames of a video file.
 //!
-//! `cargo run --example compare -- VIDEO [PICTURES]`
+//! `cargo run --example compare -- VIDEO [FRAMES]`
 
 #[path = "shared/luma.rs"]
 mod luma;
@@ -20,11 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (video, count) = match &args[..] {
         [video] => (video, 4),
         [video, count] => (video, count.parse()?),
-        _ => return Err("usage: compare VIDEO [PICTURES]".into()),
+        _ => return Err("usage: compare VIDEO [FRAMES]".into()),
     };
-    let pictures = luma::luma(Path::new(video), count)?;
-    let first = pictures.first().ok_or("no pictures")?.view();
-    println!("{video}: {} pictures of {} x {}", pictures.len(), first.width(), first.height());
+    let frames = luma::luma(Path::new(video), count)?;
+    let first = frames.first().ok_or("no frames")?.view();
+    println!("{video}: {} frames of {} x {}", frames.len(), first.width(), first.height());
 
     let settings = [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)];
     let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             border,
             ..Parameters::new(first.width(), first.height(), 16, Window::symmetric(16, 16)?)
         };
-        let expected: Vec<MotionField> = pictures
+        let expected: Vec<MotionField> = frames
             .windows(2)
             .map(|pair| oracle::search(&parameters, &pair[1].view(), &pair[0].view()))
             .collect();
@@ -47,11 +47,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Ok(opened) => {
                         let mut estimator = opened.estimator;
                         let mut slot = Slot::A;
-                        estimator.load(slot, &pictures[0].view())?;
+                        estimator.load(slot, &frames[0].view())?;
                         let mut found = vec![MotionVector::default(); parameters.grid().blocks()];
-                        for (picture, expected) in pictures[1..].iter().zip(&expected) {
+                        for (frame, expected) in frames[1..].iter().zip(&expected) {
                             slot = slot.other();
-                            estimator.load(slot, &picture.view())?;
+                            estimator.load(slot, &frame.view())?;
                             estimator.search(slot, &mut found)?;
                             if found != expected.vectors {
                                 return Err(format!("{name}: not what the oracle finds").into());

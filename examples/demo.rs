@@ -1,5 +1,5 @@
 //! Finds the motion of a video file and writes what it found: the video with the vectors drawn as
-//! arrows, the vectors themselves, and the picture that shows most motion.
+//! arrows, the vectors themselves, and the frame that shows most motion.
 //!
 //! `cargo run --release --example demo -- VIDEO [FOLDER]`; `scripts/demo` runs it on the clip in `media/`.
 
@@ -88,17 +88,17 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
 /// What went past the overlay.
 #[derive(Default)]
 struct Seen {
-    pictures: u64,
-    /// Where in the video the last picture was.
+    frames: u64,
+    /// Where in the video the last frame was.
     position: gst::ClockTime,
-    /// How many blocks moved in the most telling picture so far, and that picture.
+    /// How many blocks moved in the most telling frame so far, and that frame.
     best: Option<(usize, gst::Sample)>,
 }
 
 impl Seen {
-    /// Takes note of a picture with its arrows drawn, and keeps it where it tells most.
+    /// Takes note of a frame with its arrows drawn, and keeps it where it tells most.
     fn note(&mut self, buffer: &gst::Buffer, caps: Option<&gst::Caps>) {
-        self.pictures += 1;
+        self.frames += 1;
         self.position = buffer.pts().unwrap_or(self.position);
         let Some(Ok(meta)) = MotionVectorMeta::of(buffer) else { return };
         let field = meta.description();
@@ -118,11 +118,11 @@ impl Seen {
 
     fn write_still(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         let Some((_, sample)) = &self.best else {
-            return Err("the video has fewer than two pictures: there is no motion to show".into());
+            return Err("the video has fewer than two frames: there is no motion to show".into());
         };
         let caps = gst::Caps::new_empty_simple("image/png");
         let png = gst_video::convert_sample(sample, &caps, Some(gst::ClockTime::from_seconds(30)))?;
-        let map = png.buffer().ok_or("pngenc gave no picture")?.map_readable()?;
+        let map = png.buffer().ok_or("pngenc gave no frame")?.map_readable()?;
         fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(())
     }
@@ -168,9 +168,9 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, 
             gst::MessageView::Error(error) => {
                 let from = error.src().map(|s| s.name().to_string()).unwrap_or_default();
                 let debug = error.debug().map(|d| format!("\n{d}")).unwrap_or_default();
-                let what = match seen.lock().unwrap().pictures {
-                    0 => "no picture could be read from the video".to_owned(),
-                    pictures => format!("stopped after {pictures} pictures"),
+                let what = match seen.lock().unwrap().frames {
+                    0 => "no frame could be read from the video".to_owned(),
+                    frames => format!("stopped after {frames} frames"),
                 };
                 return Err(format!("{what}\n{from}: {}{debug}", error.error()).into());
             }
@@ -191,9 +191,9 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, 
 
 fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
     // No query under the lock: it may wait for a streaming thread that waits for the lock.
-    let (pictures, position) = {
+    let (frames, position) = {
         let seen = seen.lock().unwrap();
-        (seen.pictures, seen.position)
+        (seen.frames, seen.position)
     };
     let share = match pipeline.query_duration::<gst::ClockTime>() {
         Some(duration) if !duration.is_zero() => {
@@ -203,21 +203,21 @@ fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
         _ => String::new(),
     };
     let (before, after) = if on_terminal { ("\r", "   ") } else { ("", "\n") };
-    eprint!("{before}searching: {pictures} pictures{share}{after}");
+    eprint!("{before}searching: {frames} frames{share}{after}");
     std::io::stderr().flush().ok();
 }
 
 /// Prints what was done; `elapsed` is the time of the whole pipeline.
 fn summary(stats: &gst::StructureRef, elapsed: Duration) -> Result<(), Box<dyn Error>> {
-    let pictures: u64 = stats.get("pictures")?;
+    let frames: u64 = stats.get("frames")?;
     let search = Duration::from_nanos(stats.get("search-time")?);
     let line = |name: &str, value: &str| println!("{name:<22}{value}");
     line("device", stats.get("device")?);
     line("kernel", stats.get("kernel")?);
-    line("pictures", &pictures.to_string());
-    let rate = pictures as f64 / elapsed.as_secs_f64();
-    line("pictures/s", &format!("{rate:.1}, with decoding, drawing and encoding"));
-    line("search", &format!("{:.2} ms a picture", 1e3 * search.as_secs_f64()));
+    line("frames", &frames.to_string());
+    let rate = frames as f64 / elapsed.as_secs_f64();
+    line("frames/s", &format!("{rate:.1}, with decoding, drawing and encoding"));
+    line("search", &format!("{:.2} ms a frame", 1e3 * search.as_secs_f64()));
     line("mean prediction cost", &format!("{:.2} a sample", stats.get::<f64>("mean-cost")?));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Shows what each of several devices does while they search: its share of the picture, its rate, how
+//! Shows what each of several devices does while they search: its share of the frame, its rate, how
 //! busy it is, and whether it helps, is left idle or has failed.
 //!
 //! `cargo run --release --example live_devices -- --help`
@@ -16,15 +16,15 @@ use gst::prelude::*;
 
 const USAGE: &str = "usage: live_devices [OPTIONS] [VIDEO]
 
-Searches VIDEO, or moving test pictures, and shows until its end, or Ctrl-C, what each device does.
+Searches VIDEO, or moving test frames, and shows until its end, or Ctrl-C, what each device does.
 
   --device LIST     the property device (default: all)
-  --split SPLIT     rows, candidates, pictures
+  --split SPLIT     rows, candidates, frames
   --balance HOW     adaptive, fit, static
-  --depth N         pictures in flight (default: 1; 4 with --split pictures)
+  --depth N         frames in flight (default: 1; 4 with --split frames)
   --range N         search range in samples (default: 32)
-  --size WxH        of the test pictures (default: 1280x720)
-  --pictures N      how many test pictures (default: without end)
+  --size WxH        of the test frames (default: 1280x720)
+  --frames N      how many test frames (default: without end)
   --every MS        how often the table is drawn (default: 500)
 ";
 
@@ -36,7 +36,7 @@ struct Options {
     depth: Option<u32>,
     range: u32,
     size: (u32, u32),
-    pictures: i32,
+    frames: i32,
     every: Duration,
     video: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ fn options() -> Result<Option<Options>, Box<dyn Error>> {
         depth: None,
         range: 32,
         size: (1280, 720),
-        pictures: -1,
+        frames: -1,
         every: Duration::from_millis(500),
         video: None,
     };
@@ -87,7 +87,7 @@ fn options() -> Result<Option<Options>, Box<dyn Error>> {
                 let (width, height) = text.split_once('x').ok_or("--size is WIDTHxHEIGHT")?;
                 options.size = (width.parse()?, height.parse()?);
             }
-            Long("pictures") => options.pictures = parser.value()?.parse()?,
+            Long("frames") => options.frames = parser.value()?.parse()?,
             Long("every") => options.every = Duration::from_millis(parser.value()?.parse()?),
             Value(video) if options.video.is_none() => options.video = Some(video.into()),
             other => return Err(format!("{}\n\n{USAGE}", other.unexpected()).into()),
@@ -163,12 +163,12 @@ fn pipeline(options: &Options) -> Result<(gst::Pipeline, gst::Element), Box<dyn 
         None => format!(
             "videotestsrc num-buffers={} pattern=zone-plate kx2=20 ky2=20 kt=3 ! video/x-raw,format=I420,\
              width={},height={}",
-            options.pictures, options.size.0, options.size.1
+            options.frames, options.size.0, options.size.1
         ),
     };
     let source = gst::parse::bin_from_description(&format!("{source} ! queue"), true)?;
-    let by_picture = options.split == "pictures";
-    let depth = options.depth.unwrap_or(if by_picture { 4 } else { 1 });
+    let by_frame = options.split == "frames";
+    let depth = options.depth.unwrap_or(if by_frame { 4 } else { 1 });
     let element = gst::ElementFactory::make("motionestimate")
         .property("device", &options.device)
         .property("search-range", options.range)
@@ -221,10 +221,10 @@ impl Table {
         let _ = std::io::stdout().flush();
     }
 
-    /// The table; empty before the first picture with vectors.
+    /// The table; empty before the first frame with vectors.
     fn text(&mut self, stats: &gst::StructureRef) -> Result<String, Box<dyn Error>> {
-        let pictures = stats.get::<u64>("pictures-with-vectors")?;
-        let Some(device) = stats.get::<Option<String>>("device")?.filter(|_| pictures > 0) else {
+        let frames = stats.get::<u64>("frames-with-vectors")?;
+        let Some(device) = stats.get::<Option<String>>("device")?.filter(|_| frames > 0) else {
             return Ok(String::new());
         };
         let devices = stats.get::<gst::Array>("devices")?;
@@ -261,7 +261,7 @@ impl Table {
         if devices.is_empty() {
             // One device by itself.
             let rate = stats.get::<f64>("effective-rate")? / 1e9;
-            let busy = Duration::from_nanos(stats.get::<u64>("search-time")?) * pictures as u32;
+            let busy = Duration::from_nanos(stats.get::<u64>("search-time")?) * frames as u32;
             writeln!(
                 text,
                 "{device:<40} {:>5.1} % {rate:>12.2} {:>10.2} {:>6}  works",
@@ -270,7 +270,7 @@ impl Table {
                 "-"
             )?;
         }
-        writeln!(text, "{pictures} pictures")?;
+        writeln!(text, "{frames} frames")?;
         self.before = Some((now, busy_times));
         Ok(text)
     }

@@ -4,7 +4,7 @@
     read_vectors.py [PIPELINE]
 
 PIPELINE is a gst-launch description of what comes before the appsink, and must hold a
-`motionestimate`. Prints a line for every picture. Needs python3-gi, python3-numpy and
+`motionestimate`. Prints a line for every frame. Needs python3-gi, python3-numpy and
 gir1.2-gst-plugins-base-1.0.
 """
 
@@ -24,7 +24,7 @@ DEFAULT = "videotestsrc num-buffers=30 pattern=ball ! video/x-raw,width=320,heig
 def read_field(buffer):
     """The motion field of a buffer as an array of rows x columns records, and its structure.
 
-    None and None where the buffer has none, as the first picture of a stream.
+    None and None where the buffer has none, as the first frame of a stream.
     """
     meta = buffer.get_custom_meta("MotionVectorMeta")
     if meta is None:

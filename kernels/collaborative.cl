@@ -1,4 +1,4 @@
-// The Collaborative Method: a job is one displacement of the whole picture, and a work-item takes
+// The Collaborative Method: a job is one displacement of the whole frame, and a work-item takes
 // one block of one job.
 //
 // D. Uta, "Collaborative Motion Estimation" (2012): `collaborative_naive` is section 6.2.1,
@@ -11,10 +11,10 @@
 //            items write adjacent words. A launch takes jobs from `first_job` on, so that the buffer
 //            may be smaller than all of them need, and several launches may fill it (6.2.3).
 //
-// A group may have any number of items: as many as a row of the picture has blocks (figure 7), or
+// A group may have any number of items: as many as a row of the frame has blocks (figure 7), or
 // few and fixed (sections 8.4 and 9).
 //
-// Candidates that do not count are computed too, where they lie in the room around the picture,
+// Candidates that do not count are computed too, where they lie in the room around the frame,
 // and left out by reduce.cl: as in the thesis, no item branches at the border.
 
 #include "common.cl"

@@ -1,11 +1,11 @@
-// What every kernel shares: the layout of pictures, the comparison of samples, the order of
+// What every kernel shares: the layout of frames, the comparison of samples, the order of
 // candidates.
 //
-// A picture lies in a buffer with room around it, so that no kernel needs a branch at the edge.
-// The sample at (x, y), counted from the picture's first, is byte
+// A frame lies in a buffer with room around it, so that no kernel needs a branch at the edge.
+// The sample at (x, y), counted from the frame's first, is byte
 //     (y + top) * pitch + (x + left)
 // of its buffer, for x from x0 to extended_width + x1 and some bytes past that, and for y from y0
-// to extended_height + y1. Where a part of the picture is searched, its first row of blocks is row
+// to extended_height + y1. Where a part of the frame is searched, its first row of blocks is row
 // 0, and there are `above` rows of samples more on top. pitch and left are multiples of 64 bytes:
 // every row starts aligned.
 //
@@ -42,22 +42,22 @@
 
 // Field for field the host's `Geometry`.
 typedef struct {
-    int pitch, left, top;                 // layout of a picture, bytes and rows
+    int pitch, left, top;                 // layout of a frame, bytes and rows
     int columns, rows;                    // grid of blocks
-    int above;                            // rows of the extended picture above the grid's first
-    int extended_width, extended_height;  // the extended picture from the grid's first row on
+    int above;                            // rows of the extended frame above the grid's first
+    int extended_width, extended_height;  // the extended frame from the grid's first row on
     int x0, y0;                           // first displacement of the window
     int window_columns, window_rows;      // positions of the window
-    int inside_only;                      // 1: only candidates inside the extended picture count
+    int inside_only;                      // 1: only candidates inside the extended frame count
 } Geometry;
 
 // Worse than every candidate.
 #define WORST_KEY ((ulong)-1)
 
 // The sample at (x, y), or with it the row that goes on to the right.
-static inline __global const uchar *sample_at(__global const uchar *picture, Geometry g, int x, int y)
+static inline __global const uchar *sample_at(__global const uchar *frame, Geometry g, int x, int y)
 {
-    return picture + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
+    return frame + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
 }
 
 // What two samples add to a cost.

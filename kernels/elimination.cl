@@ -5,7 +5,7 @@
 // samples do. So the differences of the sums, added over the parts, are a lower bound of the SAD; and
 // their squares over the samples of a part, added, of the SSD. A candidate whose bound is worse than
 // the best cost so far cannot win. One whose bound equals it can win by the order of full search alone,
-// and does not where it is further away than the best: in flat pictures, that are nearly all.
+// and does not where it is further away than the best: in flat frames, that are nearly all.
 //
 // Before the search, the sums of all parts that may be needed are laid beside the reference: of
 // *squares*, a quarter of the block's side, and of *quarters*, half of it. Then a group takes
@@ -24,7 +24,7 @@
 //
 // The result does not depend on what is suspected first, nor on the order of the lists.
 //
-//   small    word of the sample at (x, y), where the sample is in its picture: the sums of the squares
+//   small    word of the sample at (x, y), where the sample is in its frame: the sums of the squares
 //            that begin at (x, y), lower half, and at (x + SQUARE, y), upper half
 //   large    the same of the quarters at (x, y) and (x + QUARTER, y), each shifted right by SHIFT
 //   entries  of the lists: block of the group from bit 28, row of the window from bit 14, column
@@ -57,7 +57,7 @@ typedef struct {
     int blocks_across, blocks_down;  // blocks of a group, no more than the grid has
 } Shape;
 
-// As in tiled.cl the shape is compiled in on GPUs, with the pitch of the pictures, so that the rows of a
+// As in tiled.cl the shape is compiled in on GPUs, with the pitch of the frames, so that the rows of a
 // run are at known distances.
 #ifdef GROUP_SIZE
 #define ITEMS GROUP_SIZE
@@ -186,7 +186,7 @@ static inline uint sum_four(uint word, uint sum)
 #endif
 }
 
-// Rows of the picture from the window's first row on that a search reaches.
+// Rows of the frame from the window's first row on that a search reaches.
 #define REACHED_ROWS (g.rows * BLOCK + g.window_rows - 1)
 
 // Samples that a group of `sum_parts` takes across and down, and squares that it needs for them.
@@ -197,7 +197,7 @@ static inline uint sum_four(uint word, uint sum)
 
 // The words of sums of each sample that a search reaches. Parts that go on outside belong to no candidate,
 // and repeat words or rows.
-__kernel FIXED_GROUP void sum_parts(__global const uchar *restrict picture, __global uint *restrict small,
+__kernel FIXED_GROUP void sum_parts(__global const uchar *restrict frame, __global uint *restrict small,
                                     __global uint *restrict large, Geometry g)
 {
     __local ushort squares[SQUARES_ACROSS * SQUARES_DOWN];
@@ -211,7 +211,7 @@ __kernel FIXED_GROUP void sum_parts(__global const uchar *restrict picture, __gl
 #pragma unroll
         for (int k = 0; k < SQUARE; ++k) {
             const int row = top + min(first + down + k, REACHED_ROWS - 1);
-            __global const uint *line = (__global const uint *)(picture + (size_t)row * (size_t)g.pitch);
+            __global const uint *line = (__global const uint *)(frame + (size_t)row * (size_t)g.pitch);
             uint low = line[min(word, words - 1)];
 #pragma unroll
             for (int n = 0; n < (SQUARE + 3) / 4; ++n) {

@@ -1,6 +1,6 @@
 // Prediction of motion vectors by the median of H.264: an item a block.
 //
-// ITU-T H.264, 8.4.1.3, for blocks of one partition and one reference picture; the host's
+// ITU-T H.264, 8.4.1.3, for blocks of one partition and one reference frame; the host's
 // `estimator::prediction` has the rule and the cases it comes to. T. Halldal, "H.264 prediction on
 // GPUs" (2012), sections 5.2 and 6.3, holds that prediction depends on the blocks before and works
 // in diagonals. That is so while vectors are still being chosen by their predictors; here all are

@@ -16,12 +16,12 @@
 // (2012), sections 6.1 and 6.2, is this method at blocks of 4 x 4, 29 x 29 candidates and border
 // restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435 (6.1.2), where item i takes i and
 // i + 435, in the same column 15 rows below, as his threads do; `reference_naive` reads global
-// memory (6.1), `reference_staged` local memory (6.2). His window moves inwards at the picture's
+// memory (6.1), `reference_staged` local memory (6.2). His window moves inwards at the frame's
 // left and top edge (listing 6.1): here it stays where it is, as with every other kernel, and
 // candidates that reach outside do not count. His reduction of an odd number of costs adds the last
 // one by itself (6.1.1); `smallest_key` has no such case.
 //
-// Candidates that do not count are computed too, in the room around the picture, and their key is
+// Candidates that do not count are computed too, in the room around the frame, and their key is
 // left out: items that branch round a loop diverge on a GPU, and in a kernel with barriers PoCL 3.1
 // runs such a loop for the wrong items. For the same reason every item runs every loop as often as
 // the others, and those past the last candidate take the last one again.

@@ -13,12 +13,12 @@
 // 32 x 32. Here the window is cut into tiles of tile_columns * tile_rows candidates, as many as a
 // group takes by four an item and as local memory has room for, and what is left over is masked.
 // CPU devices have groups of 64 items unless another size is chosen.
-// The paper keeps the costs of the whole picture; here a launch takes the blocks from first_block
+// The paper keeps the costs of the whole frame; here a launch takes the blocks from first_block
 // on, so that the buffer may be smaller.
 //
 // Slips and departures. Formula (1) squares the differences and calls the sum SAD: the text and
 // figures 1 and 2 say absolute differences, which is what METRIC_SSD=0 computes, and formula (1) is
-// METRIC_SSD=1. The paper pads the picture by a whole window on the host; here it lies in the room
+// METRIC_SSD=1. The paper pads the frame by a whole window on the host; here it lies in the room
 // that common.cl describes. The search region is 47 x 47 samples, not 48 x 48. The paper keeps the
 // smallest cost and leaves ties open; here order keys are compared.
 
@@ -26,7 +26,7 @@
 #include "spans.cl"
 
 // III-A: block and search area in local memory, `SPAN` samples compared at a time (II-C, figure 2).
-// Candidates that do not count are computed too, in the room around the picture, and left out
+// Candidates that do not count are computed too, in the room around the frame, and left out
 // below. Every item runs every loop equally often: in a kernel with barriers PoCL 3.1 runs others
 // for the wrong items.
 //

@@ -178,7 +178,7 @@ pub fn open(
 /// As [`open`], with several devices working as `grouping` says, and with the CPU without OpenCL behind
 /// an OpenCL device by itself where [`Grouping::on_failure`] says so.
 ///
-/// Whoever gives such a device pictures in memory of its own looks at [`Estimator::needs_samples`].
+/// Whoever gives such a device frames in memory of its own looks at [`Estimator::needs_samples`].
 ///
 /// # Errors
 /// As [`open`].

@@ -15,7 +15,7 @@ const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Y444,
 ];
 
-/// Pictures whose motion can be estimated and compensated.
+/// Frames whose motion can be estimated and compensated.
 ///
 /// Neither the frame rate nor the interlacing is restricted: named here, they would be added to
 /// caps that leave them out. Fields in buffers of their own are no plain system memory but have a

@@ -97,7 +97,7 @@ fn wrong_parameters_are_errors_for_every_device() {
             let p = Parameters { block_size, width, ..parameters() };
             let error = open(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).unwrap_err();
             let expected = match block_size {
-                16 => matches!(error, SetupError::PictureSize { .. }),
+                16 => matches!(error, SetupError::FrameSize { .. }),
                 _ => matches!(error, SetupError::BlockSize(b) if b == block_size),
             };
             assert!(expected, "{device}: {error}");

@@ -49,7 +49,7 @@ fn expected(source: &str) -> String {
     let mut text = String::new();
     let mut with_field = 0;
     for buffer in &buffers {
-        text += &format!("picture {}\n", buffer.pts().unwrap().nseconds());
+        text += &format!("frame {}\n", buffer.pts().unwrap().nseconds());
         let Some(field) = MotionVectorMeta::of(buffer) else { continue };
         let field = field.unwrap();
         with_field += 1;

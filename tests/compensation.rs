@@ -8,7 +8,7 @@ use gstmotionestimate::compensation::{
     self, CompensationError, Field, Output, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Estimator, Metric, MotionVector, Parameters, Picture, PictureBuf, Slot, Window, oracle as oracle_search,
+    Estimator, FrameBuf, FrameView, Metric, MotionVector, Parameters, Slot, Window, oracle as oracle_search,
 };
 use gstmotionestimate::native::Native;
 
@@ -55,13 +55,13 @@ fn vector(kind: Vectors, noise: &mut Noise) -> MotionVector {
     MotionVector { x: component(), y: component(), cost: 0 }
 }
 
-fn noise_plane(noise: &mut Noise, (width, height): (usize, usize)) -> PictureBuf {
-    PictureBuf::from_fn(width, height, |_, _| noise.next())
+fn noise_plane(noise: &mut Noise, (width, height): (usize, usize)) -> FrameBuf {
+    FrameBuf::from_fn(width, height, |_, _| noise.next())
 }
 
 /// Runs `work` on a plane of the size of `like` with room between its rows, and gives what it holds
 /// then; what is between the rows must stay as it is.
-fn written(like: &Picture<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> PictureBuf {
+fn written(like: &FrameView<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> FrameBuf {
     let (width, height) = (like.width(), like.height());
     let stride = width + 7;
     let mut bytes = vec![0x5a; stride * height];
@@ -69,14 +69,14 @@ fn written(like: &Picture<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> PictureB
     for row in bytes.chunks(stride) {
         assert!(row[width..].iter().all(|&byte| byte == 0x5a), "written past a row");
     }
-    PictureBuf::from_fn(width, height, |x, y| bytes[y * stride + x])
+    FrameBuf::from_fn(width, height, |x, y| bytes[y * stride + x])
 }
 
 fn check(field: &Field<'_>, sampling: Sampling, size: (usize, usize), noise: &mut Noise, name: &str) {
     let plane_size = sampling.plane_size(size.0, size.1);
     let (current, reference) = (noise_plane(noise, plane_size), noise_plane(noise, plane_size));
     let padded = with_stride(&reference.view(), plane_size.0 + 3);
-    let reference = Picture::new(&padded, plane_size.0, plane_size.1, plane_size.0 + 3).unwrap();
+    let reference = FrameView::new(&padded, plane_size.0, plane_size.1, plane_size.0 + 3).unwrap();
     let current = current.view();
 
     let expected = oracle::predict(field, sampling, &reference).unwrap();
@@ -119,7 +119,7 @@ fn every_case_is_as_defined() {
 
 /// Large enough to be shared among threads; block sizes that the bands cut through.
 #[test]
-fn large_pictures_are_as_defined() {
+fn large_frames_are_as_defined() {
     let size = (1920usize, 531usize);
     for block in [(16, 16), (64, 64), (4, 4), (48, 37usize)] {
         let mut noise = Noise::new(block.0 as u32);
@@ -135,7 +135,7 @@ fn large_pictures_are_as_defined() {
 /// The definition itself, on numbers worked out by hand.
 #[test]
 fn samples_are_those_of_the_formula() {
-    let reference = PictureBuf::new(vec![10, 20, 40, 50, 90, 130], 3, 2).unwrap();
+    let reference = FrameBuf::new(vec![10, 20, 40, 50, 90, 130], 3, 2).unwrap();
     let predicted = |sampling, size, x, y| {
         let vectors = [MotionVector { x, y, cost: 0 }];
         let field = Field::new(size, (16, 16), &vectors).unwrap();
@@ -162,7 +162,7 @@ fn samples_are_those_of_the_formula() {
 #[test]
 fn chroma_takes_the_vector_of_its_top_left_luma_sample() {
     // Blocks 5 wide: chroma samples 0 to 2 have luma samples 0, 2, 4; sample 3 begins the next.
-    let reference = PictureBuf::from_fn(5, 1, |x, _| 10 * x as u8);
+    let reference = FrameBuf::from_fn(5, 1, |x, _| 10 * x as u8);
     let vectors = [MotionVector::default(), MotionVector { x: 8, y: 0, cost: 0 }];
     let field = Field::new((10, 1), (5, 5), &vectors).unwrap();
     let sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
@@ -184,7 +184,7 @@ fn a_field_of_zero_vectors_predicts_the_reference() {
 #[test]
 fn errors_of_opposite_planes_do_not_overflow() {
     let (black, white) = (vec![0; 70000 * 3], vec![255; 70000 * 3]);
-    let view = |bytes| Picture::new(bytes, 70000, 3, 70000).unwrap();
+    let view = |bytes| FrameView::new(bytes, 70000, 3, 70000).unwrap();
     let error = compensation::squared_error(&view(&black), &view(&white)).unwrap();
     assert_eq!((error.sum, error.samples), (255 * 255 * 210_000, 210_000));
     assert_eq!((error.mse(), error.psnr()), (65025.0, 0.0));
@@ -200,7 +200,7 @@ fn what_does_not_fit_is_an_error() {
     new((usize::MAX, usize::MAX), (1, 1));
 
     let field = Field::new((8, 8), (4, 4), &vectors).unwrap();
-    let (fits, larger) = (PictureBuf::from_fn(8, 8, |_, _| 0), PictureBuf::from_fn(9, 8, |_, _| 0));
+    let (fits, larger) = (FrameBuf::from_fn(8, 8, |_, _| 0), FrameBuf::from_fn(9, 8, |_, _| 0));
     let mismatch = CompensationError::PlaneSize(8, 8, 9, 8);
     assert_eq!(oracle::predict(&field, Sampling::LUMA, &larger.view()), Err(mismatch.clone()));
     assert_eq!(compensation::mse(&fits.view(), &larger.view()), Err(mismatch.clone()));
@@ -213,7 +213,7 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(compensate(&field, Sampling::LUMA, planes, wanted, &mut out), Err(mismatch));
 }
 
-/// Bonanno's check: pictures reconstructed from the vectors of a serial and of a parallel search
+/// Bonanno's check: frames reconstructed from the vectors of a serial and of a parallel search
 /// subtract to zero.
 #[test]
 fn serial_and_parallel_searches_give_the_same_reconstruction() {
@@ -221,7 +221,7 @@ fn serial_and_parallel_searches_give_the_same_reconstruction() {
         let window = Window::symmetric(7, 7).unwrap();
         let parameters =
             Parameters { metric: Metric::Ssd, ..Parameters::new(size.0, size.1, block_size, window) };
-        let (reference, current) = common::pictures(common::Content::Moved, size.0, size.1);
+        let (reference, current) = common::frames(common::Content::Moved, size.0, size.1);
         let serial = oracle_search::full_search(&parameters, &current.view(), &reference.view()).vectors;
         let expected = compensation::predict_luma(&parameters, &reference.view(), &serial).unwrap();
         for threads in [1, 4] {
@@ -236,8 +236,8 @@ fn serial_and_parallel_searches_give_the_same_reconstruction() {
             });
             let difference = oracle::residual(&expected.view(), &found.view()).unwrap();
             assert!(difference.view().as_bytes().iter().all(|&sample| sample == 128));
-            // And the reconstruction is closer to the picture than its reference is.
-            let mse = |picture: &PictureBuf| compensation::mse(&current.view(), &picture.view()).unwrap();
+            // And the reconstruction is closer to the frame than its reference is.
+            let mse = |frame: &FrameBuf| compensation::mse(&current.view(), &frame.view()).unwrap();
             assert!(4.0 * mse(&found) < mse(&reference), "{} {}", mse(&found), mse(&reference));
         }
     }

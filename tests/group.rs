@@ -12,7 +12,7 @@ use gstmotionestimate::estimator::{Estimator, Parameters, Prediction, Window};
 use gstmotionestimate::group::{Device, Group, Options, Split};
 use gstmotionestimate::native::Native;
 
-const SPLITS: [Split; 3] = [Split::Rows, Split::Candidates, Split::Pictures];
+const SPLITS: [Split; 3] = [Split::Rows, Split::Candidates, Split::Frames];
 
 fn divided(parameters: &Parameters) -> Parameters {
     Parameters { prediction: Prediction::None, ..parameters.clone() }
@@ -85,14 +85,14 @@ fn native_finds_every_part() {
 
 #[test]
 fn several_in_flight() {
-    let pictures = stream(61, 47, 12);
+    let frames = stream(61, 47, 12);
     let window = Window::symmetric(5, 4).unwrap();
     let parameters = Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) };
     for split in SPLITS {
         for depth in [1, 2, 4] {
             let mut group = natives(&parameters, depth, &[1.0, 0.7], split);
-            check_in_flight(&mut group, &pictures);
-            check_in_flight(&mut group, &pictures[3..]);
+            check_in_flight(&mut group, &frames);
+            check_in_flight(&mut group, &frames[3..]);
         }
     }
 }
@@ -100,7 +100,7 @@ fn several_in_flight() {
 #[cfg(feature = "opencl")]
 #[test]
 fn several_in_flight_on_opencl_and_native() {
-    let pictures = stream(61, 47, 12);
+    let frames = stream(61, 47, 12);
     let window = Window::symmetric(5, 4).unwrap();
     let parameters =
         Parameters { metric: Metric::Ssd, border: Border::Restrict, ..Parameters::new(61, 47, 8, window) };
@@ -112,7 +112,7 @@ fn several_in_flight_on_opencl_and_native() {
             ];
             let mut group =
                 Group::new(&parameters, depth, devices, Options { split, ..Options::default() }).unwrap();
-            check_in_flight(&mut group, &pictures);
+            check_in_flight(&mut group, &frames);
         }
     }
 }
@@ -120,7 +120,7 @@ fn several_in_flight_on_opencl_and_native() {
 #[cfg(feature = "opencl")]
 #[test]
 fn lists_of_devices_open() {
-    let pictures = stream(61, 47, 5);
+    let frames = stream(61, 47, 5);
     let window = Window::symmetric(5, 4).unwrap();
     let parameters = Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) };
     let open = |list: &str| {
@@ -128,7 +128,7 @@ fn lists_of_devices_open() {
         backend::open(&device, Kernel::Auto, &Tuning::default(), &parameters)
     };
     for list in ["all", "0:0,native", "cpu@0.3,native@0.7", "native,", "native@2"] {
-        check_in_flight(open(list).unwrap().estimator.as_mut(), &pictures);
+        check_in_flight(open(list).unwrap().estimator.as_mut(), &frames);
     }
     for (list, part) in
         [("native,native", "twice"), ("cpu,0:0", "twice"), ("native,gpu", "gpu"), ("native,7:7", "7:7")]

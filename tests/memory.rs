@@ -1,10 +1,10 @@
-//! Memory stays what it was after the first pictures. Alone in its process, which it measures.
+//! Memory stays what it was after the first frames. Alone in its process, which it measures.
 #![allow(missing_docs)]
 
 use gst_check::Harness;
 use gstmotionestimate::backend;
 
-const PICTURES: u64 = 10_000;
+const FRAMES: u64 = 10_000;
 
 /// Bytes of this process in memory.
 fn resident() -> u64 {
@@ -14,7 +14,7 @@ fn resident() -> u64 {
 }
 
 #[test]
-fn ten_thousand_pictures_take_no_more_memory_than_a_thousand() {
+fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
     gst::init().unwrap();
     gstmotionestimate::plugin_register_static().unwrap();
     let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, 64, 48)
@@ -29,16 +29,16 @@ fn ten_thousand_pictures_take_no_more_memory_than_a_thousand() {
             ));
             harness.set_src_caps(info.to_caps().unwrap());
             let mut before = 0;
-            for time in 0..PICTURES {
+            for time in 0..FRAMES {
                 let mut buffer = gst::Buffer::from_mut_slice(vec![(time % 251) as u8; info.size()]);
                 buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
                 harness.push(buffer).unwrap();
                 while harness.try_pull().is_some() {}
-                if time == PICTURES / 10 {
+                if time == FRAMES / 10 {
                     before = resident();
                 }
             }
-            // A leak of 64 bytes a picture would be more.
+            // A leak of 64 bytes a frame would be more.
             let grown = resident().saturating_sub(before);
             assert!(grown < 512 << 10, "{grown} bytes more on {} at depth {depth}", device.selector);
         }

@@ -9,8 +9,8 @@ use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{MotionVector, Predictor};
 use gstmotionestimate::meta::{self, Extras, FieldDescription, MetaError, MotionVectorMeta, RowDevices};
 
-/// A picture of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
-/// each of the two pictures that come out.
+/// A frame of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
+/// each of the two frames that come out.
 fn through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
     let pipeline = fields::launch(&format!(
         "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,pixel-aspect-ratio=1/1 \
@@ -87,7 +87,7 @@ fn scaling_scales_the_field() {
 }
 
 #[test]
-fn what_does_not_fit_the_scaled_picture_is_dropped() {
+fn what_does_not_fit_the_scaled_frame_is_dropped() {
     // Blocks of 10.1 samples, of 9.6, and borders that a scaler adds at another aspect ratio.
     assert_dropped("videoscale ! video/x-raw,width=101,height=61,pixel-aspect-ratio=1/1");
     assert_dropped("videoscale ! video/x-raw,width=96,height=57");

@@ -11,7 +11,7 @@ use gstmotionestimate::meta::{self, Extras, FieldDescription, RowDevices};
 const FORMATS: &str =
     "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420";
 
-/// A grey picture of this size through the overlay; with a field, all its vectors are `vector`.
+/// A grey frame of this size through the overlay; with a field, all its vectors are `vector`.
 fn draw(format: &str, size: (u32, u32), overlay: &str, vector: Option<MotionVector>) -> gst::Buffer {
     let (width, height) = size;
     let pipeline = fields::launch(&format!(
@@ -48,7 +48,7 @@ fn every_format_and_odd_sizes_are_drawn_into() {
 }
 
 #[test]
-fn pictures_without_vectors_pass_unchanged() {
+fn frames_without_vectors_pass_unchanged() {
     let through = |elements: &str| -> Vec<_> {
         let pipeline = fields::launch(&format!(
             "videotestsrc num-buffers=3 pattern=zone-plate kx2=20 ky2=20 kt=1 ! \
@@ -85,7 +85,7 @@ fn a_field_of_another_size_is_not_drawn() {
     assert!(drawn.iter().all(|&sample| sample == drawn[0]));
 }
 
-/// How much brighter than grey the columns of a picture of one 64 × 64 block are, as GRAY8.
+/// How much brighter than grey the columns of a frame of one 64 × 64 block are, as GRAY8.
 fn brightness(vector: MotionVector, reference_offset: i32, overlay: &str) -> Vec<i32> {
     let pipeline = fields::launch(&format!(
         "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
@@ -100,7 +100,7 @@ fn brightness(vector: MotionVector, reference_offset: i32, overlay: &str) -> Vec
 
 #[test]
 fn arrows_point_the_way_things_move() {
-    // Matched 24 samples to the left in an earlier picture: moved to the right, into the middle.
+    // Matched 24 samples to the left in an earlier frame: moved to the right, into the middle.
     let left = MotionVector { x: -96, y: 0, cost: 0 };
     let columns = brightness(left, -1, "");
     let widest = (0..64).max_by_key(|&x| columns[x]).unwrap();
@@ -108,7 +108,7 @@ fn arrows_point_the_way_things_move() {
     assert!(columns[widest] > 2 * columns[12], "{columns:?}");
     assert!(widest > 12, "the head is on the right: {columns:?}");
 
-    // The same into a later picture: moves to the left, from the middle.
+    // The same into a later frame: moves to the left, from the middle.
     let columns = brightness(left, 1, "");
     let widest = (0..64).max_by_key(|&x| columns[x]).unwrap();
     assert!(widest < 30 && columns[30] > 0 && columns[34] == 0, "the head is on the left: {columns:?}");

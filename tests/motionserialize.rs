@@ -8,7 +8,7 @@ use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
 use gstmotionestimate::meta::FieldDescription;
 
-/// Three pictures of 40 × 20 in blocks of 16, the first without vectors.
+/// Three frames of 40 × 20 in blocks of 16, the first without vectors.
 fn serialize(caps: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>) -> Vec<gst::Buffer> {
     let pipeline = fields::launch(&format!(
         "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=40,height=20,framerate=25/1 ! \
@@ -16,7 +16,7 @@ fn serialize(caps: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>) -> 
     ));
     fields::attach_after(&pipeline, "source", 1, fields);
     let buffers = fields::run(&pipeline);
-    assert_eq!(buffers.len(), 3, "a buffer a picture");
+    assert_eq!(buffers.len(), 3, "a buffer a frame");
     for (index, buffer) in buffers.iter().enumerate() {
         assert_eq!(buffer.pts(), Some(gst::ClockTime::from_mseconds(40 * index as u64)));
         assert_eq!(buffer.duration(), Some(gst::ClockTime::from_mseconds(40)));
@@ -105,28 +105,28 @@ fn ndjson_is_what_comes_where_anything_will_do() {
         .iter()
         .map(|buffer| {
             let line = text(buffer);
-            assert_eq!(line.find('\n'), Some(line.len() - 1), "one line a picture");
+            assert_eq!(line.find('\n'), Some(line.len() - 1), "one line a frame");
             serde_json::from_str(&line).unwrap()
         })
         .collect();
     let none = serde_json::json!({
-        "picture": 0, "pts": 0, "duration": 40_000_000, "width": 40, "height": 20, "block_width": null,
+        "frame": 0, "pts": 0, "duration": 40_000_000, "width": 40, "height": 20, "block_width": null,
         "block_height": null, "columns": null, "rows": null, "scale": null, "reference_offset": null,
         "reference_pts": null, "metric": null, "vectors": null,
     });
     assert_eq!(lines[0], none);
     let triples: Vec<_> = vectors.iter().map(|v| serde_json::json!([v.x, v.y, v.cost])).collect();
     let second = serde_json::json!({
-        "picture": 1, "pts": 40_000_000, "duration": 40_000_000, "width": 40, "height": 20,
+        "frame": 1, "pts": 40_000_000, "duration": 40_000_000, "width": 40, "height": 20,
         "block_width": 16, "block_height": 16, "columns": 3, "rows": 2, "scale": 4,
         "reference_offset": -1, "reference_pts": 40_000_000, "metric": "ssd", "vectors": triples,
     });
     assert_eq!(lines[1], second);
-    assert_eq!(lines[2]["picture"], 2);
+    assert_eq!(lines[2]["frame"], 2);
 }
 
 #[test]
-fn several_fields_are_several_lines_of_one_picture() {
+fn several_fields_are_several_lines_of_one_frame() {
     let (past, vectors) = one_field();
     let future = FieldDescription { reference_offset: 1, reference_pts: None, ..past.clone() };
     let buffers = serialize("application/x-ndjson", vec![(past, vectors.clone()), (future, vectors)]);
@@ -135,7 +135,7 @@ fn several_fields_are_several_lines_of_one_picture() {
         output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let offsets: Vec<_> = lines.iter().map(|line| line["reference_offset"].as_i64()).collect();
     assert_eq!(offsets, [Some(-1), Some(1)]);
-    assert!(lines.iter().all(|line| line["picture"] == 2));
+    assert!(lines.iter().all(|line| line["frame"] == 2));
     assert!(lines[1]["reference_pts"].is_null());
 }
 
@@ -146,7 +146,7 @@ fn csv_has_its_header_once_and_a_row_a_vector() {
     let mut reader = csv::Reader::from_reader(output.as_bytes());
     assert_eq!(
         reader.headers().unwrap().iter().collect::<Vec<_>>().join(","),
-        "picture,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,\
+        "frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,\
          metric,column,row,x,y,cost"
     );
     let rows: Vec<Vec<String>> =

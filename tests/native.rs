@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Case, Noise, cases, check, pictures, three_step_cases};
+use common::{Case, Noise, cases, check, frames, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionVector, Parameters, Picture,
-    PictureBuf, SetupError, Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, FrameBuf, FrameView, Kernel, Metric, MotionVector,
+    Parameters, SetupError, Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;
@@ -29,20 +29,20 @@ fn every_level_finds_the_oracles_field() {
     }
 }
 
-/// What every kernel finds in picture after picture.
-fn check_kernels(parameters: &Parameters, pictures: &[PictureBuf]) {
+/// What every kernel finds in frame after frame.
+fn check_kernels(parameters: &Parameters, frames: &[FrameBuf]) {
     for level in Level::available() {
         let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel)));
         let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
         let mut slot = Slot::A;
-        for (index, picture) in pictures.iter().enumerate() {
+        for (index, frame) in frames.iter().enumerate() {
             for (estimator, field) in estimators.iter_mut().zip(&mut fields) {
-                estimator.load(slot, &picture.view()).unwrap();
+                estimator.load(slot, &frame.view()).unwrap();
                 if index > 0 {
                     estimator.search(slot, field).unwrap();
                 }
             }
-            assert!(fields[0] == fields[1], "{level}, picture {index}, {parameters:?}");
+            assert!(fields[0] == fields[1], "{level}, frame {index}, {parameters:?}");
             slot = slot.other();
         }
     }
@@ -54,16 +54,16 @@ fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
     let window = Window::new(-300, 190, -310, 300).unwrap();
     for metric in [Metric::Sad, Metric::Ssd] {
         for content in common::CONTENTS {
-            let (reference, current) = pictures(content, width, height);
+            let (reference, current) = frames(content, width, height);
             let parameters = Parameters { metric, ..Parameters::new(width, height, 16, window) };
             check_kernels(&parameters, &[reference, current]);
         }
     }
 }
 
-/// A smooth picture, moved.
-fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> PictureBuf {
-    PictureBuf::from_fn(width, height, |x, y| {
+/// A smooth frame, moved.
+fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> FrameBuf {
+    FrameBuf::from_fn(width, height, |x, y| {
         let (x, y) = ((x + left) as f64, (y + up) as f64);
         (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
     })
@@ -73,12 +73,12 @@ fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> Picture
 #[test]
 fn elimination_finds_the_same_all_the_way_down() {
     let (width, height) = (70, 1150);
-    let pictures = [0, 1, 3].map(|shift| waves((width, height), (shift, 2 * shift)));
+    let frames = [0, 1, 3].map(|shift| waves((width, height), (shift, 2 * shift)));
     for (metric, block_size) in [(Metric::Sad, 8), (Metric::Sad, 16), (Metric::Ssd, 16), (Metric::Sad, 32)] {
         for (y0, y1) in [(-3, 4), (-21, 18)] {
             let window = Window::new(-9, 7, y0, y1).unwrap();
             let parameters = Parameters { metric, ..Parameters::new(width, height, block_size, window) };
-            check_kernels(&parameters, &pictures);
+            check_kernels(&parameters, &frames);
         }
     }
 }
@@ -88,11 +88,11 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
     let (width, height) = (144, 100);
     let moved = |shift: usize| waves((width, height), (3 * shift, 2 * shift));
     let mut noise = Noise::new(3);
-    // Long enough that pictures without a use for elimination make it pause, and that it goes on.
-    let pictures: Vec<_> = (0..60)
+    // Long enough that frames without a use for elimination make it pause, and that it goes on.
+    let frames: Vec<_> = (0..60)
         .map(|index| match index {
-            10..40 => PictureBuf::from_fn(width, height, |_, _| noise.next()),
-            40..44 => PictureBuf::from_fn(width, height, |x, y| ((x / 8 + y / 8) % 2 * 90) as u8),
+            10..40 => FrameBuf::from_fn(width, height, |_, _| noise.next()),
+            40..44 => FrameBuf::from_fn(width, height, |x, y| ((x / 8 + y / 8) % 2 * 90) as u8),
             _ => moved(index),
         })
         .collect();
@@ -101,7 +101,7 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
             metric,
             ..Parameters::new(width, height, block_size, Window::symmetric(24, 19).unwrap())
         };
-        check_kernels(&parameters, &pictures);
+        check_kernels(&parameters, &frames);
     }
 }
 
@@ -116,7 +116,7 @@ fn every_level_finds_the_oracles_field_by_three_steps() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let (reference, current) = pictures(common::Content::Moved, 150, 131);
+    let (reference, current) = frames(common::Content::Moved, 150, 131);
     let window = Window::symmetric(9, 9).unwrap();
     let parameters = Parameters::new(150, 131, 8, window);
     let name = "threads".into();
@@ -138,24 +138,23 @@ fn slots_are_used_again_and_again() {
         for level in all() {
             let mut estimator = native(&parameters, level);
             let mut noise = Noise::new(7);
-            let mut previous: Option<PictureBuf> = None;
+            let mut previous: Option<FrameBuf> = None;
             let mut slot = Slot::A;
             for turn in 0..20 {
-                let picture = PictureBuf::from_fn(width, height, |x, y| {
-                    noise.next() / 4 + (x * 3 + y * turn) as u8 / 2
-                });
-                estimator.load(slot, &picture.view()).unwrap();
+                let frame =
+                    FrameBuf::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
+                estimator.load(slot, &frame.view()).unwrap();
                 if let Some(reference) = &previous {
-                    let expected = oracle::full_search(&parameters, &picture.view(), &reference.view());
+                    let expected = oracle::full_search(&parameters, &frame.view(), &reference.view());
                     let mut found = vec![MotionVector::default(); expected.vectors.len()];
-                    // Twice, as a search must leave the pictures as they were.
+                    // Twice, as a search must leave the frames as they were.
                     for _ in 0..2 {
                         estimator.search(slot, &mut found).unwrap();
-                        assert_eq!(found, expected.vectors, "{level:?} {border:?}, picture {turn}");
+                        assert_eq!(found, expected.vectors, "{level:?} {border:?}, frame {turn}");
                     }
                     assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
                 }
-                previous = Some(picture);
+                previous = Some(frame);
                 slot = slot.other();
             }
         }
@@ -173,20 +172,20 @@ fn what_cannot_be_searched_is_an_error() {
     };
     assert!(matches!(made(|p| p.block_size = 18), Some(SetupError::BlockSize(18))));
     assert!(matches!(made(|p| p.block_size = 68), Some(SetupError::BlockSize(68))));
-    assert!(matches!(made(|p| p.width = 0), Some(SetupError::PictureSize { .. })));
-    assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::PictureSize { .. })));
+    assert!(matches!(made(|p| p.width = 0), Some(SetupError::FrameSize { .. })));
+    assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::FrameSize { .. })));
 
     let mut estimator = Native::new(parameters).unwrap();
     let mut vectors = [MotionVector::default(); 4];
     let samples = [9; 33 * 33];
-    let picture = |side| Picture::new(&samples, side, side, side).unwrap();
+    let frame = |side| FrameView::new(&samples, side, side, side).unwrap();
     assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
     assert_eq!(estimator.unload(Slot::A).unwrap(), None);
-    estimator.load(Slot::A, &picture(32)).unwrap();
+    estimator.load(Slot::A, &frame(32)).unwrap();
     assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
-    estimator.load(Slot::B, &picture(32)).unwrap();
+    estimator.load(Slot::B, &frame(32)).unwrap();
     assert!(matches!(estimator.search(Slot::A, &mut vectors[..3]), Err(EstimateError::FieldSize(3, 4))));
-    assert!(matches!(estimator.load(Slot::B, &picture(33)), Err(EstimateError::PictureSize(33, 33, 32, 32))));
+    assert!(matches!(estimator.load(Slot::B, &frame(33)), Err(EstimateError::FrameSize(33, 33, 32, 32))));
     assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
 }
 
@@ -214,7 +213,7 @@ proptest! {
         parameters in any_parameters(),
         content in proptest::sample::select(&common::CONTENTS),
     ) {
-        let (reference, current) = pictures(content, parameters.width, parameters.height);
+        let (reference, current) = frames(content, parameters.width, parameters.height);
         let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
         let is_full = case.parameters.algorithm == Algorithm::Full;
         for (level, kernel) in all().filter(|(_, kernel)| is_full || *kernel == Kernel::Exhaustive) {

@@ -5,17 +5,17 @@
 
 mod common;
 
-use common::{Case, Content, check, pictures};
+use common::{Case, Content, check, frames};
 use gstmotionestimate::estimator::{
     Algorithm, Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters,
     Prediction, Predictor, Slot, Tuning, Window, prediction, recurrence,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, Recurrence, RecurrenceForm, devices};
 
-/// Three steps of a window that is wider than the pictures are high, one block size for each number
+/// Three steps of a window that is wider than the frames are high, one block size for each number
 /// of items a candidate, and blocks that fill no group.
 #[test]
-fn three_steps_of_small_pictures_are_exact() {
+fn three_steps_of_small_frames_are_exact() {
     let sizes = [(12, 26, 13, Metric::Ssd, Border::Extend), (20, 37, 23, Metric::Sad, Border::Restrict)];
     for device in devices() {
         for kernel in Kernel::OPENCL_THREE_STEP {
@@ -27,7 +27,7 @@ fn three_steps_of_small_pictures_are_exact() {
                     border,
                     ..Parameters::new(width, height, block_size, window)
                 };
-                let (reference, current) = pictures(Content::Noise, width, height);
+                let (reference, current) = frames(Content::Noise, width, height);
                 let mut estimator = OpenCl::new(&device, kernel, &Tuning::default(), &parameters).unwrap();
                 let name = format!("{kernel} {parameters:?}");
                 check(&Case { name, parameters, reference, current }, &mut estimator);
@@ -37,7 +37,7 @@ fn three_steps_of_small_pictures_are_exact() {
 }
 
 #[test]
-fn small_pictures_are_exact() {
+fn small_frames_are_exact() {
     let devices = devices();
     assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
     // Lopsided windows, an odd number of candidates, one aligned and one misaligned block size,
@@ -49,7 +49,7 @@ fn small_pictures_are_exact() {
                 let window = Window::new(-3, 1, -1, 1).unwrap();
                 let parameters =
                     Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
-                let (reference, current) = pictures(Content::Noise, width, height);
+                let (reference, current) = frames(Content::Noise, width, height);
                 // Batches of four jobs, bands of one or two blocks.
                 let cost_bytes = Some(16 * parameters.grid().blocks() as u64);
                 let plain = Tuning { cost_bytes, ..Tuning::default() };
@@ -76,7 +76,7 @@ fn shared_tasks_are_exact() {
         let window = Window::new(-3, 1, -1, 1).unwrap();
         for border in [Border::Extend, Border::Restrict] {
             let parameters = Parameters { border, ..Parameters::new(70, 66, 64, window) };
-            let (reference, current) = pictures(Content::Noise, 70, 66);
+            let (reference, current) = frames(Content::Noise, 70, 66);
             let mut estimator = OpenCl::new(&device, Kernel::Tiled, &Tuning::default(), &parameters).unwrap();
             let name = format!("{parameters:?}");
             check(&Case { name, parameters, reference, current }, &mut estimator);
@@ -93,7 +93,7 @@ fn predictors_are_exact() {
             let parameters =
                 Parameters { prediction: Prediction::Median, ..Parameters::new(width, height, 4, window) };
             let grid = parameters.grid();
-            let (reference, current) = pictures(Content::Noise, width, height);
+            let (reference, current) = frames(Content::Noise, width, height);
             let mut estimator =
                 OpenCl::new(&device, Kernel::Reference, &Tuning::default(), &parameters).unwrap();
             let mut vectors = vec![MotionVector::default(); grid.blocks()];

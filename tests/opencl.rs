@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use common::{
-    CONTENTS, Case, Cut, all_devices, cases, check, check_parts, pictures, reconstruct, three_step_cases,
+    CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, reconstruct, three_step_cases,
 };
 use gstmotionestimate::estimator::{
     Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionField, MotionVector, Parameters,
@@ -127,14 +127,14 @@ fn three_step_unaligned_is_exact() {
     check_all(Kernel::ThreeStepUnaligned);
 }
 
-/// Bonanno's check (section II): the pictures rebuilt from the vectors of the serial and the parallel
-/// search, subtracted, are zero everywhere; for one picture as both, for two, in several sizes of
-/// pictures and blocks. And from one picture as both it is that picture.
+/// Bonanno's check (section II): the frames rebuilt from the vectors of the serial and the parallel
+/// search, subtracted, are zero everywhere; for one frame as both, for two, in several sizes of
+/// frames and blocks. And from one frame as both it is that frame.
 #[test]
-fn serial_and_parallel_pictures_subtract_to_zero() {
+fn serial_and_parallel_frames_subtract_to_zero() {
     let devices = all_devices();
     for (width, height) in [(64, 36), (85, 48)] {
-        let (reference, current) = pictures(common::Content::Moved, width, height);
+        let (reference, current) = frames(common::Content::Moved, width, height);
         for (block_size, current) in [4, 8, 20].into_iter().flat_map(|b| [(b, &reference), (b, &current)]) {
             let p = Parameters {
                 algorithm: Algorithm::ThreeStep,
@@ -213,7 +213,7 @@ fn the_longest_steps_take_little_memory() {
 }
 
 fn case(p: Parameters, content: common::Content) -> Case {
-    let (reference, current) = pictures(content, p.width, p.height);
+    let (reference, current) = frames(content, p.width, p.height);
     Case { name: format!("{content:?} {p:?}"), parameters: p, reference, current }
 }
 
@@ -313,7 +313,7 @@ fn a_kernel_that_does_not_build_gives_the_compilers_log() {
 }
 
 #[test]
-fn too_large_a_picture_names_the_limit() {
+fn too_large_a_frame_names_the_limit() {
     for mut device in all_devices() {
         device.largest_buffer = 10_000;
         let p = parameters(640, 480, Window::symmetric(4, 4).unwrap());
@@ -325,18 +325,18 @@ fn too_large_a_picture_names_the_limit() {
 #[test]
 fn wrong_use_is_an_error() {
     let p = parameters(40, 30, Window::symmetric(4, 4).unwrap());
-    let (picture, _) = pictures(common::Content::Noise, 40, 30);
-    let (other, _) = pictures(common::Content::Noise, 41, 30);
+    let (frame, _) = frames(common::Content::Noise, 40, 30);
+    let (other, _) = frames(common::Content::Noise, 41, 30);
     for device in all_devices() {
         let mut estimator = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         assert_ne!(estimator.kernel(), Kernel::Auto);
         let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
         assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
         assert!(estimator.unload(Slot::A).unwrap().is_none());
-        estimator.load(Slot::A, &picture.view()).unwrap();
+        estimator.load(Slot::A, &frame.view()).unwrap();
         assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
         assert!(matches!(estimator.search(Slot::A, &mut vectors[1..]), Err(EstimateError::FieldSize(..))));
-        assert!(matches!(estimator.load(Slot::B, &other.view()), Err(EstimateError::PictureSize(..))));
+        assert!(matches!(estimator.load(Slot::B, &other.view()), Err(EstimateError::FrameSize(..))));
         let bad = Parameters { block_size: 18, ..p.clone() };
         assert!(matches!(
             OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &bad),

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Case, Content, all_devices, check, pictures};
+use common::{Case, Content, all_devices, check, frames};
 use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, SetupError, Tuning, Window};
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ const JOB_KERNELS: [Kernel; 3] =
     [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned];
 
 fn case(parameters: Parameters, content: Content) -> Case {
-    let (reference, current) = pictures(content, parameters.width, parameters.height);
+    let (reference, current) = frames(content, parameters.width, parameters.height);
     Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current }
 }
 
@@ -161,7 +161,7 @@ fn costs_keep_to_the_largest_buffer() {
     let p = &case.parameters;
     for mut device in all_devices() {
         for kernel in JOB_KERNELS.into_iter().chain([Kernel::TwoPass]) {
-            // Room for the pictures, and not for all costs.
+            // Room for the frames, and not for all costs.
             device.largest_buffer = 16 << 10;
             assert!(device.largest_buffer < 4 * (p.grid().blocks() * p.window.candidates()) as u64 * 6);
             let tuning = Tuning { cost_bytes: Some(u64::MAX), ..Tuning::default() };

@@ -3,8 +3,8 @@
 
 #[path = "../benches/papers/arguments.rs"]
 mod arguments;
-#[path = "../benches/papers/pictures.rs"]
-mod pictures;
+#[path = "../benches/papers/frames.rs"]
+mod frames;
 #[path = "../benches/papers/printed.rs"]
 mod printed;
 #[path = "../benches/papers/table.rs"]
@@ -14,8 +14,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use arguments::{Paper, Request, parse};
+use frames::{Clip, Scene, y4m};
 use gstmotionestimate::backend::DeviceSelector;
-use pictures::{Clip, Scene, y4m};
 use table::{Cell, Column, Table, digits};
 
 #[test]
@@ -119,9 +119,9 @@ fn y4m_is_read_and_what_is_none_is_refused() {
     for (colours, chroma) in [("", 8), (" C420mpeg2", 8), (" C422", 12), (" C444", 18), (" Cmono", 0)] {
         let frame: Vec<u8> = (1..=9).chain(vec![0; chroma]).collect();
         let bytes = stream(&format!("W3 H3 F25:1{colours}"), &frame);
-        let pictures = y4m(&bytes, 9).unwrap();
-        assert_eq!(pictures.len(), 2, "{colours}");
-        assert_eq!(pictures[1].view().row(2), [7, 8, 9], "{colours}");
+        let frames = y4m(&bytes, 9).unwrap();
+        assert_eq!(frames.len(), 2, "{colours}");
+        assert_eq!(frames[1].view().row(2), [7, 8, 9], "{colours}");
     }
     for (header, part) in [
         ("W3 H3 C420p10", "420p10"),

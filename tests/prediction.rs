@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Content, Noise, pictures};
+use common::{Content, Noise, frames};
 use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
@@ -90,7 +90,7 @@ fn check(estimator: &mut dyn Estimator) {
     let p = estimator.parameters().clone();
     let who = format!("{} {} {p:?}", estimator.device(), estimator.kernel());
     let grid = p.grid();
-    let (reference, current) = pictures(Content::Noise, p.width, p.height);
+    let (reference, current) = frames(Content::Noise, p.width, p.height);
     estimator.load(Slot::A, &reference.view()).expect(&who);
     estimator.load(Slot::B, &current.view()).expect(&who);
     let mut vectors = vec![MotionVector::default(); grid.blocks()];
@@ -142,19 +142,19 @@ fn every_estimator_predicts_as_defined() {
 fn wrong_use_is_an_error() {
     let mut room = [Predictor::default(); 6];
     let mut vectors = [MotionVector::default(); 6];
-    let (picture, _) = pictures(Content::Noise, 11, 6);
+    let (frame, _) = frames(Content::Noise, 11, 6);
     for mut estimator in estimators(&parameters(3, 2, Prediction::None)) {
-        estimator.load(Slot::A, &picture.view()).unwrap();
-        estimator.load(Slot::B, &picture.view()).unwrap();
+        estimator.load(Slot::A, &frame.view()).unwrap();
+        estimator.load(Slot::B, &frame.view()).unwrap();
         estimator.search(Slot::A, &mut vectors).unwrap();
         assert!(matches!(estimator.predict(&mut room), Err(EstimateError::NotPredicting)));
     }
     for mut estimator in estimators(&parameters(3, 2, Prediction::Median)) {
         assert!(matches!(estimator.predict(&mut room), Err(EstimateError::NoField)));
-        estimator.load(Slot::A, &picture.view()).unwrap();
+        estimator.load(Slot::A, &frame.view()).unwrap();
         assert!(estimator.search(Slot::A, &mut vectors).is_err());
         assert!(matches!(estimator.predict(&mut room), Err(EstimateError::NoField)));
-        estimator.load(Slot::B, &picture.view()).unwrap();
+        estimator.load(Slot::B, &frame.view()).unwrap();
         estimator.search(Slot::A, &mut vectors).unwrap();
         assert!(matches!(estimator.predict(&mut room[1..]), Err(EstimateError::FieldSize(5, 6))));
         estimator.predict(&mut room).unwrap();

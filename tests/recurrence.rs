@@ -112,7 +112,7 @@ fn grids_that_cannot_be_are_errors() {
     for mut device in all_devices() {
         for (columns, rows) in [(0, 0), (0, 5), (5, 0), (32769, 1), (1, usize::MAX)] {
             let error = Recurrence::new(&device, Grid { columns, rows }, RecurrenceForm::OneItem).err();
-            assert!(matches!(error, Some(SetupError::PictureSize { .. })), "{error:?}");
+            assert!(matches!(error, Some(SetupError::FrameSize { .. })), "{error:?}");
         }
         device.largest_buffer = 100;
         let error = Recurrence::new(&device, Grid { columns: 5, rows: 5 }, RecurrenceForm::OneItem).err();

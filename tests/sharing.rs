@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::estimator::{
-    Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Window, oracle,
+    Estimator, FrameBuf, Kernel, MotionVector, Parameters, Slot, Window, oracle,
 };
 use gstmotionestimate::meta::MotionVectorMeta;
 use gstmotionestimate::native::{Level, Native};
@@ -22,19 +22,19 @@ static ALONE: Mutex<()> = Mutex::new(());
 const SIZE: (usize, usize) = (96, 80);
 
 /// So many that all have begun long before the first is done.
-const PICTURES: u32 = 1000;
+const FRAMES: u32 = 1000;
 
-fn line(pictures: u32, device: &str) -> String {
+fn line(frames: u32, device: &str) -> String {
     format!(
-        "videotestsrc num-buffers={pictures} pattern=zone-plate kx2=20 ky2=20 kt=3 \
+        "videotestsrc num-buffers={frames} pattern=zone-plate kx2=20 ky2=20 kt=3 \
          ! video/x-raw,format=GRAY8,width={},height={} ! motionestimate device={device} block-size=8 \
          search-range=7 ! appsink name=sink sync=false",
         SIZE.0, SIZE.1
     )
 }
 
-fn picture(buffer: &gst::BufferRef) -> PictureBuf {
-    PictureBuf::new(buffer.map_readable().unwrap().to_vec(), SIZE.0, SIZE.1).unwrap()
+fn frame(buffer: &gst::BufferRef) -> FrameBuf {
+    FrameBuf::new(buffer.map_readable().unwrap().to_vec(), SIZE.0, SIZE.1).unwrap()
 }
 
 /// Runs `line`, checks every field, and says when it was done.
@@ -42,13 +42,13 @@ fn run_checked(line: &str) -> Instant {
     let buffers = fields::run(&fields::launch(line));
     let done = Instant::now();
     let parameters = Parameters::new(SIZE.0, SIZE.1, 8, Window::symmetric(7, 7).unwrap());
-    // Every cost computed in plain loops, as the oracle does: here the last picture's tells.
+    // Every cost computed in plain loops, as the oracle does: here the last frame's tells.
     let mut plain = Native::with_kernel(parameters.clone(), Kernel::Exhaustive, Level::Portable).unwrap();
     let mut expected = vec![MotionVector::default(); parameters.grid().blocks()];
     let mut slot = Slot::A;
     for buffer in &buffers {
         slot = slot.other();
-        plain.load(slot, &picture(buffer).view()).unwrap();
+        plain.load(slot, &frame(buffer).view()).unwrap();
         let Some(found) = MotionVectorMeta::of(buffer) else {
             assert_eq!(buffer.pts(), Some(gst::ClockTime::ZERO), "the first alone has none");
             continue;
@@ -56,8 +56,8 @@ fn run_checked(line: &str) -> Instant {
         plain.search(slot, &mut expected).unwrap();
         assert!(found.unwrap().vectors() == expected, "other vectors at {:?}", buffer.pts());
     }
-    let [.., reference, current] = &buffers[..] else { panic!("two pictures at least") };
-    let last = oracle::search(&parameters, &picture(current).view(), &picture(reference).view());
+    let [.., reference, current] = &buffers[..] else { panic!("two frames at least") };
+    let last = oracle::search(&parameters, &frame(current).view(), &frame(reference).view());
     assert_eq!(expected, last.vectors);
     done
 }
@@ -82,7 +82,7 @@ fn two_elements_on_one_device_both_get_on() {
         run_checked(&line(3, device));
         let begun = Instant::now();
         let both: Vec<_> =
-            (0..2).map(|_| thread::spawn(move || run_checked(&line(PICTURES, device)) - begun)).collect();
+            (0..2).map(|_| thread::spawn(move || run_checked(&line(FRAMES, device)) - begun)).collect();
         let times: Vec<_> = both.into_iter().map(|element| element.join().unwrap()).collect();
         check_fair(&times);
     }
@@ -99,7 +99,7 @@ fn two_processes_on_one_device_both_get_on() {
         // Both begin at once, when they are told to.
         std::io::stdin().read_line(&mut String::new()).unwrap();
         let begun = Instant::now();
-        println!("took {}", (run_checked(&line(PICTURES, &device)) - begun).as_micros());
+        println!("took {}", (run_checked(&line(FRAMES, &device)) - begun).as_micros());
         return;
     }
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Case, Content, check, pictures};
+use common::{Case, Content, check, frames};
 use gstmotionestimate::backend::{self, DeviceSelector, Opened, Source, Table, TuningWarning};
 use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
 use gstmotionestimate::opencl::DeviceKind;
@@ -58,7 +58,7 @@ fn user_line(opened: &Opened) -> Option<usize> {
 
 /// What the estimator finds is what the oracle finds.
 fn check_exact(opened: &mut Opened, parameters: &Parameters) {
-    let (reference, current) = pictures(Content::Moved, parameters.width, parameters.height);
+    let (reference, current) = frames(Content::Moved, parameters.width, parameters.height);
     let name = format!("{:?}", opened.source);
     check(&Case { name, parameters: parameters.clone(), reference, current }, opened.estimator.as_mut());
 }

@@ -6,7 +6,7 @@ use gstmotionestimate::backend::DeviceInfo;
 use gstmotionestimate::estimator::{Estimator, Parameters};
 use gstmotionestimate::group::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, group, in_turn, open, pictures, shares};
+use crate::streams::{OneThread, Stream, frames, group, in_turn, open, shares};
 
 /// Width, height and range.
 pub const SIZES: [(usize, usize, i32); 4] =
@@ -15,7 +15,7 @@ pub const SIZES: [(usize, usize, i32); 4] =
 /// Time for the streams of one case.
 const BUDGET: Duration = Duration::from_millis(1500);
 
-/// Pictures in which shares settle, with room for a few trials.
+/// Frames in which shares settle, with room for a few trials.
 const TO_SETTLE: usize = 90;
 
 fn boxed(
@@ -30,18 +30,18 @@ fn boxed(
 /// "A group is never more than 3 % slower than its best member alone": each by itself, a group of it
 /// alone, and the group of all.
 pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
-    println!("\n## The best alone and the group: ms a picture, in turn\n");
+    println!("\n## The best alone and the group: ms a frame, in turn\n");
     println!(
         "| size | range | in flight | who | alone | group | of alone | shares |\n|---|---|---|---|---|---|---|---|"
     );
     for p in cases {
-        let pictures = pictures(p);
+        let frames = frames(p);
         for depth in [1, 4] {
             let case = format!("{} x {} | {} | {depth}", p.width, p.height, p.window.x1());
             let mut best: Option<(f64, &DeviceInfo)> = None;
             for device in devices {
                 let in_group = boxed(vec![open(device, p, depth)], depth, Split::Rows, Balance::Adaptive);
-                let mut streams = [open(device, p, depth), in_group].map(|e| Stream::new(e, &pictures));
+                let mut streams = [open(device, p, depth), in_group].map(|e| Stream::new(e, &frames));
                 streams.iter_mut().for_each(|stream| drop(stream.run(4)));
                 let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
                 let ratio = by_itself / grouped;
@@ -53,7 +53,7 @@ pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
             let Some((_, best)) = best.filter(|_| devices.len() > 1) else { continue };
             let all = devices.iter().map(|device| open(device, p, depth)).collect();
             let mut streams = [open(best, p, depth), boxed(all, depth, Split::Rows, Balance::Adaptive)]
-                .map(|estimator| Stream::new(estimator, &pictures));
+                .map(|estimator| Stream::new(estimator, &frames));
             streams[0].run(4);
             streams[1].run(TO_SETTLE);
             let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
@@ -70,14 +70,14 @@ pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
 /// Every split and balance against the ideal, the sum of rates.
 pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
     for p in cases {
-        let pictures = pictures(p);
+        let frames = frames(p);
         println!("\n## Gain: {} x {}, {} candidates\n", p.width, p.height, p.candidates());
         println!(
-            "| who | in flight | ms a picture | of the ideal | of the best alone | shares |\n|---|---|---|---|---|---|"
+            "| who | in flight | ms a frame | of the ideal | of the best alone | shares |\n|---|---|---|---|---|---|"
         );
         for depth in [1, 4] {
             let mut alone: Vec<Stream<'_>> =
-                devices.iter().map(|device| Stream::new(open(device, p, depth), &pictures)).collect();
+                devices.iter().map(|device| Stream::new(open(device, p, depth), &frames)).collect();
             alone.iter_mut().for_each(|stream| drop(stream.run(4)));
             let times = in_turn(&mut alone, BUDGET);
             for (device, time) in devices.iter().zip(&times) {
@@ -92,9 +92,9 @@ pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
                 (Split::Rows, Balance::Fit),
                 (Split::Rows, Balance::Static),
                 (Split::Candidates, Balance::Adaptive),
-                (Split::Pictures, Balance::Adaptive),
+                (Split::Frames, Balance::Adaptive),
             ] {
-                let mut streams = [Stream::new(boxed(members(), depth, split, balance), &pictures)];
+                let mut streams = [Stream::new(boxed(members(), depth, split, balance), &frames)];
                 streams[0].run(TO_SETTLE);
                 let time = in_turn(&mut streams, BUDGET / 3)[0];
                 println!(
@@ -110,8 +110,8 @@ pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
                     ("rows by rates", times.iter().map(|time| 1.0 / time).collect()),
                 ] {
                     let mut one = OneThread::new(members(), &weights);
-                    let count = (BUDGET.as_secs_f64() * 300.0 / one.mean(&pictures, 3)).clamp(3.0, 500.0);
-                    let time = one.mean(&pictures, count as usize);
+                    let count = (BUDGET.as_secs_f64() * 300.0 / one.mean(&frames, 3)).clamp(3.0, 500.0);
+                    let time = one.mean(&frames, count as usize);
                     println!(
                         "| all by one thread, {name} | {depth} | {time:.3} | {:.2} | {:.2} | |",
                         ideal / time,

@@ -9,9 +9,9 @@ use gstmotionestimate::backend::DeviceInfo;
 use gstmotionestimate::estimator::Parameters;
 use gstmotionestimate::group::{Balance, Split};
 
-use crate::streams::{Stream, group, median, open, pictures, shares};
+use crate::streams::{Stream, frames, group, median, open, shares};
 
-/// Pictures of a row of the table.
+/// Frames of a row of the table.
 const STEP: usize = 10;
 
 /// Work on every core that the search could use, until it is dropped.
@@ -50,11 +50,11 @@ pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
     for p in cases {
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         println!("\n## A load on every core in mid-run: {} x {}, {}\n", p.width, p.height, names.join(", "));
-        println!("| pictures | load | ms a picture | shares |\n|---|---|---|---|");
-        let pictures = pictures(p);
+        println!("| frames | load | ms a frame | shares |\n|---|---|---|---|");
+        let frames = frames(p);
         let members = devices.iter().map(|device| open(device, p, 1)).collect();
         let group = group(members, 1, Split::Rows, Balance::Adaptive);
-        let mut stream = Stream::new(Box::new(group), &pictures);
+        let mut stream = Stream::new(Box::new(group), &frames);
         let mut next = 0;
         for is_loaded in [false, true, false] {
             let load = is_loaded.then(Load::new);

@@ -1,12 +1,12 @@
-//! What a group adds to a picture beyond its slowest member: its devices take no time.
+//! What a group adds to a frame beyond its slowest member: its devices take no time.
 
 use gstmotionestimate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, Part, Picture, PictureBuf, Predictor, Slot,
+    EstimateError, Estimator, FrameBuf, FrameView, Kernel, MotionVector, Parameters, Part, Predictor, Slot,
     StageTimes, Window,
 };
 use gstmotionestimate::group::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, group, median, pictures};
+use crate::streams::{OneThread, Stream, frames, group, median};
 
 /// A device that does nothing, at once.
 struct Idle(Parameters, Option<Part>);
@@ -32,11 +32,11 @@ impl Estimator for Idle {
         usize::from(self.1.is_some())
     }
 
-    fn load(&mut self, _: Slot, _: &Picture<'_>) -> Result<(), EstimateError> {
+    fn load(&mut self, _: Slot, _: &FrameView<'_>) -> Result<(), EstimateError> {
         Ok(())
     }
 
-    fn unload(&mut self, _: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, _: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         Ok(None)
     }
 
@@ -64,18 +64,18 @@ impl Estimator for Idle {
 }
 
 pub fn run() {
-    println!("\n## Overhead a picture: devices that take no time, pictures of 64 x 64 in 4 x 4 blocks\n");
+    println!("\n## Overhead a frame: devices that take no time, frames of 64 x 64 in 4 x 4 blocks\n");
     println!("| devices | a thread each, us | one thread, us |\n|---|---|---|");
     let window = Window::symmetric(1, 1).expect("a window");
     let parameters = Parameters::new(64, 64, 4, window);
-    let pictures = pictures(&parameters);
+    let frames = frames(&parameters);
     for count in [1, 2, 4, 8] {
         let idle = || -> Vec<Box<dyn Estimator>> {
             (0..count).map(|_| Box::new(Idle(parameters.clone(), None)) as Box<dyn Estimator>).collect()
         };
         let threads = group(idle(), 1, Split::Rows, Balance::Static);
-        let with_threads = median(Stream::new(Box::new(threads), &pictures).run(4000)) * 1e3;
-        let alone = OneThread::new(idle(), &vec![1.0; count]).mean(&pictures, 4000) * 1e3;
+        let with_threads = median(Stream::new(Box::new(threads), &frames).run(4000)) * 1e3;
+        let alone = OneThread::new(idle(), &vec![1.0; count]).mean(&frames, 4000) * 1e3;
         println!("| {count} | {with_threads:.1} | {alone:.1} |");
     }
 }

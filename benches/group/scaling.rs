@@ -6,7 +6,7 @@ use gstmotionestimate::backend::DeviceInfo;
 use gstmotionestimate::estimator::Parameters;
 use gstmotionestimate::group::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, group, in_turn, open, pictures, shares};
+use crate::streams::{OneThread, Stream, frames, group, in_turn, open, shares};
 
 /// Width, height and range: the two that are to grow nearly as the devices do, and smaller ones until
 /// nothing is gained.
@@ -26,7 +26,7 @@ pub const CASES: [(usize, usize, i32); 10] = [
 /// Time for the ways of one case.
 const BUDGET: Duration = Duration::from_millis(1200);
 
-/// Pictures in which shares settle.
+/// Frames in which shares settle.
 const TO_SETTLE: usize = 40;
 
 pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
@@ -38,28 +38,28 @@ pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
         return;
     };
     println!("\n## Scaling by rows: {} of {}\n", devices.len(), devices[0].name);
-    println!("ms a picture, and how many times one device's rate, all in turn\n");
+    println!("ms a frame, and how many times one device's rate, all in turn\n");
     println!(
         "| size | range | in flight | devices | one alone | a thread each | times | one thread | times | shares |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for p in cases {
-        let pictures = pictures(p);
+        let frames = frames(p);
         for depth in [1, 4] {
             for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= devices.len()) {
                 let members = || devices[..count].iter().map(|d| open(d, p, depth)).collect::<Vec<_>>();
                 let threads = group(members(), depth, Split::Rows, Balance::Adaptive);
                 let mut streams = [
-                    Stream::new(open(&devices[0], p, depth), &pictures),
-                    Stream::new(Box::new(threads), &pictures),
+                    Stream::new(open(&devices[0], p, depth), &frames),
+                    Stream::new(Box::new(threads), &frames),
                 ];
                 streams.iter_mut().for_each(|stream| drop(stream.run(TO_SETTLE)));
                 let [alone, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
                 let shares = shares(streams[1].estimator.as_ref());
                 drop(streams);
                 let mut one = OneThread::new(members(), &vec![1.0; count]);
-                let pictures_a_run = (100.0 / one.mean(&pictures, 3)).clamp(3.0, 1000.0) as usize;
-                let runs = (0..3).map(|_| one.mean(&pictures, pictures_a_run));
+                let frames_a_run = (100.0 / one.mean(&frames, 3)).clamp(3.0, 1000.0) as usize;
+                let runs = (0..3).map(|_| one.mean(&frames, frames_a_run));
                 let by_one = runs.fold(f64::MAX, f64::min);
                 println!(
                     "| {} x {} | {} | {depth} | {count} | {alone:.3} | {grouped:.3} | {:.2} | {by_one:.3} | {:.2} | {shares} |",

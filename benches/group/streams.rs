@@ -1,27 +1,27 @@
-//! Pictures, and the ways to have them searched.
+//! Frames, and the ways to have them searched.
 
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceInfo};
 use gstmotionestimate::estimator::{
-    DeviceShare, Estimator, Kernel, MotionVector, Parameters, Part, PictureBuf, Slot, Tuning,
+    DeviceShare, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Part, Slot, Tuning,
 };
 use gstmotionestimate::group::{Balance, Device, Group, Options, Split, divide};
 
-/// A few pictures of texture that moves.
-pub fn pictures(parameters: &Parameters) -> Vec<PictureBuf> {
+/// A few frames of texture that moves.
+pub fn frames(parameters: &Parameters) -> Vec<FrameBuf> {
     let sample = |time: usize, x: usize, y: usize| {
         let (x, y) = (x + 3 * time, y + 2 * time);
         ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180 + (x * 31 + y * 17) % 40) as u8
     };
-    let picture = |time| PictureBuf::from_fn(parameters.width, parameters.height, |x, y| sample(time, x, y));
-    (0..8).map(picture).collect()
+    let frame = |time| FrameBuf::from_fn(parameters.width, parameters.height, |x, y| sample(time, x, y));
+    (0..8).map(frame).collect()
 }
 
-/// The picture at `time`: from the first to the last and back again, so that nothing jumps.
-fn at(pictures: &[PictureBuf], time: usize) -> &PictureBuf {
-    let last = pictures.len() - 1;
-    &pictures[last - (time % (2 * last)).abs_diff(last)]
+/// The frame at `time`: from the first to the last and back again, so that nothing jumps.
+fn at(frames: &[FrameBuf], time: usize) -> &FrameBuf {
+    let last = frames.len() - 1;
+    &frames[last - (time % (2 * last)).abs_diff(last)]
 }
 
 /// The median of `times`, in milliseconds.
@@ -43,28 +43,28 @@ pub fn group(devices: Vec<Box<dyn Estimator>>, depth: usize, split: Split, balan
     Group::new(&parameters, depth, devices, options).expect("devices for one search")
 }
 
-/// Each one's share of the last picture, and the text of all.
+/// Each one's share of the last frame, and the text of all.
 pub fn shares(estimator: &dyn Estimator) -> String {
     let mut shares: Vec<DeviceShare> = Vec::new();
     estimator.shares(&mut shares);
     shares.iter().map(|share| format!("{:.2}", share.share)).collect::<Vec<_>>().join(" ")
 }
 
-/// A stream of pictures through an estimator, as many in flight as it has room for.
+/// A stream of frames through an estimator, as many in flight as it has room for.
 pub struct Stream<'a> {
     pub estimator: Box<dyn Estimator>,
-    pictures: &'a [PictureBuf],
+    frames: &'a [FrameBuf],
     vectors: Vec<MotionVector>,
     next: usize,
 }
 
 impl<'a> Stream<'a> {
-    pub fn new(estimator: Box<dyn Estimator>, pictures: &'a [PictureBuf]) -> Self {
+    pub fn new(estimator: Box<dyn Estimator>, frames: &'a [FrameBuf]) -> Self {
         let vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
-        Self { estimator, pictures, vectors, next: 0 }
+        Self { estimator, frames, vectors, next: 0 }
     }
 
-    /// The time of each of `count` pictures more: from one field to the next. Nothing is in flight before
+    /// The time of each of `count` frames more: from one field to the next. Nothing is in flight before
     /// and after.
     pub fn run(&mut self, count: usize) -> Vec<Duration> {
         let depth = self.estimator.depth();
@@ -74,10 +74,10 @@ impl<'a> Stream<'a> {
         let last = self.next + count + usize::from(self.next == 0);
         while self.next < last || self.estimator.in_flight() > 0 {
             if self.next < last {
-                let picture = at(self.pictures, self.next);
-                self.estimator.load(slot(self.next), &picture.view()).expect("a picture of its size");
+                let frame = at(self.frames, self.next);
+                self.estimator.load(slot(self.next), &frame.view()).expect("a frame of its size");
                 if self.next > 0 {
-                    self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two pictures");
+                    self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two frames");
                 }
                 self.next += 1;
             }
@@ -91,7 +91,7 @@ impl<'a> Stream<'a> {
         times
     }
 
-    /// The mean time of a picture of `count`, in milliseconds: with several in flight, fields come in
+    /// The mean time of a frame of `count`, in milliseconds: with several in flight, fields come in
     /// bursts.
     pub fn mean(&mut self, count: usize) -> f64 {
         let start = Instant::now();
@@ -100,7 +100,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// The milliseconds of a picture with each of `streams`, in turn so that all see the same noise: the
+/// The milliseconds of a frame with each of `streams`, in turn so that all see the same noise: the
 /// least of several means.
 pub fn in_turn(streams: &mut [Stream<'_>], budget: Duration) -> Vec<f64> {
     const ROUNDS: u32 = 7;
@@ -138,8 +138,8 @@ impl OneThread {
         Self { devices, bands }
     }
 
-    /// The mean milliseconds of a picture of `count`. Nothing is in flight before and after.
-    pub fn mean(&mut self, pictures: &[PictureBuf], count: usize) -> f64 {
+    /// The mean milliseconds of a frame of `count`. Nothing is in flight before and after.
+    pub fn mean(&mut self, frames: &[FrameBuf], count: usize) -> f64 {
         let parameters = self.devices[0].parameters().clone();
         let (grid, depth) = (parameters.grid(), self.devices[0].depth());
         let mut vectors = vec![MotionVector::default(); grid.blocks()];
@@ -150,18 +150,18 @@ impl OneThread {
             if time == 1 {
                 start = Instant::now();
             }
-            let picture = at(pictures, time).view();
+            let frame = at(frames, time).view();
             for (device, band) in self.devices.iter_mut().zip(&self.bands) {
                 if band.rows().is_empty() || time > count {
                     continue;
                 }
-                // The picture is the next reference.
+                // The frame is the next reference.
                 let (compared, searched) =
                     (band.current_samples(&parameters), band.reference_samples(&parameters));
                 let rows = compared.start.min(searched.start)..compared.end.max(searched.end);
-                device.load_rows(slot(time), &picture, rows).expect("a picture of its size");
+                device.load_rows(slot(time), &frame, rows).expect("a frame of its size");
                 if time > 0 {
-                    device.begin_part(slot(time), slot(time - 1), *band).expect("two pictures");
+                    device.begin_part(slot(time), slot(time - 1), *band).expect("two frames");
                 }
             }
             if time < depth || finished == count {

@@ -23,12 +23,12 @@ Papers (default: all)
 Options
   --device D    a device by its name in the element: native, gpu, cpu, accelerator, P:D or a part
                 of its name (default: every device, one after the other, native first)
-  --clip FILE   a video: its first two pictures serve table 10 of uta (default: the repository's
+  --clip FILE   a video: its first two frames serve table 10 of uta (default: the repository's
                 clip), and figure 7 of zhang where they have one of its sizes; may be repeated;
                 .y4m is read as it is, anything else by GStreamer's decodebin
   --limit S     seconds a cell may take: once one takes longer, the rest of its column is left
                 out (default: 2)
-  --quick       small pictures, few repetitions
+  --quick       small frames, few repetitions
   --out DIR     where tables and plots go (default: target/papers)
   --help        this text
 ";

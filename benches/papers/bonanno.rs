@@ -6,8 +6,8 @@ use gstmotionestimate::estimator::{Algorithm, Border, Kernel, Metric, Parameters
 use gstmotionestimate::native::Level;
 
 use crate::chart::{Chart, Series, Shape};
+use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload};
-use crate::pictures::Scene;
 use crate::printed::{BONANNO_BLOCKS, BONANNO_SIZES, Speedup};
 use crate::report::Report;
 use crate::table::{Cell, Column, Table};
@@ -15,7 +15,7 @@ use crate::table::{Cell, Column, Table};
 /// Three steps: 4, 2, 1.
 const REACH: i32 = 7;
 
-/// A row of a table: its label, the picture's size, the block's side, and his figures.
+/// A row of a table: its label, the frame's size, the block's side, and his figures.
 struct Case {
     label: String,
     width: usize,
@@ -105,7 +105,7 @@ fn table(
             .into()
     });
     foot.push(
-        "His pictures have three channels and his times hold the reconstruction; ours are luma, and the \
+        "His frames have three channels and his times hold the reconstruction; ours are luma, and the \
          vectors alone."
             .into(),
     );

@@ -1,4 +1,4 @@
-//! The papers' figures again, as SVG: lines over picture sizes, or bars.
+//! The papers' figures again, as SVG: lines over frame sizes, or bars.
 
 use std::error::Error;
 use std::path::Path;

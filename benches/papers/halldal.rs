@@ -8,8 +8,8 @@ use std::error::Error;
 use gstmotionestimate::estimator::{Border, Kernel, Parameters, Window};
 
 use crate::chart::{Chart, Series, Shape};
+use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload, rate};
-use crate::pictures::Scene;
 use crate::printed::{HALLDAL_SEARCH, HALLDAL_SEARCH_CPU};
 use crate::report::Report;
 use crate::table::{Cell, Column, Table};
@@ -22,7 +22,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     recurrence::run(session, report)
 }
 
-/// A form of the work: its name, pictures a second on his CPU, GTX480 and GT280, and what does it
+/// A form of the work: its name, frames a second on his CPU, GTX480 and GT280, and what does it
 /// here.
 struct Form<W> {
     name: String,
@@ -117,7 +117,7 @@ fn write<W>(
     });
     let chart = Chart {
         title: title.into(),
-        unit: "pictures a second, kernel alone",
+        unit: "frames a second, kernel alone",
         categories: forms.iter().map(|form| form.name.clone()).collect(),
         series,
         shape: Shape::Bars,

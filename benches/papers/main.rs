@@ -8,9 +8,9 @@
 mod arguments;
 mod bonanno;
 mod chart;
+mod frames;
 mod halldal;
 mod measure;
-mod pictures;
 mod printed;
 mod report;
 mod several;
@@ -23,9 +23,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, HELP, Paper, Request};
+use frames::Clip;
 use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
 use measure::Session;
-use pictures::Clip;
 use report::Report;
 
 /// The clip of table 10 where none is named.

@@ -9,7 +9,7 @@ use gstmotionestimate::estimator::{
 use gstmotionestimate::native::{Level, Native};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::pictures::{Clip, Scene};
+use crate::frames::{Clip, Scene};
 use crate::table::Cell;
 
 /// One device, and what is asked of all.
@@ -87,17 +87,17 @@ pub fn equals(device: &DeviceInfo) -> Vec<DeviceInfo> {
 /// What a paper's time with transfers brings to the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Upload {
-    /// The current picture; the reference is there from its own search.
+    /// The current frame; the reference is there from its own search.
     Current,
-    /// Both pictures.
+    /// Both frames.
     Both,
 }
 
 impl Upload {
     fn words(self) -> &'static str {
         match self {
-            Upload::Current => "the current picture's upload",
-            Upload::Both => "both pictures' upload",
+            Upload::Current => "the current frame's upload",
+            Upload::Both => "both frames' upload",
         }
     }
 }
@@ -142,7 +142,7 @@ pub fn milliseconds(time: Duration) -> f64 {
     1e3 * time.as_secs_f64()
 }
 
-/// Pictures a second.
+/// Frames a second.
 pub fn rate(time: Duration) -> f64 {
     1.0 / time.as_secs_f64()
 }

@@ -1,6 +1,6 @@
 //! The figures that the papers print, as they print them. All of them are legible.
 
-/// A table of times in milliseconds over the thesis' picture sizes.
+/// A table of times in milliseconds over the thesis' frame sizes.
 pub struct UtaTable {
     pub number: usize,
     pub caption: &'static str,
@@ -187,7 +187,7 @@ pub const UTA_TABLES: [UtaTable; 6] = [
     },
 ];
 
-/// A table of times in milliseconds over the last of the thesis' picture sizes, on 1, 2, 4 and 8 GPUs.
+/// A table of times in milliseconds over the last of the thesis' frame sizes, on 1, 2, 4 and 8 GPUs.
 pub struct UtaScaling {
     pub number: usize,
     pub caption: &'static str,
@@ -246,19 +246,19 @@ pub const UTA_CPU_GPU: (usize, [f64; 3]) = (1, [13.0, 13.0, 14.0]);
 /// A row of Uta's tables 9 and 10: window, PSNR in dB, MSE.
 pub type Quality = (usize, f64, f64);
 
-/// Uta, table 9: a picture shifted by 40 samples both ways, 1280x720.
+/// Uta, table 9: a frame shifted by 40 samples both ways, 1280x720.
 pub const UTA_SHIFTED: [Quality; 5] =
     [(31, 15.02, 2042.77), (35, 15.84, 1691.45), (47, 47.64, 1.11), (55, 47.64, 1.11), (79, 47.64, 1.11)];
 
-/// Uta, table 10: consecutive pictures of a film, 1920x1080. The PSNR printed for W = 55 is not that
+/// Uta, table 10: consecutive frames of a film, 1920x1080. The PSNR printed for W = 55 is not that
 /// of the MSE beside it, which is 29.90 dB.
 pub const UTA_FILM: [Quality; 5] =
     [(31, 18.10, 1006.79), (35, 19.47, 733.53), (47, 29.31, 76.13), (55, 29.53, 66.53), (79, 30.81, 53.87)];
 
-/// Halldal, 7.1: pictures a second on the CPU, "approximately".
+/// Halldal, 7.1: frames a second on the CPU, "approximately".
 pub const HALLDAL_SEARCH_CPU: f64 = 0.5;
 
-/// Halldal, 7.1: the form of the search, pictures a second on the GTX480 and on the GT280. For
+/// Halldal, 7.1: the form of the search, frames a second on the GTX480 and on the GT280. For
 /// 29 x 15 on the GTX480 section 7.1.2 has 34 under that heading and 35.4 under the next.
 pub const HALLDAL_SEARCH: [(&str, Option<f64>, Option<f64>); 3] = [
     ("29 x 29", Some(17.4), None),
@@ -266,10 +266,10 @@ pub const HALLDAL_SEARCH: [(&str, Option<f64>, Option<f64>); 3] = [
     ("29 x 15, shared memory", Some(32.0), Some(18.5)),
 ];
 
-/// Halldal, 7.2.1: pictures a second on the CPU, "approximately".
+/// Halldal, 7.2.1: frames a second on the CPU, "approximately".
 pub const HALLDAL_PREDICTION_CPU: f64 = 1470.0;
 
-/// Halldal, 7.2: the form of the prediction, pictures a second on the GTX480 and on the GT280, which
+/// Halldal, 7.2: the form of the prediction, frames a second on the GTX480 and on the GT280, which
 /// he calls GTX280 as well.
 #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
 pub const HALLDAL_PREDICTION: [(&str, f64, f64); 4] = [
@@ -283,7 +283,7 @@ pub const HALLDAL_PREDICTION: [(&str, f64, f64); 4] = [
 pub const ZHANG_SEQUENCES: [(&str, usize, usize); 3] =
     [("Foreman (CIF)", 352, 288), ("City (4CIF)", 704, 576), ("Mobcal (720p)", 1280, 720)];
 
-/// Zhang, figure 7: the platform, and pictures a second for each of [`ZHANG_SEQUENCES`].
+/// Zhang, figure 7: the platform, and frames a second for each of [`ZHANG_SEQUENCES`].
 pub const ZHANG: [(&str, [f64; 3]); 4] = [
     ("C code, one core", [7.5, 1.7, 0.6]),
     ("OpenCL, I7 2630qm", [107.0, 19.0, 7.6]),
@@ -311,6 +311,6 @@ pub const BONANNO_SIZES: [(usize, usize, Speedup); 4] = [
     (1920, 1080, [4.87486, 0.1871, 0.1735, 28.10]),
 ];
 
-/// Zhang, IV-C: pictures of the sequence, and how many of them the CPU gets where (7) holds; the bars of
+/// Zhang, IV-C: frames of the sequence, and how many of them the CPU gets where (7) holds; the bars of
 /// figure 12 have no figures. Equation (7) itself gives 103.7.
 pub const ZHANG_BALANCE: (f64, f64) = (300.0, 105.0);

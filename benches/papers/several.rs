@@ -9,8 +9,8 @@ use gstmotionestimate::estimator::{
 };
 use gstmotionestimate::group::{Balance, Split};
 
+use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload, equals, median, milliseconds, rate};
-use crate::pictures::Scene;
 use crate::printed::{
     UTA_CPU_GPU, UTA_GPUS, UTA_SCALING, UTA_SIZES, UtaScaling, ZHANG_BALANCE, ZHANG_SEQUENCES,
 };
@@ -19,7 +19,7 @@ use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
 
-/// Pictures in which shares settle before anything is timed.
+/// Frames in which shares settle before anything is timed.
 const TO_SETTLE: usize = 40;
 
 /// Tables 6 and 7, and section 8.5.2.
@@ -95,7 +95,7 @@ fn scaling(
 
 /// A device and the CPU without OpenCL, alone and together.
 struct Together {
-    /// Time a picture: the device alone, the CPU alone, both with each balance of [`BALANCES`].
+    /// Time a frame: the device alone, the CPU alone, both with each balance of [`BALANCES`].
     times: [Duration; 4],
     /// The CPU's shares with each balance.
     shares: [f64; 2],
@@ -131,7 +131,7 @@ impl Together {
         Ok(Self { times, shares })
     }
 
-    /// The time a picture if rates added up.
+    /// The time a frame if rates added up.
     fn ideal(&self) -> Duration {
         let [device, cpu, ..] = self.times.map(|time| 1.0 / time.as_secs_f64().max(1e-9));
         Duration::from_secs_f64(1.0 / (device + cpu))
@@ -142,20 +142,20 @@ impl Together {
     }
 }
 
-/// The median time of a picture of a stream, once the shares have settled.
+/// The median time of a frame of a stream, once the shares have settled.
 fn settled(
     session: &Session<'_>,
     estimator: &mut dyn Estimator,
     scene: &Scene,
 ) -> Result<Duration, Box<dyn Error>> {
-    let pictures = [scene.reference.view(), scene.current.view()];
+    let frames = [scene.reference.view(), scene.current.view()];
     let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
-    estimator.load(Slot::A, &pictures[0])?;
+    estimator.load(Slot::A, &frames[0])?;
     let (most, budget) = session.effort();
     let (mut times, mut current, mut spent) = (Vec::new(), Slot::B, Duration::ZERO);
     for index in 1.. {
         let start = Instant::now();
-        estimator.load(current, &pictures[index % 2])?;
+        estimator.load(current, &frames[index % 2])?;
         estimator.search(current, &mut vectors)?;
         current = current.other();
         if index > TO_SETTLE {
@@ -169,7 +169,7 @@ fn settled(
     Ok(median(times))
 }
 
-/// Section 8.5.2: a device and the CPU, on the pictures smaller than 1920x1080.
+/// Section 8.5.2: a device and the CPU, on the frames smaller than 1920x1080.
 fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
         report.say("Uta, 8.5.2: not run, it takes an OpenCL device beside the CPU.");
@@ -210,8 +210,8 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
             "Theirs: 6 and 7 ms of work each, and 7 ms in pthread_join; the thesis has no table of it."
                 .into(),
             format!(
-                "Ours: with the current picture's upload and the vectors' download, shares by the adaptive \
-                 balance after {TO_SETTLE} pictures. Ideal: rates added. Gain: over the faster alone."
+                "Ours: with the current frame's upload and the vectors' download, shares by the adaptive \
+                 balance after {TO_SETTLE} frames. Ideal: rates added. Gain: over the faster alone."
             ),
         ],
     })
@@ -225,7 +225,7 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
     }
     let sequences = if session.quick { &ZHANG_SEQUENCES[..1] } else { &ZHANG_SEQUENCES[..] };
     let window = Window::of_area(47, BLOCK)?;
-    let (pictures, for_cpu) = ZHANG_BALANCE;
+    let (frames, for_cpu) = ZHANG_BALANCE;
     let progress = session.progress("Zhang, figure 12", sequences.len());
     let mut rows = Vec::new();
     for &(name, width, height) in sequences {
@@ -235,7 +235,7 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
         row.extend(found.times[..2].iter().map(|&time| Cell::Ours(rate(time))));
         row.push(Cell::Ours(rate(found.ideal())));
         for (time, share) in found.times[2..].iter().zip(found.shares) {
-            row.extend([Cell::Ours(rate(*time)), Cell::Ours(share * pictures)]);
+            row.extend([Cell::Ours(rate(*time)), Cell::Ours(share * frames)]);
         }
         rows.push(row);
         progress.inc(1);
@@ -253,9 +253,9 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
         rows,
         foot: vec![
             "His are an I7 2630qm and a GT540m; the bars of the figure have no figures. His part of the CPU is \
-             the solution of (7), by which fit finds shares too, of rows instead of pictures."
+             the solution of (7), by which fit finds shares too, of rows instead of frames."
                 .into(),
-            format!("Ours: made pictures, with transfers, after {TO_SETTLE} pictures in which shares settle."),
+            format!("Ours: made frames, with transfers, after {TO_SETTLE} frames in which shares settle."),
         ],
     })
 }

@@ -8,8 +8,8 @@ use gstmotionestimate::compensation;
 use gstmotionestimate::estimator::{Kernel, MotionVector, Parameters, Slot, Tuning, Window};
 
 use crate::chart::{Chart, Series, Shape};
+use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload, milliseconds};
-use crate::pictures::Scene;
 use crate::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
 use crate::report::Report;
 use crate::several;
@@ -152,7 +152,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
 fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let scene = Scene::shifted(1280, 720, 40);
     let foot = vec![
-        "Ours is a made picture of 1280x720, layers of smooth noise, moved by 40 samples both ways.".into(),
+        "Ours is a made frame of 1280x720, layers of smooth noise, moved by 40 samples both ways.".into(),
         "W: the side of the searched area, so that displacements are -16..15 with W = 47. ±W: displacements \
          of W samples each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
             .into(),
@@ -168,7 +168,7 @@ fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>
         return Ok(());
     };
     let (width, height) = clip.size();
-    let mut foot = vec![format!("Ours: the first two pictures of {}, {width}x{height}.", clip.name())];
+    let mut foot = vec![format!("Ours: the first two frames of {}, {width}x{height}.", clip.name())];
     if (width, height) != (1920, 1080) {
         foot.push("Theirs are of 1920x1080, where the same motion is longer in samples.".into());
     }

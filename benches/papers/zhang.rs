@@ -1,4 +1,4 @@
-//! Zhang, Nezan and Cousin (2012): figure 7, pictures a second of their two kernels; figure 12 is in
+//! Zhang, Nezan and Cousin (2012): figure 7, frames a second of their two kernels; figure 12 is in
 //! `several.rs`.
 
 use std::error::Error;
@@ -6,8 +6,8 @@ use std::error::Error;
 use gstmotionestimate::estimator::{Kernel, Parameters, Window};
 
 use crate::chart::{Chart, Series, Shape};
+use crate::frames::{Clip, Scene};
 use crate::measure::{Engine, Searches, Session, Upload, rate};
-use crate::pictures::{Clip, Scene};
 use crate::printed::{ZHANG, ZHANG_SEQUENCES};
 use crate::report::Report;
 use crate::several;
@@ -50,7 +50,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         row
     });
     let contents = (0..ZHANG_SEQUENCES.len()).map(|row| {
-        let name = clip(row).map_or_else(|| "made pictures".into(), Clip::name);
+        let name = clip(row).map_or_else(|| "made frames".into(), Clip::name);
         format!("{}: {name}", ZHANG_SEQUENCES[row].0)
     });
     let mut foot = vec![format!("Contents here: {}.", contents.collect::<Vec<_>>().join("; "))];
@@ -76,7 +76,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     });
     let chart = Chart {
         title: title.into(),
-        unit: "pictures a second, with transfers",
+        unit: "frames a second, with transfers",
         categories: ZHANG_SEQUENCES.iter().map(|(name, ..)| (*name).into()).collect(),
         series: printed.chain(figures).collect(),
         shape: Shape::Bars,

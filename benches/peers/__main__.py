@@ -26,7 +26,7 @@ import drawing
 import report
 import selftest
 from common import PeersError
-from pictures import decode
+from frames import decode
 from prediction import share_unchanged
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,19 +35,19 @@ DEFAULT_CLIP = ROOT / "media" / "big_buck_bunny.mp4"
 
 @dataclass
 class Clip:
-    """Pictures of a clip; `pictures` are those that are searched."""
+    """Frames of a clip; `frames` are those that are searched."""
 
     name: str
     samples: numpy.ndarray
-    # How many pictures of the clip come before these.
+    # How many frames of the clip come before these.
     skipped: int
 
     @classmethod
     def read(cls, path, options):
-        return cls(path.name, *decode(path, options.skip, options.pictures + 2))
+        return cls(path.name, *decode(path, options.skip, options.frames + 2))
 
     @property
-    def pictures(self):
+    def frames(self):
         # The first is only searched in, the last only there for FFmpeg's other direction.
         return len(self.samples) - 2
 
@@ -64,18 +64,18 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/peers",
         description="Speed and prediction PSNR of motionestimate, FFmpeg's mestimate and OpenCV's optical "
-        "flow, on the same pictures. Prints a table; writes peers.csv and peers.svg.",
+        "flow, on the same frames. Prints a table; writes peers.csv and peers.svg.",
     )
     parser.add_argument("--clip", nargs="+", type=pathlib.Path, default=[DEFAULT_CLIP], metavar="FILE")
     parser.add_argument("--range", type=int, default=16, metavar="R", help="search range (default: 16)")
     parser.add_argument("--block", type=int, default=16, metavar="B", help="block size (default: 16)")
-    parser.add_argument("--pictures", type=int, metavar="N", help="pictures searched a clip (default: 10)")
-    parser.add_argument("--skip", type=int, metavar="N", help="pictures passed over (default: to the middle)")
+    parser.add_argument("--frames", type=int, metavar="N", help="frames searched a clip (default: 10)")
+    parser.add_argument("--skip", type=int, metavar="N", help="frames passed over (default: to the middle)")
     parser.add_argument("--seconds", type=float, help="each is repeated for that long (default: 2)")
-    parser.add_argument("--quick", action="store_true", help="two pictures and little repetition")
+    parser.add_argument("--quick", action="store_true", help="two frames and little repetition")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
     options = parser.parse_args()
-    options.pictures = options.pictures or (2 if options.quick else 10)
+    options.frames = options.frames or (2 if options.quick else 10)
     if options.seconds is None:
         options.seconds = 0.1 if options.quick else 2
     # What all can do: mestimate wants a power of two and a range of four at least.
@@ -83,8 +83,8 @@ def parse_arguments():
         parser.error("--block: mestimate knows 8, 16, 32 and 64")
     if not 4 <= options.range <= 1024:
         parser.error("--range: from 4 to 1024")
-    if options.pictures < 1 or (options.skip or 0) < 0 or options.seconds < 0:
-        parser.error("--pictures, --skip and --seconds count upwards")
+    if options.frames < 1 or (options.skip or 0) < 0 or options.seconds < 0:
+        parser.error("--frames, --skip and --seconds count upwards")
     return options
 
 
@@ -114,8 +114,8 @@ def describe(clip, options):
     first = clip.skipped + 1
     unchanged = share_unchanged(clip.samples[:-1], options.block)
     return (
-        f"{clip.name}, {clip.width} x {clip.height}, pictures {first} to {first + clip.pictures - 1}, "
-        f"{options.block} x {options.block} blocks ({unchanged:.0%} of them as in the picture before), "
+        f"{clip.name}, {clip.width} x {clip.height}, frames {first} to {first + clip.frames - 1}, "
+        f"{options.block} x {options.block} blocks ({unchanged:.0%} of them as in the frame before), "
         f"range {options.range}:"
     )
 
@@ -128,7 +128,7 @@ def measure_clip(options, clip, everybody):
     """The rows of one clip."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "pictures.npy"
+        path = pathlib.Path(folder) / "frames.npy"
         numpy.save(path, clip.samples)
         for index, contestant in enumerate(everybody):
             progress(f"[{index + 1}/{len(everybody)}] {clip.name}: {contestant}")
@@ -147,8 +147,8 @@ def main():
     for clip in clips:
         if min(clip.width, clip.height) < 4 * options.block:
             raise PeersError(f"{clip.name} is too small: four blocks at least in each direction")
-        if clip.pictures < options.pictures:
-            print(f"peers: {clip.name} has no more than {clip.pictures} pictures to search", file=sys.stderr)
+        if clip.frames < options.frames:
+            print(f"peers: {clip.name} has no more than {clip.frames} frames to search", file=sys.stderr)
     if cv2 is None:
         print("peers: **** OpenCV is left out: there is no python3-opencv ****", file=sys.stderr)
 

@@ -18,7 +18,7 @@ class NotHere(PeersError):
 class Measured:
     """What came of one contestant on one clip."""
 
-    # Seconds a picture, one direction, everything that it needs to get from luma to vectors.
+    # Seconds a frame, one direction, everything that it needs to get from luma to vectors.
     seconds: float
     # Prediction by whole-sample vectors of whole blocks.
     blocks: Score
@@ -27,7 +27,7 @@ class Measured:
     share: float
     # Prediction by a vector a sample; None for those that have none.
     dense: Score | None = None
-    # What the contestant itself says of its parts, in seconds a picture.
+    # What the contestant itself says of its parts, in seconds a frame.
     stages: dict = field(default_factory=dict)
     device: str = ""
 

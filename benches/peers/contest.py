@@ -22,9 +22,9 @@ class Contestant:
     maker: str
     method: str
     where: str
-    # What its module's `measure` takes besides pictures, block size and least time.
+    # What its module's `measure` takes besides frames, block size and least time.
     arguments: dict = field(hash=False)
-    # How many pictures past the last that is searched it needs.
+    # How many frames past the last that is searched it needs.
     ahead: int = 0
 
     def __str__(self):
@@ -88,14 +88,14 @@ def contestants(block_size, search_range, kernels, with_opencv):
 
 
 def run(contestant, path, block_size, least_seconds):
-    """Measures `contestant` on the pictures in the file `path`, in this very process."""
+    """Measures `contestant` on the frames in the file `path`, in this very process."""
     settle(contestant.where)
     module = importlib.import_module(contestant.module)
-    # The last picture of the file is only there for those that look ahead.
-    pictures = numpy.load(path)
-    pictures = pictures if contestant.ahead else pictures[:-1]
+    # The last frame of the file is only there for those that look ahead.
+    frames = numpy.load(path)
+    frames = frames if contestant.ahead else frames[:-1]
     return module.measure(
-        pictures, block_size=block_size, least_seconds=least_seconds, **contestant.arguments
+        frames, block_size=block_size, least_seconds=least_seconds, **contestant.arguments
     )
 
 

@@ -48,12 +48,12 @@ def panel(clip_rows, top):
     bottom = top + HEAD + LINE * len(methods)
     first = clip_rows[0]
     title = (
-        f"{first['clip']}, {first['width']} x {first['height']}, {first['pictures']} pictures, "
+        f"{first['clip']}, {first['width']} x {first['height']}, {first['frames']} frames, "
         f"{first['block']} x {first['block']} blocks, range {first['range']}"
     )
     parts = [text(16, top + 22, title, size=14, weight="bold")]
 
-    rates = [row["pictures_per_second"] for row in clip_rows]
+    rates = [row["frames_per_second"] for row in clip_rows]
     low, high = math.floor(math.log10(min(rates))), math.ceil(math.log10(max(rates)))
     high = max(high, low + 1)
 
@@ -71,7 +71,7 @@ def panel(clip_rows, top):
         # What is predicted without any difference stands at the right edge.
         return left + PSNR * (min(value, ticks[-1]) - ticks[0]) / (ticks[-1] - ticks[0])
 
-    parts.append(text(LABELS, top + 42, "pictures a second", size=11, colour="#555"))
+    parts.append(text(LABELS, top + 42, "frames a second", size=11, colour="#555"))
     parts.append(text(left, top + 42, "PSNR of the prediction, dB", size=11, colour="#555"))
     for power in range(low, high + 1):
         x = speed_x(10.0**power)
@@ -89,9 +89,9 @@ def panel(clip_rows, top):
         parts.append(line(LABELS, y, LABELS + SPEED, y, "#eee"))
         parts.append(line(left, y, left + PSNR, y, "#eee"))
         for row in found:
-            parts.append(mark(speed_x(row["pictures_per_second"]), y, row["where"], colour))
-        furthest = max(speed_x(row["pictures_per_second"]) for row in found)
-        rates = " / ".join(significant(row["pictures_per_second"]) for row in found)
+            parts.append(mark(speed_x(row["frames_per_second"]), y, row["where"], colour))
+        furthest = max(speed_x(row["frames_per_second"]) for row in found)
+        rates = " / ".join(significant(row["frames_per_second"]) for row in found)
         parts.append(text(furthest + 10, y + 4, rates, size=11, colour="#444"))
         dense = found[0]["dense_psnr_db"]
         shown = decibels(found[0]["psnr_db"])

@@ -1,18 +1,18 @@
-"""FFmpeg's filter `mestimate`, driven through PyAV on pictures in memory.
+"""FFmpeg's filter `mestimate`, driven through PyAV on frames in memory.
 
-Its vectors are frame side data (libavutil/motion_vector.h): a block's centre in the picture (`dst`) and
-in the reference (`src`), and `source` negative where the reference is the picture before. `src - dst` is
+Its vectors are frame side data (libavutil/motion_vector.h): a block's centre in the frame (`dst`) and
+in the reference (`src`), and `source` negative where the reference is the frame before. `src - dst` is
 therefore a vector as prediction.py has it. What has to be worked around:
 
-- It searches both the picture before and the one after: half of its time is counted.
-- A picture comes out when the one after it has gone in, and the last never does: the last picture given
+- It searches both the frame before and the one after: half of its time is counted.
+- A frame comes out when the one after it has gone in, and the last never does: the last frame given
   to it is one more than is measured.
-- The first picture comes out with vectors to a picture before it that does not exist (itself, all zero):
+- The first frame comes out with vectors to a frame before it that does not exist (itself, all zero):
   they are not counted, nor is their time.
-- Its time depends on the pictures: a block that has not changed is not searched, and of what is, flat
-  pictures take a fifth of the time of noise. Clips are measured where they move, and the share of
+- Its time depends on the frames: a block that has not changed is not searched, and of what is, flat
+  frames take a fifth of the time of noise. Clips are measured where they move, and the share of
   unchanged blocks is told.
-- Blocks that do not fit whole into the picture have no vectors, and no vector points at samples outside
+- Blocks that do not fit whole into the frame have no vectors, and no vector points at samples outside
   the whole blocks: everybody is measured over whole blocks alone.
 """
 
@@ -28,19 +28,19 @@ METHODS = ("esa", "tss", "ds", "hexbs", "epzs", "umh")
 TIME_BASE = Fraction(1, 25)
 
 
-def make_frames(pictures):
-    """The pictures as FFmpeg has them, in memory of its own."""
+def make_frames(frames):
+    """The frames as FFmpeg has them, in memory of its own."""
     frames = []
-    for index, picture in enumerate(pictures):
-        frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(picture), format="gray")
+    for index, frame in enumerate(frames):
+        frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(frame), format="gray")
         frame.pts, frame.time_base = index, TIME_BASE
         frames.append(frame)
     return frames
 
 
-def make_graph(pictures, method, search_range, block_size):
+def make_graph(frames, method, search_range, block_size):
     """A filter graph of `mestimate` alone."""
-    height, width = pictures.shape[1:]
+    height, width = frames.shape[1:]
     graph = av.filter.Graph()
     source = graph.add(
         "buffer", f"video_size={width}x{height}:pix_fmt=gray:time_base={TIME_BASE}:pixel_aspect=1/1"
@@ -67,22 +67,22 @@ def one_pass(graph, frames, stopwatch):
     graph.push(frames[1])
     fake = pull(graph)
     if fake is None or fake.pts != 0:
-        raise PeersError("mestimate no longer gives the first picture when the second has come")
+        raise PeersError("mestimate no longer gives the first frame when the second has come")
     found = []
     with stopwatch:
         for frame in frames[2:]:
             graph.push(frame)
             found.append(pull(graph))
     if [frame and frame.pts for frame in found] != [frame.pts for frame in frames[1:-1]]:
-        raise PeersError("mestimate did not give one picture for each that went in")
+        raise PeersError("mestimate did not give one frame for each that went in")
     return found
 
 
 def read_field(frame, shape, block_size):
-    """The vectors to the picture before, `rows x columns x 2` in samples."""
+    """The vectors to the frame before, `rows x columns x 2` in samples."""
     data = frame.side_data.get("MOTION_VECTORS")
     if data is None:
-        raise PeersError("mestimate gave a picture no vectors")
+        raise PeersError("mestimate gave a frame no vectors")
     records = data.to_ndarray()
     past = records[records["source"] < 0]
     field = numpy.full((*shape, 2), numpy.iinfo(int).min)
@@ -95,23 +95,23 @@ def read_field(frame, shape, block_size):
     return field
 
 
-def search(pictures, method, search_range, block_size):
-    """The fields of all pictures but the first and the last. For tests."""
-    graph = make_graph(pictures, method, search_range, block_size)
-    found = one_pass(graph, make_frames(pictures), Stopwatch())
-    return [read_field(frame, grid(pictures[0], block_size), block_size) for frame in found]
+def search(frames, method, search_range, block_size):
+    """The fields of all frames but the first and the last. For tests."""
+    graph = make_graph(frames, method, search_range, block_size)
+    found = one_pass(graph, make_frames(frames), Stopwatch())
+    return [read_field(frame, grid(frames[0], block_size), block_size) for frame in found]
 
 
-def measure(pictures, method, search_range, block_size, least_seconds):
-    """The time of a search in one direction and the score of its vectors. The last picture serves
+def measure(frames, method, search_range, block_size, least_seconds):
+    """The time of a search in one direction and the score of its vectors. The last frame serves
     the other direction alone."""
-    frames, stopwatch = make_frames(pictures), Stopwatch()
+    frames, stopwatch = make_frames(frames), Stopwatch()
     found, passes = repeat(
-        lambda: one_pass(make_graph(pictures, method, search_range, block_size), frames, stopwatch),
+        lambda: one_pass(make_graph(frames, method, search_range, block_size), frames, stopwatch),
         least_seconds,
     )
-    shape = grid(pictures[0], block_size)
+    shape = grid(frames[0], block_size)
     fields = [read_field(frame, shape, block_size) for frame in found]
     searches = 2 * len(fields) * passes
-    blocks = score_blocks(pictures, fields, block_size)
+    blocks = score_blocks(frames, fields, block_size)
     return Measured(stopwatch.seconds / searches, blocks, stopwatch.share)

@@ -1,7 +1,7 @@
 """OpenCV's dense optical flow. It has no block matching any more: `calcOpticalFlowBM` went with its C
 interface after version 2.4, and StereoBM searches along rows alone.
 
-The flow from the current picture to the reference is a vector as prediction.py has it, for each sample and
+The flow from the current frame to the reference is a vector as prediction.py has it, for each sample and
 with fractions. It knows no search window. It is scored as it is (`dense`) and, to compare with block
 vectors, by each block's mean, rounded to whole samples (`blocks`).
 """
@@ -30,18 +30,18 @@ METHODS = (*PRESETS, "Farneback")
 
 
 def make_flow(method):
-    """A function of the current picture and the reference."""
+    """A function of the current frame and the reference."""
     if method in PRESETS:
         dis = cv2.DISOpticalFlow_create(PRESETS[method])
         return lambda current, reference: dis.calc(current, reference, None)
     return lambda current, reference: cv2.calcOpticalFlowFarneback(current, reference, None, **FARNEBACK)
 
 
-def measure(pictures, method, threads, block_size, least_seconds):
+def measure(frames, method, threads, block_size, least_seconds):
     """The time of a flow and the scores of its vectors, by blocks and by samples."""
     cv2.setNumThreads(threads)
     flow, stopwatch = make_flow(method), Stopwatch()
-    pairs = list(zip(pictures, pictures[1:]))
+    pairs = list(zip(frames, frames[1:]))
 
     def one_pass():
         with stopwatch:
@@ -53,6 +53,6 @@ def measure(pictures, method, threads, block_size, least_seconds):
         raise PeersError(f"OpenCV's {method} fails on this clip: {error}") from error
     seconds = stopwatch.seconds / len(pairs) / passes
     fields = [block_means(field, block_size) for field in flows]
-    blocks = score_blocks(pictures, fields, block_size)
-    dense = score_dense(pictures, flows, block_size)
+    blocks = score_blocks(frames, fields, block_size)
+    dense = score_dense(frames, flows, block_size)
     return Measured(seconds, blocks, stopwatch.share, dense=dense)

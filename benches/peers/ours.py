@@ -1,4 +1,4 @@
-"""`motionestimate`, driven as an application would: pictures in by appsrc, vectors out by appsink."""
+"""`motionestimate`, driven as an application would: frames in by appsrc, vectors out by appsink."""
 
 import gi
 import numpy
@@ -31,16 +31,16 @@ def kernels():
 
 
 class Session:
-    """A playing pipeline that gives each picture of an array back with its vectors."""
+    """A playing pipeline that gives each frame of an array back with its vectors."""
 
-    def __init__(self, pictures, settings):
+    def __init__(self, frames, settings):
         self.pipeline = Gst.Pipeline()
         self.source = Gst.ElementFactory.make("appsrc")
         self.element = make_element()
         self.sink = Gst.ElementFactory.make("appsink")
         for name, value in settings.items():
             Gst.util_set_object_arg(self.element, name, str(value))
-        height, width = pictures.shape[1:]
+        height, width = frames.shape[1:]
         caps = f"video/x-raw,format=GRAY8,width={width},height={height},framerate=25/1"
         self.source.set_property("caps", Gst.Caps.from_string(caps))
         self.source.set_property("format", Gst.Format.TIME)
@@ -49,17 +49,17 @@ class Session:
             self.pipeline.add(element)
         self.source.link(self.element)
         self.element.link(self.sink)
-        self.buffers = [self.buffer(index, picture) for index, picture in enumerate(pictures)]
+        self.buffers = [self.buffer(index, frame) for index, frame in enumerate(frames)]
 
     @staticmethod
-    def buffer(index, picture):
+    def buffer(index, frame):
         # GStreamer's rows of GRAY8 begin at multiples of four bytes.
-        padding = -picture.shape[1] % 4
-        data = numpy.pad(picture, ((0, 0), (0, padding)))
+        padding = -frame.shape[1] % 4
+        data = numpy.pad(frame, ((0, 0), (0, padding)))
         buffer = Gst.Buffer.new_wrapped(data.tobytes())
         buffer.pts = index * Gst.SECOND // 25
         if index == 0:
-            # Each pass over the pictures is a sequence of its own: its first has no reference.
+            # Each pass over the frames is a sequence of its own: its first has no reference.
             buffer.set_flags(Gst.BufferFlags.DISCONT)
         return buffer
 
@@ -77,7 +77,7 @@ class Session:
         raise PeersError(f"motionestimate: {error.message}")
 
     def one_pass(self):
-        """Searches all pictures, one after the other; the buffers with vectors."""
+        """Searches all frames, one after the other; the buffers with vectors."""
         found = []
         bus = self.pipeline.get_bus()
         for buffer in self.buffers:
@@ -94,9 +94,9 @@ class Session:
         """Seconds that the stages have taken altogether, from the element's own figures."""
         stats = self.element.get_property("stats")
         counts = {
-            "upload": stats.get_value("pictures"),
-            "search": stats.get_value("pictures-with-vectors"),
-            "download": stats.get_value("pictures-with-vectors"),
+            "upload": stats.get_value("frames"),
+            "search": stats.get_value("frames-with-vectors"),
+            "download": stats.get_value("frames-with-vectors"),
         }
         return {stage: stats.get_value(f"{stage}-time") * counts[stage] * 1e-9 for stage in STAGES}
 
@@ -111,7 +111,7 @@ def read_field(buffer, rows, columns):
     """The vectors of the first `rows x columns` blocks in samples, and their costs."""
     meta = buffer.get_custom_meta("MotionVectorMeta")
     if meta is None:
-        raise PeersError("motionestimate gave a picture no vectors")
+        raise PeersError("motionestimate gave a frame no vectors")
     structure = meta.get_structure()
     shape = structure.get_value("rows"), structure.get_value("columns")
     scale = structure.get_value("scale")
@@ -123,18 +123,18 @@ def read_field(buffer, rows, columns):
     return vectors // scale, records["cost"].astype(int)
 
 
-def search(pictures, settings, block_size):
-    """The fields of all pictures but the first, and their costs. For tests."""
-    with Session(pictures, settings) as session:
+def search(frames, settings, block_size):
+    """The fields of all frames but the first, and their costs. For tests."""
+    with Session(frames, settings) as session:
         buffers = session.one_pass()[1:]
-    rows, columns = grid(pictures[0], block_size)
+    rows, columns = grid(frames[0], block_size)
     return zip(*(read_field(buffer, rows, columns) for buffer in buffers))
 
 
-def measure(pictures, settings, block_size, least_seconds):
+def measure(frames, settings, block_size, least_seconds):
     """The time of the element's stages and the score of its vectors."""
-    rows, columns = grid(pictures[0], block_size)
-    with Session(pictures, settings) as session:
+    rows, columns = grid(frames[0], block_size)
+    with Session(frames, settings) as session:
         # The first pass warms up and shows the vectors.
         fields = [read_field(buffer, rows, columns)[0] for buffer in session.one_pass()[1:]]
         before = session.totals()
@@ -143,8 +143,8 @@ def measure(pictures, settings, block_size, least_seconds):
             _, passes = repeat(session.one_pass, least_seconds)
         after = session.totals()
         device = session.device()
-    # Every picture is uploaded, the first of a pass is not searched.
-    counts = {"upload": len(pictures), "search": len(fields), "download": len(fields)}
+    # Every frame is uploaded, the first of a pass is not searched.
+    counts = {"upload": len(frames), "search": len(fields), "download": len(fields)}
     stages = {stage: (after[stage] - before[stage]) / passes / counts[stage] for stage in STAGES}
-    blocks = score_blocks(pictures, fields, block_size)
+    blocks = score_blocks(frames, fields, block_size)
     return Measured(sum(stages.values()), blocks, stopwatch.share, stages=stages, device=device)

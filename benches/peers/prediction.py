@@ -1,8 +1,8 @@
 """How well vectors predict: the one measure that everybody's vectors are put to.
 
-A picture is a `height x width` array of 8-bit luma. A vector `(x, y)` says that what is at `(i, j)` in
-the current picture comes from `(i + x, j + y)` in the reference; `x` to the right, `y` down, in samples.
-Outside, the reference repeats its edge samples. Only blocks that lie whole inside the picture count,
+A frame is a `height x width` array of 8-bit luma. A vector `(x, y)` says that what is at `(i, j)` in
+the current frame comes from `(i + x, j + y)` in the reference; `x` to the right, `y` down, in samples.
+Outside, the reference repeats its edge samples. Only blocks that lie whole inside the frame count,
 since not every program has vectors for the others.
 """
 
@@ -14,7 +14,7 @@ import numpy
 
 @dataclass
 class Score:
-    """Sums over all predicted samples of all pictures."""
+    """Sums over all predicted samples of all frames."""
 
     squared: float = 0.0
     absolute: float = 0.0
@@ -41,16 +41,16 @@ class Score:
         return self.absolute / self.samples
 
 
-def grid(picture, block_size):
-    """Rows and columns of the blocks that lie whole inside the picture."""
-    height, width = picture.shape
+def grid(frame, block_size):
+    """Rows and columns of the blocks that lie whole inside the frame."""
+    height, width = frame.shape
     return height // block_size, width // block_size
 
 
-def share_unchanged(pictures, block_size):
-    """The share of whole blocks that are the same as in the picture before."""
-    rows, columns = grid(pictures[0], block_size)
-    area = pictures[:, : rows * block_size, : columns * block_size]
+def share_unchanged(frames, block_size):
+    """The share of whole blocks that are the same as in the frame before."""
+    rows, columns = grid(frames[0], block_size)
+    area = frames[:, : rows * block_size, : columns * block_size]
     equal = (area[1:] == area[:-1]).reshape(-1, rows, block_size, columns, block_size)
     return equal.all(axis=(2, 4)).mean()
 
@@ -87,18 +87,18 @@ def block_means(flow, block_size):
     return numpy.rint(blocks.mean(axis=(1, 3))).astype(int)
 
 
-def score_blocks(pictures, fields, block_size):
-    """The score of the block vectors `fields`, of which the first belongs to the second picture."""
+def score_blocks(frames, fields, block_size):
+    """The score of the block vectors `fields`, of which the first belongs to the second frame."""
     score = Score()
-    for reference, current, field in zip(pictures, pictures[1:], fields):
+    for reference, current, field in zip(frames, frames[1:], fields):
         score.add(current, predict_blocks(reference, field, block_size))
     return score
 
 
-def score_dense(pictures, flows, block_size):
+def score_dense(frames, flows, block_size):
     """The score of `flows` over the same samples, those of whole blocks."""
     score = Score()
-    for reference, current, flow in zip(pictures, pictures[1:], flows):
+    for reference, current, flow in zip(frames, frames[1:], flows):
         rows, columns = grid(current, block_size)
         score.add(current, predict_dense(reference, flow[: rows * block_size, : columns * block_size]))
     return score

@@ -6,8 +6,8 @@ import math
 from contest import ONE
 
 COLUMNS = (
-    "clip", "width", "height", "block", "range", "pictures", "maker", "method", "where", "device",
-    "ms", "search_ms", "pictures_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db",
+    "clip", "width", "height", "block", "range", "frames", "maker", "method", "where", "device",
+    "ms", "search_ms", "frames_per_second", "ratio_to_esa", "psnr_db", "mean_difference", "dense_psnr_db",
     "own_share",
 )  # fmt: skip
 
@@ -31,14 +31,14 @@ def rows(clip, block_size, search_range, results):
             height=clip.height,
             block=block_size,
             range=search_range,
-            pictures=clip.pictures,
+            frames=clip.frames,
             maker=contestant.maker,
             method=contestant.method,
             where=contestant.where,
             device=measured.device,
             ms=seconds * 1e3,
             search_ms=None if search is None else search * share * 1e3,
-            pictures_per_second=1 / seconds,
+            frames_per_second=1 / seconds,
             ratio_to_esa=unit / seconds,
             psnr_db=measured.blocks.psnr,
             mean_difference=measured.blocks.mean_difference,
@@ -68,7 +68,7 @@ def markdown(head, body):
 
 def table(clip_rows):
     """A Markdown table of one clip."""
-    head = ("", "where", "ms a picture", "(search alone)", "pictures/s", "ratio to esa",
+    head = ("", "where", "ms a frame", "(search alone)", "frames/s", "ratio to esa",
             "PSNR dB", "mean difference", "PSNR dB, dense")  # fmt: skip
     body = []
     for row in clip_rows:
@@ -78,7 +78,7 @@ def table(clip_rows):
                 row["where"],
                 significant(row["ms"]),
                 significant(row["search_ms"]),
-                significant(row["pictures_per_second"]),
+                significant(row["frames_per_second"]),
                 significant(row["ratio_to_esa"]),
                 decibels(row["psnr_db"]),
                 f"{row['mean_difference']:.3f}",
@@ -89,8 +89,8 @@ def table(clip_rows):
 
 
 def summary(clips_rows):
-    """A Markdown table of all clips: pictures/s and PSNR of everybody."""
-    head = ["pictures/s, PSNR in dB", "where"]
+    """A Markdown table of all clips: frames/s and PSNR of everybody."""
+    head = ["frames/s, PSNR in dB", "where"]
     body = {}
     for clip_rows in clips_rows:
         first = clip_rows[0]
@@ -98,7 +98,7 @@ def summary(clips_rows):
         for row in clip_rows:
             cells = body.setdefault((f"{row['maker']} `{row['method']}`", row["where"]), [])
             dense = f" ({decibels(row['dense_psnr_db'])})" if row["dense_psnr_db"] else ""
-            cells.append(f"{significant(row['pictures_per_second'])}, {decibels(row['psnr_db'])}{dense}")
+            cells.append(f"{significant(row['frames_per_second'])}, {decibels(row['psnr_db'])}{dense}")
     return markdown(head, [(*key, *cells) for key, cells in body.items()])
 
 
@@ -109,13 +109,13 @@ def targets(clip_rows):
     esa = one["FFmpeg", "esa"]
     inexact = max(
         (row for (maker, method), row in one.items() if maker == "FFmpeg" and method != "esa"),
-        key=lambda row: row["pictures_per_second"],
+        key=lambda row: row["frames_per_second"],
     )
     # Two perfect predictions differ by nothing, though their difference is no number.
     gain = 0.0 if ours["psnr_db"] == esa["psnr_db"] else ours["psnr_db"] - esa["psnr_db"]
     return (
         f"`{ours['method']}` on one core: {ours['ratio_to_esa']:.0f} times esa (target 200), "
-        f"{ours['pictures_per_second'] / inexact['pictures_per_second']:.2f} times {inexact['method']}, "
+        f"{ours['frames_per_second'] / inexact['frames_per_second']:.2f} times {inexact['method']}, "
         f"FFmpeg's fastest (target 3), PSNR {gain:+.3f} dB to esa"
     )
 

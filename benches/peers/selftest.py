@@ -1,4 +1,4 @@
-"""Do all understand vectors alike? On pictures whose motion is known, before anything is measured."""
+"""Do all understand vectors alike? On frames whose motion is known, before anything is measured."""
 
 import math
 
@@ -17,7 +17,7 @@ def check(holds, what):
 
 
 def moving(count, smooth):
-    """Pictures of 144 x 112 in which everything comes from `MOTION` samples away in the picture before:
+    """Frames of 144 x 112 in which everything comes from `MOTION` samples away in the frame before:
     noise, or noise made so smooth that a search can go downhill."""
     noise = numpy.random.default_rng(7).integers(0, 256, (400, 400)).astype(float)
     if smooth:
@@ -30,10 +30,10 @@ def moving(count, smooth):
     return numpy.stack([noise[100 + y * i :, 200 + x * i :][:112, :144] for i in range(count)])
 
 
-def inner(pictures, fields):
-    """The score of the blocks that are not at the edge, whose content was in the picture before."""
+def inner(frames, fields):
+    """The score of the blocks that are not at the edge, whose content was in the frame before."""
     score = Score()
-    for reference, current, field in zip(pictures, pictures[1:], fields):
+    for reference, current, field in zip(frames, frames[1:], fields):
         rows, columns = grid(current, BLOCK)
         area = slice(BLOCK, (rows - 1) * BLOCK), slice(BLOCK, (columns - 1) * BLOCK)
         score.add(current[area], predict_blocks(reference, field, BLOCK)[area])
@@ -42,18 +42,18 @@ def inner(pictures, fields):
 
 def check_prediction():
     """The measure itself, on cases whose result is known."""
-    pictures = moving(2, smooth=False)
-    reference, current = pictures
+    frames = moving(2, smooth=False)
+    reference, current = frames
     rows, columns = grid(current, BLOCK)
     still = numpy.zeros((rows, columns, 2), int)
-    check(math.isinf(score_blocks([current, current], [still], BLOCK).psnr), "a still picture is predicted")
+    check(math.isinf(score_blocks([current, current], [still], BLOCK).psnr), "a still frame is predicted")
     off_by_one = Score()
     off_by_one.add(current, current.astype(float) + 1)
     check(abs(off_by_one.psnr - 48.1308) < 1e-4, "the PSNR of a difference of one is 48.13 dB")
     check(off_by_one.mean_difference == 1, "the mean difference of one is one")
     true = numpy.broadcast_to(MOTION, still.shape)
-    check(math.isinf(inner(pictures, [true]).psnr), "the true motion predicts")
-    check(inner(pictures, [-true]).psnr < 20, "the reverse motion does not")
+    check(math.isinf(inner(frames, [true]).psnr), "the true motion predicts")
+    check(inner(frames, [-true]).psnr < 20, "the reverse motion does not")
     flow = numpy.broadcast_to(MOTION, (*current.shape, 2))
     check((block_means(flow, BLOCK) == true).all(), "the mean of equal vectors is that vector")
     dense = predict_dense(reference, flow)[: rows * BLOCK, : columns * BLOCK]
@@ -88,20 +88,20 @@ def check_vectors(kernels, with_opencv):
             check(abs(middle - MOTION).max() < 0.3, f"OpenCV's {method} finds smooth motion ({middle})")
 
 
-def check_against_esa(pictures, search_range):
+def check_against_esa(frames, search_range):
     """Two exhaustive searches that know nothing of each other find the same costs. Only where all
-    blocks are whole do both search the same window: `pictures` are cut to that, and to a size that takes
+    blocks are whole do both search the same window: `frames` are cut to that, and to a size that takes
     no time."""
     import ffmpeg
     import ours
 
-    rows, columns = (min(count, 30) for count in grid(pictures[0], BLOCK))
-    pictures = numpy.ascontiguousarray(pictures[:, : rows * BLOCK, : columns * BLOCK])
+    rows, columns = (min(count, 30) for count in grid(frames[0], BLOCK))
+    frames = numpy.ascontiguousarray(frames[:, : rows * BLOCK, : columns * BLOCK])
     settings = {"device": "native", "block-size": BLOCK, "search-range": search_range, "border": "restrict"}
-    _, costs = ours.search(pictures[:-1], settings, BLOCK)
-    theirs = ffmpeg.search(pictures, "esa", search_range, BLOCK)
+    _, costs = ours.search(frames[:-1], settings, BLOCK)
+    theirs = ffmpeg.search(frames, "esa", search_range, BLOCK)
     for index, (cost, field) in enumerate(zip(costs, theirs)):
-        predicted = predict_blocks(pictures[index], field, BLOCK).astype(int)
-        difference = numpy.abs(pictures[index + 1].astype(int) - predicted)
+        predicted = predict_blocks(frames[index], field, BLOCK).astype(int)
+        difference = numpy.abs(frames[index + 1].astype(int) - predicted)
         blocks = difference.reshape(rows, BLOCK, columns, BLOCK).sum(axis=(1, 3))
-        check((blocks == cost).all(), f"ours and esa find the same costs in picture {index + 1}")
+        check((blocks == cost).all(), f"ours and esa find the same costs in frame {index + 1}")

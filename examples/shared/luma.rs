@@ -6,10 +6,10 @@ use std::path::Path;
 
 use gst::prelude::*;
 use gst_video::prelude::*;
-use gstmotionestimate::estimator::{Picture, PictureBuf};
+use gstmotionestimate::estimator::{FrameBuf, FrameView};
 
-/// The luma planes of the first `count` pictures.
-pub fn luma(video: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
+/// The luma planes of the first `count` frames.
+pub fn luma(video: &Path, count: usize) -> Result<Vec<FrameBuf>, Box<dyn Error>> {
     gst::init()?;
     let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
     let pipeline = gst::parse::launch(&format!(
@@ -21,14 +21,14 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error
     let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     pipeline.set_state(gst::State::Playing)?;
-    let pictures = pull(&sink, &bus, count);
+    let frames = pull(&sink, &bus, count);
     pipeline.set_state(gst::State::Null)?;
-    pictures
+    frames
 }
 
-fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<PictureBuf>, Box<dyn Error>> {
-    let mut pictures = Vec::new();
-    while pictures.len() < count && !sink.is_eos() {
+fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<FrameBuf>, Box<dyn Error>> {
+    let mut frames = Vec::new();
+    while frames.len() < count && !sink.is_eos() {
         if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
             && let gst::MessageView::Error(error) = message.view()
         {
@@ -40,8 +40,8 @@ fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<Pic
         let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
         let stride = usize::try_from(frame.plane_stride()[0])?;
         let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let plane = Picture::new(frame.plane_data(0)?, width, height, stride)?;
-        pictures.push(PictureBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
+        let plane = FrameView::new(frame.plane_data(0)?, width, height, stride)?;
+        frames.push(FrameBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
     }
-    Ok(pictures)
+    Ok(frames)
 }

@@ -1,25 +1,25 @@
-//! Two made pictures.
+//! Two made frames.
 
-use gstmotionestimate::estimator::PictureBuf;
+use gstmotionestimate::estimator::FrameBuf;
 
-/// A reference and a current picture of one size.
+/// A reference and a current frame of one size.
 pub struct Scene {
-    pub reference: PictureBuf,
-    pub current: PictureBuf,
+    pub reference: FrameBuf,
+    pub current: FrameBuf,
 }
 
 impl Scene {
     /// A texture with noise, moved by (5, -3) samples and with other noise.
     pub fn made(width: usize, height: usize) -> Self {
         let mut state = 1_u32;
-        let mut picture = |shift_x: f64, shift_y: f64| {
-            PictureBuf::from_fn(width, height, |x, y| {
+        let mut frame = |shift_x: f64, shift_y: f64| {
+            FrameBuf::from_fn(width, height, |x, y| {
                 let (x, y) = (x as f64 + shift_x, y as f64 + shift_y);
                 let texture = 60.0 * (x * 0.21 + y * 0.05).sin() + 55.0 * (y * 0.17 - x * 0.03).cos();
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 (124.0 + texture) as u8 + (state >> 29) as u8
             })
         };
-        Self { reference: picture(0.0, 0.0), current: picture(5.0, -3.0) }
+        Self { reference: frame(0.0, 0.0), current: frame(5.0, -3.0) }
     }
 }

@@ -4,17 +4,17 @@ use std::error::Error;
 use std::path::Path;
 
 use gstmotionestimate::backend::Entry;
-use gstmotionestimate::estimator::{Algorithm, Metric, Parameters, PictureBuf, Window};
+use gstmotionestimate::estimator::{Algorithm, FrameBuf, Metric, Parameters, Window};
 
 use crate::luma::luma;
 use crate::scene::Scene;
 
 impl Scene {
-    /// The first two pictures of a video file.
+    /// The first two frames of a video file.
     pub fn of_clip(clip: &Path) -> Result<Self, Box<dyn Error>> {
-        match <[PictureBuf; 2]>::try_from(luma(clip, 2)?) {
+        match <[FrameBuf; 2]>::try_from(luma(clip, 2)?) {
             Ok([reference, current]) => Ok(Self { reference, current }),
-            Err(_) => Err(format!("{} has less than two pictures", clip.display()).into()),
+            Err(_) => Err(format!("{} has less than two frames", clip.display()).into()),
         }
     }
 

@@ -32,8 +32,8 @@ const USAGE: &str = "usage: tune [--device D] [--budget SECONDS] [--size WIDTHxH
                   first OpenCL device
   --budget N      look for better tunings for N seconds in all (300); every kernel is measured once
                   in any case
-  --size WxH      size of the made pictures (1280x720, on GPUs 3840x2160)
-  --clip VIDEO    search the first two pictures of this instead
+  --size WxH      size of the made frames (1280x720, on GPUs 3840x2160)
+  --clip VIDEO    search the first two frames of this instead
   --output FILE   write this file and not the user's
   --dry-run       write nothing";
 

@@ -1,15 +1,15 @@
 //! A device by itself that may fail: another takes over what it had to do.
 //!
 //! Nothing is copied for it as long as the device is well: what it was given lies in the host's
-//! memory still, from which the pictures are salvaged when it fails.
+//! memory still, from which the frames are salvaged when it fails.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::estimator::{
-    DeviceShare, EstimateError, Estimator, HostMemory, Kernel, MotionVector, Notice, Parameters, Part,
-    Picture, PictureBuf, Predictor, Slot, StageTimes,
+    DeviceShare, EstimateError, Estimator, FrameBuf, FrameView, HostMemory, Kernel, MotionVector, Notice,
+    Parameters, Part, Predictor, Slot, StageTimes,
 };
 use crate::group::Fallback;
 
@@ -18,7 +18,7 @@ pub(super) struct Standby {
     inner: Box<dyn Estimator>,
     /// Gone once it was needed.
     fallback: Option<Fallback>,
-    /// Oldest first: current picture, reference, and what is searched.
+    /// Oldest first: current frame, reference, and what is searched.
     searches: VecDeque<(Slot, Slot, Part)>,
     /// The slot that was loaded last.
     newest: Option<Slot>,
@@ -29,14 +29,14 @@ impl Standby {
     /// `inner` with `fallback` behind it; `inner` alone where it has nothing to salvage, as it is
     /// nothing that fails.
     pub(super) fn behind(mut inner: Box<dyn Estimator>, fallback: Fallback) -> Box<dyn Estimator> {
-        if !inner.keep_pictures() {
+        if !inner.keep_frames() {
             return inner;
         }
         let (fallback, searches) = (Some(fallback), VecDeque::with_capacity(inner.depth()));
         Box::new(Self { inner, fallback, searches, newest: None, notices: Vec::new() })
     }
 
-    /// Goes on without the device, which has told `error`: pictures, but that in `lost`, and searches
+    /// Goes on without the device, which has told `error`: frames, but that in `lost`, and searches
     /// in flight move to what takes its place.
     ///
     /// # Errors
@@ -53,8 +53,8 @@ impl Standby {
         for slot in (0..=self.inner.depth()).map(Slot::new).filter(|&slot| Some(slot) != lost) {
             // The samples of others may have been written to meanwhile.
             let is_sound = self.is_wanted(slot) || !self.inner.needs_samples(slot);
-            if let Some(picture) = is_sound.then(|| self.inner.salvage(slot)).flatten() {
-                other.load(slot, &picture.view())?;
+            if let Some(frame) = is_sound.then(|| self.inner.salvage(slot)).flatten() {
+                other.load(slot, &frame.view())?;
             }
         }
         for &(current, reference, part) in &self.searches {
@@ -67,7 +67,7 @@ impl Standby {
         Ok(())
     }
 
-    /// Whether the picture in `slot` is searched, or may be the next reference.
+    /// Whether the frame in `slot` is searched, or may be the next reference.
     fn is_wanted(&self, slot: Slot) -> bool {
         self.newest == Some(slot) || self.searches.iter().any(|&(c, r, _)| c == slot || r == slot)
     }
@@ -108,28 +108,28 @@ impl Estimator for Standby {
         self.inner.in_flight()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_by(slot, |inner| inner.load(slot, picture))
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load_by(slot, |inner| inner.load(slot, frame))
     }
 
-    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_by(slot, |inner| inner.load_shared(slot, picture))
+    fn load_shared(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load_by(slot, |inner| inner.load_shared(slot, frame))
     }
 
     fn load_rows(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
     ) -> Result<(), EstimateError> {
-        self.load_by(slot, |inner| inner.load_rows(slot, picture, rows.clone()))
+        self.load_by(slot, |inner| inner.load_rows(slot, frame, rows.clone()))
     }
 
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
         self.inner.host_memory()
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         self.inner.unload(slot).or_else(|error| {
             self.take_over(error, None)?;
             self.inner.unload(slot)
@@ -145,7 +145,7 @@ impl Estimator for Standby {
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
-        // Known before it begins, so that its pictures move too.
+        // Known before it begins, so that its frames move too.
         self.searches.push_back((current, reference, part));
         let begun = self.inner.begin_part(current, reference, part);
         let begun = begun.or_else(|error| self.take_over(error, None));

@@ -5,8 +5,8 @@ pub enum CompensationError {
     /// Two planes that must be of one size are not, in bytes a row and rows.
     #[error("a plane of {0} x {1} samples is needed, not one of {2} x {3}")]
     PlaneSize(usize, usize, usize, usize),
-    /// The picture or its blocks have no samples.
-    #[error("a picture of {0} x {1} samples cannot have blocks of {2} x {3}")]
+    /// The frame or its blocks have no samples.
+    #[error("a frame of {0} x {1} samples cannot have blocks of {2} x {3}")]
     Blocks(usize, usize, usize, usize),
     /// There is not one vector a block.
     #[error("{needed} vectors are needed, {present} were given")]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::CompensationError;
-use crate::estimator::{MotionVector, Parameters, Picture};
+use crate::estimator::{FrameView, MotionVector, Parameters};
 
 /// How the samples of a plane lie over those of luma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ fn first_sample(luma: usize, halved: bool) -> usize {
     luma.div_ceil(1 << usize::from(halved))
 }
 
-/// One vector a block over a picture of known size.
+/// One vector a block over a frame of known size.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     vectors: &'a [MotionVector],
@@ -56,12 +56,12 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// The field of a picture of `width × height` luma samples in blocks of
+    /// The field of a frame of `width × height` luma samples in blocks of
     /// `block_width × block_height`: any number of samples, the last column and row of blocks may
     /// be partial. `vectors` go row by row.
     ///
     /// # Errors
-    /// [`CompensationError::Blocks`] where picture or blocks are empty,
+    /// [`CompensationError::Blocks`] where frame or blocks are empty,
     /// [`CompensationError::FieldSize`] where there is not one vector a block.
     pub fn new(
         (width, height): (usize, usize),
@@ -76,7 +76,7 @@ impl<'a> Field<'a> {
         if vectors.len() != needed {
             return Err(CompensationError::FieldSize { needed, present: vectors.len() });
         }
-        // A block that is larger than the picture is as good as one of its size, and sums of such
+        // A block that is larger than the frame is as good as one of its size, and sums of such
         // sizes do not overflow.
         let (block_width, block_height) = (block_width.min(width), block_height.min(height));
         Ok(Self { vectors, width, height, block_width, block_height, columns })
@@ -91,8 +91,8 @@ impl<'a> Field<'a> {
         Self::new((width, height), (block_size, block_size), vectors)
     }
 
-    /// Checks that `plane` is one of the field's picture.
-    pub(super) fn check(&self, sampling: Sampling, plane: &Picture<'_>) -> Result<(), CompensationError> {
+    /// Checks that `plane` is one of the field's frame.
+    pub(super) fn check(&self, sampling: Sampling, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         let (width, height) = sampling.plane_size(self.width, self.height);
         if (plane.width(), plane.height()) == (width, height) {
             Ok(())

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use super::CompensationError;
 use super::predict::BAND_BYTES;
-use crate::estimator::Picture;
+use crate::estimator::FrameView;
 use rayon::prelude::*;
 
 /// A sum of squared differences, and of how many samples.
@@ -37,7 +37,7 @@ impl AddAssign for SquaredError {
 }
 
 /// Checks that two planes can be compared.
-pub(super) fn check_sizes(a: &Picture<'_>, b: &Picture<'_>) -> Result<(), CompensationError> {
+pub(super) fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
     if (a.width(), a.height()) == (b.width(), b.height()) {
         Ok(())
     } else {
@@ -66,7 +66,7 @@ pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn squared_error(a: &Picture<'_>, b: &Picture<'_>) -> Result<SquaredError, CompensationError> {
+pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredError, CompensationError> {
     check_sizes(a, b)?;
     let rows_a_task = (BAND_BYTES / a.width()).max(1);
     let row = |y: usize| squared_error_of_row(a.row(y), b.row(y));
@@ -78,7 +78,7 @@ pub fn squared_error(a: &Picture<'_>, b: &Picture<'_>) -> Result<SquaredError, C
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn mse(a: &Picture<'_>, b: &Picture<'_>) -> Result<f64, CompensationError> {
+pub fn mse(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.mse())
 }
 
@@ -86,6 +86,6 @@ pub fn mse(a: &Picture<'_>, b: &Picture<'_>) -> Result<f64, CompensationError> {
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn psnr(a: &Picture<'_>, b: &Picture<'_>) -> Result<f64, CompensationError> {
+pub fn psnr(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.psnr())
 }

@@ -1,4 +1,4 @@
-//! Motion compensation: the prediction of a picture from its reference and a motion field, and how
+//! Motion compensation: the prediction of a frame from its reference and a motion field, and how
 //! good it is.
 //!
 //! Nothing here knows of GStreamer. [`oracle`] is the definition, a sample at a time; everything

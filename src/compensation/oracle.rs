@@ -1,19 +1,19 @@
 //! Compensation a sample at a time: the definition.
 
 use super::{CompensationError, Field, Sampling};
-use crate::estimator::{Picture, PictureBuf};
+use crate::estimator::{FrameBuf, FrameView};
 
-/// The prediction of a plane from the plane `reference` of the reference picture.
+/// The prediction of a plane from the plane `reference` of the reference frame.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where `reference` is not such a plane of the field's picture.
+/// [`CompensationError::PlaneSize`] where `reference` is not such a plane of the field's frame.
 pub fn predict(
     field: &Field<'_>,
     sampling: Sampling,
-    reference: &Picture<'_>,
-) -> Result<PictureBuf, CompensationError> {
+    reference: &FrameView<'_>,
+) -> Result<FrameBuf, CompensationError> {
     field.check(sampling, reference)?;
-    Ok(PictureBuf::from_fn(reference.width(), reference.height(), |byte, y| {
+    Ok(FrameBuf::from_fn(reference.width(), reference.height(), |byte, y| {
         let (x, component) = (byte / sampling.pixel(), byte % sampling.pixel());
         sample(field, sampling, reference, x, y, component)
     }))
@@ -23,7 +23,7 @@ pub fn predict(
 fn sample(
     field: &Field<'_>,
     sampling: Sampling,
-    reference: &Picture<'_>,
+    reference: &FrameView<'_>,
     x: usize,
     y: usize,
     component: usize,
@@ -48,9 +48,9 @@ fn sample(
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn residual(current: &Picture<'_>, prediction: &Picture<'_>) -> Result<PictureBuf, CompensationError> {
+pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<FrameBuf, CompensationError> {
     super::measure::check_sizes(current, prediction)?;
-    Ok(PictureBuf::from_fn(current.width(), current.height(), |x, y| {
+    Ok(FrameBuf::from_fn(current.width(), current.height(), |x, y| {
         let difference = i32::from(current.row(y)[x]) - i32::from(prediction.row(y)[x]);
         (difference + 128).clamp(0, 255) as u8
     }))
@@ -60,7 +60,7 @@ pub fn residual(current: &Picture<'_>, prediction: &Picture<'_>) -> Result<Pictu
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn squared_error(a: &Picture<'_>, b: &Picture<'_>) -> Result<u64, CompensationError> {
+pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<u64, CompensationError> {
     super::measure::check_sizes(a, b)?;
     let rows = (0..a.height()).map(|y| a.row(y).iter().zip(b.row(y)));
     Ok(rows.flatten().map(|(&a, &b)| u64::from(a.abs_diff(b)).pow(2)).sum())

@@ -1,6 +1,6 @@
 use super::CompensationError;
 use super::measure::check_sizes;
-use crate::estimator::{Picture, PictureError};
+use crate::estimator::{FrameError, FrameView};
 
 /// A plane to write to: `height` rows of `width` bytes, `stride` bytes apart.
 #[derive(Debug)]
@@ -15,27 +15,27 @@ impl<'a> PlaneMut<'a> {
     /// The plane in `samples`, whose last row may end with its last sample.
     ///
     /// # Errors
-    /// [`PictureError`] as [`Picture::new`].
+    /// [`FrameError`] as [`FrameView::new`].
     pub fn new(
         samples: &'a mut [u8],
         width: usize,
         height: usize,
         stride: usize,
-    ) -> Result<Self, PictureError> {
-        let end = Picture::new(samples, width, height, stride)?.as_bytes().len();
+    ) -> Result<Self, FrameError> {
+        let end = FrameView::new(samples, width, height, stride)?.as_bytes().len();
         Ok(Self { samples: &mut samples[..end], width, height, stride })
     }
 
     /// The plane as it is.
-    pub fn view(&self) -> Picture<'_> {
-        Picture::new(self.samples, self.width, self.height, self.stride).expect("checked when it was made")
+    pub fn view(&self) -> FrameView<'_> {
+        FrameView::new(self.samples, self.width, self.height, self.stride).expect("checked when it was made")
     }
 
     /// Copies the samples of a plane of the same size.
     ///
     /// # Errors
     /// [`CompensationError::PlaneSize`] where its size is another.
-    pub fn copy_from(&mut self, plane: &Picture<'_>) -> Result<(), CompensationError> {
+    pub fn copy_from(&mut self, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         check_sizes(&self.view(), plane)?;
         for (y, row) in self.samples.chunks_mut(self.stride).enumerate() {
             row[..self.width].copy_from_slice(plane.row(y));

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::squared_error_of_row;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
-use crate::estimator::{MotionVector, Parameters, Picture, PictureBuf};
+use crate::estimator::{FrameBuf, FrameView, MotionVector, Parameters};
 
 /// Bytes that one task writes: fewer and starting it costs more than the copy, more and what it
 /// wrote has left the cache before it is compared.
@@ -20,14 +20,14 @@ pub enum Output {
     Residual,
 }
 
-/// Writes the prediction of a plane from the plane `reference` of the reference picture to `out`.
+/// Writes the prediction of a plane from the plane `reference` of the reference frame to `out`.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where a plane is not one of the field's picture.
+/// [`CompensationError::PlaneSize`] where a plane is not one of the field's frame.
 pub fn predict(
     field: &Field<'_>,
     sampling: Sampling,
-    reference: &Picture<'_>,
+    reference: &FrameView<'_>,
     out: &mut PlaneMut<'_>,
 ) -> Result<(), CompensationError> {
     field.check(sampling, reference)?;
@@ -40,11 +40,11 @@ pub fn predict(
 /// the prediction is from `current` where `measured`; otherwise a sum over no samples.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where a plane is not one of the field's picture.
+/// [`CompensationError::PlaneSize`] where a plane is not one of the field's frame.
 pub fn compensate(
     field: &Field<'_>,
     sampling: Sampling,
-    (current, reference): (&Picture<'_>, &Picture<'_>),
+    (current, reference): (&FrameView<'_>, &FrameView<'_>),
     (output, measured): (Output, bool),
     out: &mut PlaneMut<'_>,
 ) -> Result<SquaredError, CompensationError> {
@@ -63,25 +63,25 @@ pub fn compensate(
 /// [`CompensationError`] where vectors or reference are not those of `parameters`.
 pub fn predict_luma(
     parameters: &Parameters,
-    reference: &Picture<'_>,
+    reference: &FrameView<'_>,
     vectors: &[MotionVector],
-) -> Result<PictureBuf, CompensationError> {
+) -> Result<FrameBuf, CompensationError> {
     let field = Field::of(parameters, vectors)?;
     let &Parameters { width, height, .. } = parameters;
     let too_large = || CompensationError::Blocks(width, height, parameters.block_size, parameters.block_size);
     let mut samples = vec![0; width.checked_mul(height).ok_or_else(too_large)?];
     let mut plane = PlaneMut::new(&mut samples, width, height, width).map_err(|_| too_large())?;
     predict(&field, Sampling::LUMA, reference, &mut plane)?;
-    PictureBuf::new(samples, width, height).map_err(|_| too_large())
+    FrameBuf::new(samples, width, height).map_err(|_| too_large())
 }
 
 /// What is to be done with a plane.
 struct Job<'a> {
     field: &'a Field<'a>,
     sampling: Sampling,
-    reference: &'a Picture<'a>,
+    reference: &'a FrameView<'a>,
     /// The plane to compare with, what is written, and whether the difference is measured.
-    then: Option<(&'a Picture<'a>, Output, bool)>,
+    then: Option<(&'a FrameView<'a>, Output, bool)>,
 }
 
 /// Does a job for the bytes of some rows, of which the first is given, a stride apart; the squared
@@ -147,7 +147,7 @@ fn work_on_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> 
 fn predict_pixels<const P: usize>(
     field: &Field<'_>,
     sampling: Sampling,
-    reference: &Picture<'_>,
+    reference: &FrameView<'_>,
     first: usize,
     band: &mut [u8],
     stride: usize,
@@ -203,10 +203,10 @@ mod tests {
         for interleaved in [false, true] {
             let sampling = Sampling { interleaved, ..Sampling::LUMA };
             let (width, height) = sampling.plane_size(size.0, size.1);
-            let picture = |seed: usize| {
-                PictureBuf::from_fn(width, height, |x, y| ((x * 37 + seed) ^ (y * 101) ^ (x * y)) as u8)
+            let frame = |seed: usize| {
+                FrameBuf::from_fn(width, height, |x, y| ((x * 37 + seed) ^ (y * 101) ^ (x * y)) as u8)
             };
-            let (current, reference) = (picture(0), picture(91));
+            let (current, reference) = (frame(0), frame(91));
             let (current, reference) = (current.view(), reference.view());
             let vector =
                 |i: usize| MotionVector { x: (i * 7 % 41) as i16 - 20, y: (i % 9) as i16 - 4, cost: 0 };

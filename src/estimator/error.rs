@@ -14,10 +14,10 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     Window { x0: i32, x1: i32, y0: i32, y1: i32 },
-    /// The picture has no samples, or more than the estimator can address.
-    #[error("a picture of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
+    /// The frame has no samples, or more than the estimator can address.
+    #[error("a frame of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
     #[allow(missing_docs)]
-    PictureSize { width: usize, height: usize },
+    FrameSize { width: usize, height: usize },
     /// A tuning value that cannot be followed, or that is none.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {
@@ -64,21 +64,21 @@ pub enum SetupError {
     Device { device: String, message: String },
 }
 
-/// Why a picture could not be searched.
+/// Why a frame could not be searched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EstimateError {
-    /// The picture is not of the size the estimator was made for.
-    #[error("a picture of {0} x {1} samples was given, {2} x {3} were announced")]
-    PictureSize(usize, usize, usize, usize),
-    /// There is no picture in that slot.
-    #[error("no picture in slot {0:?}")]
+    /// The frame is not of the size the estimator was made for.
+    #[error("a frame of {0} x {1} samples was given, {2} x {3} were announced")]
+    FrameSize(usize, usize, usize, usize),
+    /// There is no frame in that slot.
+    #[error("no frame in slot {0:?}")]
     EmptySlot(Slot),
     /// The estimator has fewer slots.
     #[error("there is no slot {0:?}")]
     NoSuchSlot(Slot),
-    /// A search in flight needs the picture in that slot.
-    #[error("the picture in slot {0:?} is being searched")]
+    /// A search in flight needs the frame in that slot.
+    #[error("the frame in slot {0:?} is being searched")]
     SlotInUse(Slot),
     /// So many searches are in flight, too many for what was asked for.
     #[error("{0} searches are in flight")]
@@ -104,12 +104,12 @@ pub enum EstimateError {
     Device { device: String, message: String },
 }
 
-/// Why samples are not a picture.
+/// Why samples are not a frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PictureError {
+pub enum FrameError {
     /// No samples at all.
-    #[error("a picture needs at least one sample, not {0} x {1}")]
+    #[error("a frame needs at least one sample, not {0} x {1}")]
     Empty(usize, usize),
     /// Rows would overlap.
     #[error("rows of {width} samples cannot be {stride} bytes apart")]

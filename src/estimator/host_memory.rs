@@ -1,6 +1,6 @@
 use super::SetupError;
 
-/// Where pictures may lie in the host's memory for a device to read them without a copy between:
+/// Where frames may lie in the host's memory for a device to read them without a copy between:
 /// page-locked memory, as a rule.
 pub trait HostMemory: Send + Sync {
     /// A block of `bytes`, at least 1, all zero. It may outlive whatever it came from.

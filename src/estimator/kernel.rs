@@ -16,7 +16,7 @@ pub enum Kernel {
     ReferenceNaive,
     /// The same with block and search area in local memory (Uta 6.1.1).
     Reference,
-    /// One displacement of the whole picture a job (Uta 6.2.1, figure 6).
+    /// One displacement of the whole frame a job (Uta 6.2.1, figure 6).
     CollaborativeNaive,
     /// 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
     Collaborative,

@@ -4,6 +4,7 @@
 //! found: every backend returns the very field it returns.
 
 mod error;
+mod frame;
 mod host_memory;
 mod kernel;
 pub mod oracle;
@@ -11,7 +12,6 @@ mod order;
 pub(crate) mod pace;
 mod parameters;
 mod part;
-mod picture;
 pub mod prediction;
 pub mod recurrence;
 mod report;
@@ -20,13 +20,13 @@ mod tuning;
 mod vector;
 mod window;
 
-pub use error::{EstimateError, PictureError, SetupError};
+pub use error::{EstimateError, FrameError, SetupError};
+pub use frame::{FrameBuf, FrameView};
 pub use host_memory::{HostBlock, HostMemory};
 pub use kernel::Kernel;
 pub use order::OrderKey;
 pub use parameters::{Algorithm, Border, Metric, Parameters};
 pub use part::Part;
-pub use picture::{Picture, PictureBuf};
 pub use prediction::{Prediction, Predictor};
 pub use recurrence::Difference;
 pub use report::{DeviceShare, Notice};
@@ -41,10 +41,10 @@ use std::time::Duration;
 
 pub(crate) use slot::{Flights, InFlight};
 
-/// How long each stage took for the last picture, as the backend measured it.
+/// How long each stage took for the last frame, as the backend measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
-    /// Bringing the picture to where it is searched, borders included.
+    /// Bringing the frame to where it is searched, borders included.
     pub upload: Duration,
     /// The search itself.
     pub search: Duration,
@@ -54,9 +54,9 @@ pub struct StageTimes {
     pub prediction: Duration,
 }
 
-/// Finds the motion between pictures, with everything allocated when it was made.
+/// Finds the motion between frames, with everything allocated when it was made.
 ///
-/// A picture is loaded once, into a [`Slot`], and stays there: as current picture of one search
+/// A frame is loaded once, into a [`Slot`], and stays there: as current frame of one search
 /// and, as a rule, as reference of the next. [`Self::search`] does one search and waits for it. To
 /// have several in flight, so that a device is kept busy, [`Self::begin`] them, up to
 /// [`Self::depth`], and [`Self::finish`] them in the same order.
@@ -81,24 +81,24 @@ pub trait Estimator: Send {
     /// How many searches are in flight.
     fn in_flight(&self) -> usize;
 
-    /// Copies `picture` into `slot`, extended to whole blocks. Its samples are free when this
+    /// Copies `frame` into `slot`, extended to whole blocks. Its samples are free when this
     /// returns, though the device may not have them yet.
     ///
     /// # Errors
     /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`] where a search in flight needs
-    /// the picture that is there, [`EstimateError::PictureSize`] where the size is not that of
+    /// the frame that is there, [`EstimateError::FrameSize`] where the size is not that of
     /// [`Self::parameters`], and whatever the device reports. The slot is empty after an error but
     /// for the first two.
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError>;
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError>;
 
     /// As [`Self::load`], but where the samples lie in a block of [`Self::host_memory`] they may be
-    /// read until a search of the picture is finished or given up: written to before, the vectors
-    /// may be those of another picture. The block itself may be dropped at any time.
+    /// read until a search of the frame is finished or given up: written to before, the vectors
+    /// may be those of another frame. The block itself may be dropped at any time.
     ///
     /// # Errors
     /// As [`Self::load`].
-    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load(slot, picture)
+    fn load_shared(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load(slot, frame)
     }
 
     /// As [`Self::load_shared`], but of the rows of samples outside `rows` nothing is needed: a search
@@ -110,34 +110,34 @@ pub trait Estimator: Send {
     fn load_rows(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
     ) -> Result<(), EstimateError> {
         let _ = rows;
-        self.load_shared(slot, picture)
+        self.load_shared(slot, frame)
     }
 
-    /// Memory from which [`Self::load_shared`] takes pictures without copying them; `None` where it
+    /// Memory from which [`Self::load_shared`] takes frames without copying them; `None` where it
     /// would win nothing.
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
         None
     }
 
-    /// Copies the picture in `slot` back to the host, without the block extension; `None` where
-    /// the slot is empty. Meant for moving a reference to another estimator, not for every picture.
+    /// Copies the frame in `slot` back to the host, without the block extension; `None` where
+    /// the slot is empty. Meant for moving a reference to another estimator, not for every frame.
     ///
     /// # Errors
     /// Whatever the device reports.
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError>;
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError>;
 
     /// From now on keeps what [`Self::salvage`] needs. `false` where there is no device that could fail,
     /// and nothing is kept.
-    fn keep_pictures(&mut self) -> bool {
+    fn keep_frames(&mut self) -> bool {
         false
     }
 
-    /// Where pictures are kept: whether that in `slot` is kept where [`Self::load_shared`] found it. Then
-    /// its samples must not be written to either while another picture is searched in it, or may be
+    /// Where frames are kept: whether that in `slot` is kept where [`Self::load_shared`] found it. Then
+    /// its samples must not be written to either while another frame is searched in it, or may be
     /// next.
     fn needs_samples(&self, slot: Slot) -> bool {
         let _ = slot;
@@ -145,19 +145,19 @@ pub trait Estimator: Send {
     }
 
     /// Copies the samples that [`Self::needs_samples`] tells of, so that they are needed no longer. None
-    /// of it may be in flight as current picture.
+    /// of it may be in flight as current frame.
     fn copy_samples(&mut self, slot: Slot) {
         let _ = slot;
     }
 
-    /// A copy of the picture in `slot` from the host's memory, without a question to the device, which
+    /// A copy of the frame in `slot` from the host's memory, without a question to the device, which
     /// may have failed; `None` where it was not kept.
-    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+    fn salvage(&mut self, slot: Slot) -> Option<FrameBuf> {
         let _ = slot;
         None
     }
 
-    /// Begins to find for every block of the picture in `current` its match in the picture in
+    /// Begins to find for every block of the frame in `current` its match in the frame in
     /// `reference`. Neither slot can be loaded again before the search is finished or given up.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ pub trait Estimator: Send {
     /// of its blocks alone, and [`Self::predict`] has no field to predict unless the part is the whole.
     ///
     /// # Errors
-    /// [`EstimateError::EmptySlot`] where a picture is missing, [`EstimateError::InFlight`] where
+    /// [`EstimateError::EmptySlot`] where a frame is missing, [`EstimateError::InFlight`] where
     /// [`Self::depth`] searches are in flight, [`EstimateError::NoSuchPart`], also where this estimator
     /// does not divide its searches, and whatever the device reports. Nothing has begun after an error.
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError>;
@@ -185,10 +185,10 @@ pub trait Estimator: Send {
     fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError>;
 
     /// Gives up all searches in flight, and forgets the field found last. When it returns, nothing
-    /// runs and no memory is read any more; the pictures stay in their slots.
+    /// runs and no memory is read any more; the frames stay in their slots.
     fn cancel(&mut self);
 
-    /// Finds for every block of the picture in `current` its match in the picture in the other
+    /// Finds for every block of the frame in `current` its match in the frame in the other
     /// slot of [`Slot::A`] and [`Slot::B`], and writes one vector a block to `vectors`
     /// (`rows × columns`, row-major).
     ///
@@ -218,7 +218,7 @@ pub trait Estimator: Send {
     /// and whatever the device reports.
     fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError>;
 
-    /// How long the stages took: of the search finished last, or, where a picture was loaded since
+    /// How long the stages took: of the search finished last, or, where a frame was loaded since
     /// with no search in flight, its upload.
     fn stage_times(&self) -> StageTimes;
 

@@ -2,13 +2,13 @@
 //!
 //! Every backend is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
-use super::{Algorithm, Displacement, Metric, MotionField, OrderKey, Parameters, Picture, Window};
+use super::{Algorithm, Displacement, FrameView, Metric, MotionField, OrderKey, Parameters, Window};
 
 /// The field that `parameters.algorithm` defines.
 ///
 /// # Panics
-/// Where a picture is not of the size in `parameters`.
-pub fn search(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+/// Where a frame is not of the size in `parameters`.
+pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &FrameView<'_>) -> MotionField {
     match parameters.algorithm {
         Algorithm::Full => full_search(parameters, current, reference),
         Algorithm::ThreeStep => three_step(parameters, current, reference),
@@ -18,8 +18,12 @@ pub fn search(parameters: &Parameters, current: &Picture<'_>, reference: &Pictur
 /// The field of full search.
 ///
 /// # Panics
-/// Where a picture is not of the size in `parameters`.
-pub fn full_search(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+/// Where a frame is not of the size in `parameters`.
+pub fn full_search(
+    parameters: &Parameters,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
+) -> MotionField {
     field_of(parameters, current, reference, |window, key| {
         window.iter().map(key).min().expect("every window holds (0, 0)")
     })
@@ -28,8 +32,12 @@ pub fn full_search(parameters: &Parameters, current: &Picture<'_>, reference: &P
 /// The field of three-step search, as [`Algorithm::ThreeStep`] defines it.
 ///
 /// # Panics
-/// Where a picture is not of the size in `parameters`.
-pub fn three_step(parameters: &Parameters, current: &Picture<'_>, reference: &Picture<'_>) -> MotionField {
+/// Where a frame is not of the size in `parameters`.
+pub fn three_step(
+    parameters: &Parameters,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
+) -> MotionField {
     field_of(parameters, current, reference, |window, key| {
         let mut centre = key((0, 0));
         // The steps are those of the whole window, whatever the border leaves of it for a block.
@@ -48,12 +56,12 @@ pub fn three_step(parameters: &Parameters, current: &Picture<'_>, reference: &Pi
 /// the key of each.
 fn field_of(
     parameters: &Parameters,
-    current: &Picture<'_>,
-    reference: &Picture<'_>,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
     best: impl Fn(Window, &dyn Fn(Displacement) -> OrderKey) -> OrderKey,
 ) -> MotionField {
-    current.check_size(parameters).expect("current picture");
-    reference.check_size(parameters).expect("reference picture");
+    current.check_size(parameters).expect("current frame");
+    reference.check_size(parameters).expect("reference frame");
     let mut field = MotionField::new(parameters);
     let columns = field.grid.columns;
     for (index, vector) in field.vectors.iter_mut().enumerate() {
@@ -69,8 +77,8 @@ fn field_of(
 /// `displacement`.
 pub fn cost(
     parameters: &Parameters,
-    current: &Picture<'_>,
-    reference: &Picture<'_>,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
     origin: (i32, i32),
     displacement: Displacement,
 ) -> u32 {
@@ -93,7 +101,7 @@ pub fn cost(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Border, MotionVector, PictureBuf, Window};
+    use crate::estimator::{Border, FrameBuf, MotionVector, Window};
 
     fn parameters(width: usize, height: usize, block_size: usize, range: i32) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
@@ -107,9 +115,9 @@ mod tests {
 
     #[test]
     fn vector_points_to_where_the_block_was() {
-        let reference = PictureBuf::from_fn(32, 32, texture);
+        let reference = FrameBuf::from_fn(32, 32, texture);
         // What is seen at (x, y) now was 3 to the right of it and 2 above it in the reference.
-        let current = PictureBuf::from_fn(32, 32, |x, y| texture(x + 3, y.wrapping_sub(2).min(31)));
+        let current = FrameBuf::from_fn(32, 32, |x, y| texture(x + 3, y.wrapping_sub(2).min(31)));
         let field = full_search(&parameters(32, 32, 8, 4), &current.view(), &reference.view());
         let inner = field.vectors[2 * field.grid.columns + 1];
         assert_eq!(inner, MotionVector { x: 3 * 4, y: -2 * 4, cost: 0 });
@@ -117,9 +125,9 @@ mod tests {
 
     #[test]
     fn costs_by_hand() {
-        // Every difference is 10; the 5 x 3 picture is one 8 x 8 block by its repeated edges.
-        let reference = PictureBuf::from_fn(5, 3, |_, _| 20);
-        let current = PictureBuf::from_fn(5, 3, |_, _| 30);
+        // Every difference is 10; the 5 x 3 frame is one 8 x 8 block by its repeated edges.
+        let reference = FrameBuf::from_fn(5, 3, |_, _| 20);
+        let current = FrameBuf::from_fn(5, 3, |_, _| 30);
         let mut parameters = parameters(5, 3, 8, 2);
         let sad = full_search(&parameters, &current.view(), &reference.view());
         assert_eq!(sad.vectors, [MotionVector { x: 0, y: 0, cost: 640 }]);
@@ -131,16 +139,16 @@ mod tests {
     #[test]
     fn ties_go_to_the_shortest_then_the_upper_then_the_left() {
         // Only odd columns match, so (-1, 0) and (1, 0) tie and the left one wins.
-        let reference = PictureBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 200 } else { 0 });
-        let current = PictureBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 0 } else { 200 });
+        let reference = FrameBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 200 } else { 0 });
+        let current = FrameBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 0 } else { 200 });
         let field = full_search(&parameters(12, 4, 4, 3), &current.view(), &reference.view());
         assert_eq!(field.vectors[1], MotionVector { x: -4, y: 0, cost: 0 });
     }
 
     #[test]
     fn restricted_candidates_stay_inside() {
-        let reference = PictureBuf::from_fn(16, 8, texture);
-        let current = PictureBuf::from_fn(16, 8, |x, _| if x < 8 { 255 } else { 0 });
+        let reference = FrameBuf::from_fn(16, 8, texture);
+        let current = FrameBuf::from_fn(16, 8, |x, _| if x < 8 { 255 } else { 0 });
         let mut parameters = parameters(16, 8, 8, 8);
         parameters.border = Border::Restrict;
         let field = full_search(&parameters, &current.view(), &reference.view());
@@ -148,12 +156,12 @@ mod tests {
         assert!(field.vectors.iter().all(|vector| vector.y == 0));
     }
 
-    /// Three-step search of one row of 4 x 4 blocks, in pictures that differ from left to right
+    /// Three-step search of one row of 4 x 4 blocks, in frames that differ from left to right
     /// alone, so that vectors have no reason to leave the row.
     fn in_a_row(range: i32, current: impl Fn(usize) -> u8, reference: impl Fn(usize) -> u8) -> MotionField {
         let parameters = parameters(40, 4, 4, range);
-        let current = PictureBuf::from_fn(40, 4, |x, _| current(x));
-        let reference = PictureBuf::from_fn(40, 4, |x, _| reference(x));
+        let current = FrameBuf::from_fn(40, 4, |x, _| current(x));
+        let reference = FrameBuf::from_fn(40, 4, |x, _| reference(x));
         three_step(&parameters, &current.view(), &reference.view())
     }
 
@@ -174,8 +182,8 @@ mod tests {
         let current = |x| if (8..12).contains(&x) { [0, 200, 0, 200][x - 8] } else { 50 };
         let reference = |x| if (8..15).contains(&x) { [0, 200, 0, 0, 200, 0, 200][x - 8] } else { 100 };
         assert_eq!(in_a_row(7, current, reference).vectors[2], MotionVector { x: 0, y: 0, cost: 4 * 200 });
-        let current = PictureBuf::from_fn(40, 4, |x, _| current(x));
-        let reference = PictureBuf::from_fn(40, 4, |x, _| reference(x));
+        let current = FrameBuf::from_fn(40, 4, |x, _| current(x));
+        let reference = FrameBuf::from_fn(40, 4, |x, _| reference(x));
         let full = full_search(&parameters(40, 4, 4, 7), &current.view(), &reference.view());
         assert_eq!(full.vectors[2], MotionVector { x: 3 * 4, y: 0, cost: 0 });
     }
@@ -193,8 +201,8 @@ mod tests {
     #[test]
     fn ties_of_a_step_go_up_and_left() {
         let square = |x: usize, y: usize| if (x / 4 + y / 4) % 2 == 1 { 200 } else { 0 };
-        let reference = PictureBuf::from_fn(20, 20, square);
-        let current = PictureBuf::from_fn(20, 20, |x, y| 200 - square(x, y));
+        let reference = FrameBuf::from_fn(20, 20, square);
+        let current = FrameBuf::from_fn(20, 20, |x, y| 200 - square(x, y));
         let mut parameters = parameters(20, 20, 4, 7);
         let field = three_step(&parameters, &current.view(), &reference.view());
         assert_eq!(field.vectors[2 * 5 + 2], MotionVector { x: 0, y: -4 * 4, cost: 0 });
@@ -207,7 +215,7 @@ mod tests {
     /// -8 and 8: all samples at -8 are those of the edge, as they are nearer by at -3. Were -8 left
     /// out for that, the way would lead to 8 and not come back.
     #[test]
-    fn a_step_far_outside_the_picture_counts() {
+    fn a_step_far_outside_the_frame_counts() {
         let reference = |x| match x {
             0 => 90,
             8..12 => 80,
@@ -218,10 +226,10 @@ mod tests {
 
     /// Steps 5, 3, 2, 1 in a window from 0 to 9: 5, 8, not 10 but 8, 9. Nothing to the left.
     #[test]
-    fn three_steps_stay_in_the_window_and_inside_the_picture() {
+    fn three_steps_stay_in_the_window_and_inside_the_frame() {
         let slope = |x: usize| 3 * x as u8 + 40;
-        let picture = |shift: usize| PictureBuf::from_fn(40, 4, move |x, _| slope(x + shift));
-        let (early, late) = (picture(0), picture(10));
+        let frame = |shift: usize| FrameBuf::from_fn(40, 4, move |x, _| slope(x + shift));
+        let (early, late) = (frame(0), frame(10));
         let window = Window::new(0, 9, 0, 0).unwrap();
         let mut parameters = Parameters { window, ..parameters(40, 4, 4, 9) };
         let field = three_step(&parameters, &late.view(), &early.view());
@@ -238,13 +246,13 @@ mod tests {
     #[test]
     fn search_follows_the_algorithm() {
         let mut parameters = parameters(40, 4, 4, 7);
-        let picture = PictureBuf::from_fn(40, 4, |x, y| texture(x * x, y));
-        let reference = PictureBuf::from_fn(40, 4, texture);
-        let full = full_search(&parameters, &picture.view(), &reference.view());
-        let three = three_step(&parameters, &picture.view(), &reference.view());
+        let frame = FrameBuf::from_fn(40, 4, |x, y| texture(x * x, y));
+        let reference = FrameBuf::from_fn(40, 4, texture);
+        let full = full_search(&parameters, &frame.view(), &reference.view());
+        let three = three_step(&parameters, &frame.view(), &reference.view());
         assert_ne!(full, three);
-        assert_eq!(search(&parameters, &picture.view(), &reference.view()), full);
+        assert_eq!(search(&parameters, &frame.view(), &reference.view()), full);
         parameters.algorithm = Algorithm::ThreeStep;
-        assert_eq!(search(&parameters, &picture.view(), &reference.view()), three);
+        assert_eq!(search(&parameters, &frame.view(), &reference.view()), three);
     }
 }

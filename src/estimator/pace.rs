@@ -8,7 +8,7 @@ use super::Parameters;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many times as long as a search takes on average one may take: what it takes depends on the
-/// pictures, and others may come to use the device.
+/// frames, and others may come to use the device.
 const LONGEST: f64 = 50.0;
 
 /// How many times as long as others the first search may take: some drivers compile for the size of its

@@ -50,22 +50,22 @@ impl Metric {
     }
 }
 
-/// What candidates that reach outside the picture are worth.
+/// What candidates that reach outside the frame are worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Border {
     /// The reference goes on outside by repeating its edge samples without limit.
     #[default]
     Extend,
-    /// A candidate counts only if its block lies inside the block-extended picture.
+    /// A candidate counts only if its block lies inside the block-extended frame.
     Restrict,
 }
 
-/// Everything that decides *what* is found in two pictures.
+/// Everything that decides *what* is found in two frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Picture width in samples.
+    /// Frame width in samples.
     pub width: usize,
-    /// Picture height in samples.
+    /// Frame height in samples.
     pub height: usize,
     /// Side of a block in samples: a multiple of 4 from 4 to 64.
     pub block_size: usize,
@@ -82,42 +82,42 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The largest picture an axis.
-    pub const MAX_PICTURE: usize = 32768;
+    /// The largest frame an axis.
+    pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, the reference going on outside the picture, without prediction.
+    /// Full search by SAD, the reference going on outside the frame, without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
         let prediction = Prediction::default();
         Self { width, height, block_size, window, algorithm, metric, border, prediction }
     }
 
-    /// Checks what the types do not: the block size and the picture size.
+    /// Checks what the types do not: the block size and the frame size.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::PictureSize`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
     pub fn validate(&self) -> Result<(), SetupError> {
         if !(4..=64).contains(&self.block_size) || !self.block_size.is_multiple_of(4) {
             return Err(SetupError::BlockSize(self.block_size));
         }
         let Self { width, height, .. } = *self;
-        if !(1..=Self::MAX_PICTURE).contains(&width) || !(1..=Self::MAX_PICTURE).contains(&height) {
-            return Err(SetupError::PictureSize { width, height });
+        if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
+            return Err(SetupError::FrameSize { width, height });
         }
         Ok(())
     }
 
-    /// The grid of blocks over the picture.
+    /// The grid of blocks over the frame.
     pub fn grid(&self) -> Grid {
         Grid { columns: self.width.div_ceil(self.block_size), rows: self.height.div_ceil(self.block_size) }
     }
 
-    /// Width of the picture extended to whole blocks.
+    /// Width of the frame extended to whole blocks.
     pub fn extended_width(&self) -> usize {
         self.grid().columns * self.block_size
     }
 
-    /// Height of the picture extended to whole blocks.
+    /// Height of the frame extended to whole blocks.
     pub fn extended_height(&self) -> usize {
         self.grid().rows * self.block_size
     }

@@ -80,14 +80,14 @@ impl Part {
         parameters.algorithm == Algorithm::Full
     }
 
-    /// The rows of samples that it compares of the current picture.
+    /// The rows of samples that it compares of the current frame.
     pub fn current_samples(&self, parameters: &Parameters) -> Range<usize> {
         self.reached(parameters, 0, 0)
     }
 
     /// The rows of samples that it compares of the reference.
     ///
-    /// Where the picture goes on outside by its edge samples, the first or last row is among them.
+    /// Where the frame goes on outside by its edge samples, the first or last row is among them.
     /// It is never empty.
     pub fn reference_samples(&self, parameters: &Parameters) -> Range<usize> {
         // All of the window's, whatever the displacements: an estimator may try more of them than it was
@@ -95,7 +95,7 @@ impl Part {
         self.reached(parameters, parameters.window.y0(), parameters.window.y1())
     }
 
-    /// The rows of samples within the picture from `up` above its blocks, a negative number, to
+    /// The rows of samples within the frame from `up` above its blocks, a negative number, to
     /// `down` below them.
     fn reached(&self, parameters: &Parameters, up: i32, down: i32) -> Range<usize> {
         let last = parameters.height as i64 - 1;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_a_part_stay_in_the_picture() {
+    fn samples_of_a_part_stay_in_the_frame() {
         let parameters = parameters();
         let whole = Part::whole(&parameters);
         assert_eq!(whole.rows(), 0..6);

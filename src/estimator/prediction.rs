@@ -2,14 +2,14 @@
 //!
 //! Neighbouring blocks move alike, so encoders send the difference from a predictor made of the
 //! vectors sent before. This is the median prediction of H.264 (ITU-T H.264, 8.4.1.3) for blocks
-//! of one partition and one reference picture. T. Halldal's thesis (2012, section 5.2) describes
+//! of one partition and one reference frame. T. Halldal's thesis (2012, section 5.2) describes
 //! it; what he measures is another recurrence, which [`super::recurrence`] has.
 //!
 //! # The rule
 //!
 //! A is the block to the left, B the one above, C above and to the right, D above and to the left.
-//! A block outside the grid is not *available*. With one reference picture every available block
-//! refers to the picture that the current block refers to, and the standard's comparison of
+//! A block outside the grid is not *available*. With one reference frame every available block
+//! refers to the frame that the current block refers to, and the standard's comparison of
 //! reference indexes asks for availability alone. In this order:
 //!
 //! 1. Where C is not available, D takes its place (8.4.1.3.2).

@@ -3,10 +3,10 @@ use std::fmt;
 
 use super::{EstimateError, Part};
 
-/// One of the places in which an estimator keeps a picture.
+/// One of the places in which an estimator keeps a frame.
 ///
 /// An estimator has one more of them than searches that may be in flight:
-/// [`Estimator::depth`](super::Estimator::depth) + 1, numbered from 0. Who searches one picture
+/// [`Estimator::depth`](super::Estimator::depth) + 1, numbered from 0. Who searches one frame
 /// after the other needs two, [`Self::A`] and [`Self::B`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot(usize);
@@ -51,7 +51,7 @@ pub(crate) struct InFlight {
     pub(crate) part: Part,
 }
 
-/// Which slots hold a picture, and which searches are in flight: what every backend has to know,
+/// Which slots hold a frame, and which searches are in flight: what every backend has to know,
 /// and the errors of those who use it wrongly.
 #[derive(Debug)]
 pub(crate) struct Flights {
@@ -76,16 +76,16 @@ impl Flights {
         self.searches.len()
     }
 
-    /// Whether there is a picture in `slot`.
+    /// Whether there is a frame in `slot`.
     pub(crate) fn is_loaded(&self, slot: Slot) -> bool {
         self.loaded.get(slot.0) == Some(&true)
     }
 
-    /// Empties `slot`, so that a picture can be loaded into it.
+    /// Empties `slot`, so that a frame can be loaded into it.
     ///
     /// # Errors
     /// [`EstimateError::NoSuchSlot`], and [`EstimateError::SlotInUse`] where a search in flight
-    /// needs the picture that is there.
+    /// needs the frame that is there.
     pub(crate) fn empty(&mut self, slot: Slot) -> Result<(), EstimateError> {
         if self.searches.iter().any(|search| slot == search.current || slot == search.reference) {
             return Err(EstimateError::SlotInUse(slot));
@@ -94,7 +94,7 @@ impl Flights {
         Ok(())
     }
 
-    /// Notes that `slot`, which [`Self::empty`] has let pass, holds a picture.
+    /// Notes that `slot`, which [`Self::empty`] has let pass, holds a frame.
     pub(crate) fn fill(&mut self, slot: Slot) {
         self.loaded[slot.0] = true;
     }

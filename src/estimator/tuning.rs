@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::SetupError;
 
 /// How the jobs of a kernel reach the device, where it has jobs: a job is one displacement of the
-/// whole picture (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with the
+/// whole frame (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with the
 /// task parallelism that OpenCL offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,7 +28,7 @@ pub struct Tuning {
     /// Halldal's groups (2012, 6.1 and 6.2: blocks of 4 × 4, an area of 32 × 32, `restrict`) are
     /// 841 = 29 · 29 and 435 = 29 · 15 for the kernels `reference-naive` and `reference`: item i of
     /// 435 takes candidate i and the one 15 rows below it, i + 435. Uta's group of the whole
-    /// picture's width (2012, figure 7) is the number of columns of the grid, for `collaborative`.
+    /// frame's width (2012, figure 7) is the number of columns of the grid, for `collaborative`.
     pub group_size: Option<usize>,
     /// The most bytes of costs kept on the device at once, by kernels that keep costs: what needs
     /// more is done part by part. `None` is [`Self::COST_BYTES`].
@@ -65,7 +65,7 @@ impl Tuning {
     /// The most queues. A queue is a thread or more in most drivers.
     pub const MAX_QUEUES: usize = 64;
 
-    /// The most searches in flight. Each costs a picture and a field on the device.
+    /// The most searches in flight. Each costs a frame and a field on the device.
     pub const MAX_DEPTH: usize = 16;
 
     /// The most threads.

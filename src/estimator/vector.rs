@@ -5,7 +5,7 @@ pub const UNITS_PER_SAMPLE: i32 = 4;
 
 /// One block's motion: the record of the metadata, 8 bytes in host byte order.
 ///
-/// The block at `(bx, by)` of the current picture is matched by the block at `(bx + x, by + y)`
+/// The block at `(bx, by)` of the current frame is matched by the block at `(bx + x, by + y)`
 /// of the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

@@ -122,11 +122,11 @@ impl Window {
     /// The part of the parameters' window that can win for the blocks in `columns` and `rows` of the
     /// grid: together they need no candidate outside.
     ///
-    /// Where only candidates inside the picture count, none further than its edge does. Where the
-    /// picture goes on, a block that sees nothing but repeated edge samples of an axis sees the same
+    /// Where only candidates inside the frame count, none further than its edge does. Where the
+    /// frame goes on, a block that sees nothing but repeated edge samples of an axis sees the same
     /// wherever it lies further out: the costs are equal, and the order prefers the shorter vector.
     /// Neither time nor padding need be spent on those, and no window needs more memory than nine
-    /// pictures.
+    /// frames.
     pub(crate) fn winning(
         parameters: &Parameters,
         columns: RangeInclusive<usize>,

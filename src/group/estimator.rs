@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::Group;
 use super::search::Search;
 use crate::estimator::{
-    DeviceShare, EstimateError, Estimator, Grid, Kernel, MotionVector, Notice, Parameters, Part, Picture,
-    PictureBuf, Prediction, Predictor, Slot, StageTimes,
+    DeviceShare, EstimateError, Estimator, FrameBuf, FrameView, Grid, Kernel, MotionVector, Notice,
+    Parameters, Part, Prediction, Predictor, Slot, StageTimes,
 };
 use crate::native::median_predictors;
 
@@ -31,18 +31,18 @@ impl Estimator for Group {
         self.flights.len()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        picture.check_size(&self.parameters)?;
+        frame.check_size(&self.parameters)?;
         let start = Instant::now();
-        match self.load_directly(slot, picture) {
+        match self.load_directly(slot, frame) {
             Some(loaded) => loaded?,
             None => {
                 if let Some(before) = self.slots[slot.index()].take() {
-                    self.frames.put_back(before);
+                    self.frame_pool.put_back(before);
                 }
                 let wanted = self.rows_to_be();
-                self.slots[slot.index()] = Some(self.frames.fill(picture, &wanted));
+                self.slots[slot.index()] = Some(self.frame_pool.fill(frame, &wanted));
                 self.copying[slot.index()] = start.elapsed();
             }
         }
@@ -53,15 +53,15 @@ impl Estimator for Group {
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         if self.straight.is_some() {
             match self.directly(|estimator| estimator.unload(slot)) {
-                Ok(picture) => return Ok(picture),
+                Ok(frame) => return Ok(frame),
                 Err(error) => self.take_over(error)?,
             }
         }
-        let frame = self.slots.get(slot.index()).and_then(Option::as_ref);
-        Ok(frame.filter(|_| self.flights.is_loaded(slot)).and_then(|frame| frame.picture()))
+        let shared = self.slots.get(slot.index()).and_then(Option::as_ref);
+        Ok(shared.filter(|_| self.flights.is_loaded(slot)).and_then(|shared| shared.frame()))
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
@@ -96,12 +96,12 @@ impl Estimator for Group {
             // It has failed meanwhile.
             parts = self.plan(whole);
         }
-        let frame = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
-        let pictures = (frame(current)?, frame(reference)?);
+        let shared = |slot: Slot| self.slots[slot.index()].clone().ok_or(EstimateError::EmptySlot(slot));
+        let frames = (shared(current)?, shared(reference)?);
         let copying = self.copying[current.index()];
         let slots = [current, reference];
         let moving = std::mem::take(&mut self.moving);
-        self.searches.push_back(Search::new(self.next_search, slots, Some(pictures), copying, moving));
+        self.searches.push_back(Search::new(self.next_search, slots, Some(frames), copying, moving));
         let handed_out = self.hand_out(self.searches.len() - 1, parts);
         if handed_out.is_err() {
             self.searches.pop_back();

@@ -1,4 +1,4 @@
-//! Groups whose devices fail at every point of a picture's way.
+//! Groups whose devices fail at every point of a frame's way.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{Picture, PictureBuf, Predictor, Slot, Window, oracle};
+use crate::estimator::{FrameBuf, FrameView, Predictor, Slot, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.
@@ -30,14 +30,14 @@ enum Fault {
     Late,
 }
 
-/// A native estimator that fails at a point of the picture of this number, counted at that point.
+/// A native estimator that fails at a point of the frame of this number, counted at that point.
 struct Faulty {
     native: Native,
     point: Point,
     fault: Fault,
     left: AtomicUsize,
     /// What it was given, where it keeps that.
-    kept: Option<HashMap<Slot, PictureBuf>>,
+    kept: Option<HashMap<Slot, FrameBuf>>,
 }
 
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -85,28 +85,28 @@ impl Estimator for Faulty {
         self.native.in_flight()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
         if let Some(kept) = &mut self.kept {
             kept.remove(&slot);
         }
         self.pass(Point::Load)?;
-        self.native.load(slot, picture)?;
-        if let (Some(kept), Some(picture)) = (&mut self.kept, self.native.unload(slot)?) {
-            kept.insert(slot, picture);
+        self.native.load(slot, frame)?;
+        if let (Some(kept), Some(frame)) = (&mut self.kept, self.native.unload(slot)?) {
+            kept.insert(slot, frame);
         }
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         self.pass(Point::Unload)?;
         self.native.unload(slot)
     }
 
-    fn keep_pictures(&mut self) -> bool {
+    fn keep_frames(&mut self) -> bool {
         self.kept.is_some()
     }
 
-    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+    fn salvage(&mut self, slot: Slot) -> Option<FrameBuf> {
         self.kept.as_ref()?.get(&slot).cloned()
     }
 
@@ -153,8 +153,8 @@ fn faulty_that_keeps(point: Point, fault: Fault, after: usize) -> Device {
     Device { estimator: Box::new(estimator), weight: 1.0 }
 }
 
-fn picture(time: usize) -> PictureBuf {
-    PictureBuf::from_fn(61, 67, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
+fn frame(time: usize) -> FrameBuf {
+    FrameBuf::from_fn(61, 67, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
 }
 
 fn group(devices: Vec<Device>, depth: usize, split: Split, fallback: Option<Fallback>) -> Group {
@@ -162,7 +162,7 @@ fn group(devices: Vec<Device>, depth: usize, split: Split, fallback: Option<Fall
     Group::new(&parameters(Prediction::Median), depth, devices, options).unwrap()
 }
 
-/// Runs `count` pictures through `group` with as many in flight as may be: each field is the oracle's,
+/// Runs `count` frames through `group` with as many in flight as may be: each field is the oracle's,
 /// and so are its predictors.
 fn check(group: &mut Group, count: usize, who: &str) {
     let parameters = group.parameters().clone();
@@ -173,13 +173,13 @@ fn check(group: &mut Group, count: usize, who: &str) {
     let mut finish = |group: &mut Group, time: usize| {
         group.finish(&mut vectors).unwrap_or_else(|error| panic!("{who}: {error}"));
         group.predict(&mut predictors).unwrap();
-        let expected = oracle::search(&parameters, &picture(time).view(), &picture(time - 1).view());
-        assert_eq!(vectors, expected.vectors, "picture {time} of {who}");
-        assert_eq!(predictors, median_predictors(grid, &expected.vectors), "picture {time} of {who}");
+        let expected = oracle::search(&parameters, &frame(time).view(), &frame(time - 1).view());
+        assert_eq!(vectors, expected.vectors, "frame {time} of {who}");
+        assert_eq!(predictors, median_predictors(grid, &expected.vectors), "frame {time} of {who}");
     };
     let mut next = 1;
     for time in 0..count {
-        group.load(slot(time), &picture(time).view()).unwrap();
+        group.load(slot(time), &frame(time).view()).unwrap();
         if time > 0 {
             group.begin(slot(time), slot(time - 1)).unwrap_or_else(|error| panic!("{who}: {error}"));
         }
@@ -204,7 +204,7 @@ fn failures(group: &mut Group) -> Vec<String> {
 }
 
 #[test]
-fn no_picture_is_lost_wherever_a_device_fails() {
+fn no_frame_is_lost_wherever_a_device_fails() {
     // At once, as most of it is waiting.
     thread::scope(|scope| {
         for point in [Point::Load, Point::Begin, Point::Finish] {
@@ -220,8 +220,8 @@ fn nothing_is_lost_where_a_device_fails(point: Point, fault: Fault) {
         (Split::Rows, 1, 0),
         (Split::Rows, 3, 2),
         (Split::Candidates, 2, 3),
-        (Split::Pictures, 1, 1),
-        (Split::Pictures, 4, 1),
+        (Split::Frames, 1, 1),
+        (Split::Frames, 4, 1),
     ] {
         let who = format!("{point:?} {fault:?} {split:?} depth {depth} after {after}");
         let well = Device { estimator: Box::new(native(depth)), weight: 1.0 };
@@ -232,7 +232,7 @@ fn nothing_is_lost_where_a_device_fails(point: Point, fault: Fault) {
         let reason = match fault {
             Fault::Error => "faulty: injected",
             Fault::Panic => "panicked: injected",
-            // Longer than its patience where its pictures took long on a machine with other work.
+            // Longer than its patience where its frames took long on a machine with other work.
             Fault::Hang | Fault::Late => "no answer for ",
         };
         assert!(told[0].contains(reason) && told[0].contains("native goes on"), "{told:?}");
@@ -275,7 +275,7 @@ fn another_takes_the_place_of_the_last() {
 }
 
 #[test]
-fn no_picture_is_lost_where_a_device_that_is_asked_directly_fails() {
+fn no_frame_is_lost_where_a_device_that_is_asked_directly_fails() {
     for point in [Point::Load, Point::Begin, Point::Finish, Point::Unload] {
         for fault in [Fault::Error, Fault::Panic] {
             for after in 0..4 {
@@ -283,12 +283,12 @@ fn no_picture_is_lost_where_a_device_that_is_asked_directly_fails() {
                 let fallback: Fallback = Box::new(|| Ok(Box::new(native(1))));
                 let devices = vec![faulty_that_keeps(point, fault, after)];
                 let mut group = group(devices, 1, Split::Rows, Some(fallback));
-                // The first two pictures go by its thread.
+                // The first two frames go by its thread.
                 check(&mut group, 4, &who);
                 // As where others help again.
                 group.ask_by_threads().unwrap_or_else(|error| panic!("{who}: {error}"));
                 check(&mut group, 4, &who);
-                // Two pictures are unloaded there.
+                // Two frames are unloaded there.
                 if point == Point::Unload && after > 1 {
                     continue;
                 }
@@ -319,7 +319,7 @@ fn the_last_failure_is_an_error_where_nothing_takes_its_place() {
     for (fallback, text) in [(None, "injected"), (Some(broken), "no room")] {
         let mut group = group(vec![faulty(Point::Finish, Fault::Error, 0, 2)], 2, Split::Rows, fallback);
         for time in 0..2 {
-            group.load(Slot::new(time), &picture(time).view()).unwrap();
+            group.load(Slot::new(time), &frame(time).view()).unwrap();
         }
         group.begin(Slot::B, Slot::A).unwrap();
         let mut vectors = vec![MotionVector::default(); group.parameters().grid().blocks()];
@@ -339,7 +339,7 @@ fn a_group_goes_though_a_device_hangs() {
     ];
     let mut group = group(devices, 2, Split::Rows, None);
     for time in 0..2 {
-        group.load(Slot::new(time), &picture(time).view()).unwrap();
+        group.load(Slot::new(time), &frame(time).view()).unwrap();
     }
     group.begin(Slot::B, Slot::A).unwrap();
     group.cancel();
@@ -373,11 +373,11 @@ fn who_is_slow_is_not_taken_for_lost() {
             self.0.in_flight()
         }
 
-        fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-            self.0.load(slot, picture)
+        fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+            self.0.load(slot, frame)
         }
 
-        fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+        fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
             self.0.unload(slot)
         }
 

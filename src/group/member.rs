@@ -23,7 +23,7 @@ pub(super) struct Member {
     /// Whether it can fail, so that what it does may have to be done again, and whether it keeps what is
     /// needed for that.
     can_fail: bool,
-    keeps_pictures: bool,
+    keeps_frames: bool,
     /// How many searches it can have in flight.
     depth: usize,
     /// Tells, by its sender's end, that its estimator is gone.
@@ -37,7 +37,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Starts the thread of `estimator`, which is member number `index` and reads pictures at `place`.
+    /// Starts the thread of `estimator`, which is member number `index` and reads frames at `place`.
     ///
     /// # Errors
     /// [`SetupError::Device`] where it does not start.
@@ -49,7 +49,7 @@ impl Member {
     ) -> Result<Self, SetupError> {
         let name: Arc<str> = estimator.device().into();
         let (can_fail, depth) = (estimator.can_fail(), estimator.depth());
-        let keeps_pictures = estimator.keep_pictures();
+        let keeps_frames = estimator.keep_frames();
         let (orders, taken) = sync_channel(WAITING);
         let (running, ended) = sync_channel(0);
         let worker = Worker::new(index, place, estimator, taken, reports);
@@ -64,7 +64,7 @@ impl Member {
             .map_err(|error| SetupError::Device { device: name.to_string(), message: error.to_string() })?;
         let (sent, finished) = (VecDeque::new(), Instant::now());
         let (share, pace, orders) = (0.0, Pace::default(), Some(orders));
-        Ok(Self { name, share, pace, can_fail, keeps_pictures, depth, ended, orders, sent, finished })
+        Ok(Self { name, share, pace, can_fail, keeps_frames, depth, ended, orders, sent, finished })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {
@@ -134,7 +134,7 @@ impl Member {
 
     /// Whether the group can do without its thread, with so many searches in flight.
     pub(super) fn can_be_asked_directly(&self, depth: usize) -> bool {
-        let may = !self.can_fail || self.keeps_pictures && depth == 1;
+        let may = !self.can_fail || self.keeps_frames && depth == 1;
         may && self.depth >= depth && !self.is_out()
     }
 

@@ -6,24 +6,24 @@
 //! bit for bit, however it was divided.
 //!
 //! Each device has a thread that lives as long as the group does. Work goes to it, and vectors come
-//! back, through channels that take no lock; no thread is started for a picture, for which Uta lost
+//! back, through channels that take no lock; no thread is started for a frame, for which Uta lost
 //! 7 ms (8.5.2). A device that fails, panics or says nothing for [`Options::patience`] is put out of the
 //! group, and its part is done again by the others.
 //!
-//! For that a picture is copied once, each row to where its device reads it. A device that works
+//! For that a frame is copied once, each row to where its device reads it. A device that works
 //! alone is asked directly instead, without copy and without thread, so that a group is not slower than
 //! its best member; one that may fail only with one search in flight, as with several its thread has the
-//! next picture uploaded while it works.
+//! next frame uploaded while it works.
 
 mod balance;
 mod estimator;
 #[cfg(test)]
 mod faults;
-mod frame;
 mod member;
 mod options;
 mod search;
 mod share;
+mod shared_frame;
 mod straight;
 mod worker;
 
@@ -38,12 +38,12 @@ use crate::estimator::{
     SetupError, StageTimes, pace,
 };
 pub use balance::{Balance, Balancer, Measured, Stages};
-use frame::{Frame, Frames};
 use member::Member;
 pub use options::{Fallback, Options, Split};
 use search::{Search, Share, better};
 pub use share::divide;
 use share::{by_displacements, by_rows};
+use shared_frame::{FramePool, SharedFrame};
 use straight::Straight;
 use worker::{Found, Job, Report};
 
@@ -71,10 +71,10 @@ pub struct Group {
     reports: Receiver<Report>,
     reporter: Sender<Report>,
     flights: Flights,
-    frames: Frames,
+    frame_pool: FramePool,
     /// One a slot; none while one device is asked directly.
-    slots: Vec<Option<Arc<Frame>>>,
-    /// How long it took to copy the picture in each slot.
+    slots: Vec<Option<Arc<SharedFrame>>>,
+    /// How long it took to copy the frame in each slot.
     copying: Vec<Duration>,
     straight: Option<Straight>,
     /// How long it took to change from threads to asking directly, or back, before the next search.
@@ -132,13 +132,13 @@ impl Group {
         let kernel = first.estimator.kernel();
         let name = devices.iter().map(|d| d.estimator.device()).collect::<Vec<_>>().join(" + ");
         let memories = devices.iter().map(|device| device.estimator.host_memory()).collect();
-        let frames = Frames::new(parameters, memories);
+        let frame_pool = FramePool::new(parameters, memories);
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
         let balancer = Balancer::new(options.balance, &weights);
         let (reporter, reports) = channel();
         let depth = depth.max(1);
         let member = |(index, device): (usize, Device)| {
-            Member::start(index, frames.place_of(index), device.estimator, reporter.clone())
+            Member::start(index, frame_pool.place_of(index), device.estimator, reporter.clone())
         };
         let members = devices.into_iter().enumerate().map(member).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -153,7 +153,7 @@ impl Group {
             reports,
             reporter,
             flights: Flights::new(depth),
-            frames,
+            frame_pool,
             slots: vec![None; depth + 1],
             copying: vec![Duration::ZERO; depth + 1],
             straight: None,
@@ -173,9 +173,9 @@ impl Group {
         match self.split() {
             Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
             Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
-            Split::Pictures => {
+            Split::Frames => {
                 let weights = self.balancer.weights();
-                // Who will be done first: the work that waits, one picture more, at its rate.
+                // Who will be done first: the work that waits, one frame more, at its rate.
                 let wait = |index: &usize| (self.members[*index].waiting() + 1) as f64 / weights[*index];
                 let usable = (0..weights.len()).filter(|&index| weights[index] > 0.0);
                 let next = usable.min_by(|a, b| wait(a).total_cmp(&wait(b)));
@@ -186,7 +186,7 @@ impl Group {
 
     /// The rows of samples that each member will need, as far as that can be said before.
     fn rows_to_be(&self) -> Vec<(usize, Range<usize>)> {
-        if !self.frames.are_divided() || !matches!(self.split(), Split::Auto | Split::Rows) {
+        if !self.frame_pool.are_divided() || !matches!(self.split(), Split::Auto | Split::Rows) {
             return Vec::new();
         }
         let whole = Part::whole(&self.parameters);
@@ -210,8 +210,8 @@ impl Group {
     fn hand_out(&mut self, index: usize, parts: Vec<(usize, Part)>) -> Result<(), EstimateError> {
         for (member, part) in parts {
             let search = &mut self.searches[index];
-            // Without its pictures nobody can do it again.
-            let Some((current, reference)) = search.pictures.clone() else { continue };
+            // Without its frames nobody can do it again.
+            let Some((current, reference)) = search.frames.clone() else { continue };
             search.shares.push(Share::new(member, part));
             let job = Job {
                 search: search.number,
@@ -245,7 +245,7 @@ impl Group {
             let lost = |message: String| EstimateError::Device { device: device.clone(), message };
             let Some(fallback) = &mut self.fallback else { return Err(lost(reason.into())) };
             let index = self.members.len();
-            let place = self.frames.place_of(index);
+            let place = self.frame_pool.place_of(index);
             let started = fallback()
                 .and_then(|estimator| Member::start(index, place, estimator, self.reporter.clone()))
                 .map_err(|error| lost(format!("{reason}; and nothing takes its place: {error}")))?;
@@ -277,7 +277,7 @@ impl Group {
         loop {
             let Some(search) = self.searches.get(index) else { return Err(EstimateError::NothingInFlight) };
             if search.shares.is_empty() {
-                let (device, message) = (self.name.clone(), "its pictures went with the device".into());
+                let (device, message) = (self.name.clone(), "its frames went with the device".into());
                 return Err(EstimateError::Device { device, message });
             }
             let waited_for = search.shares.iter().filter(|share| share.vectors.is_none());
@@ -363,14 +363,14 @@ impl Group {
             Measured { device: share.member, units, seconds: share.occupied.as_secs_f64() }
         });
         let measured: Vec<Measured> = measured.collect();
-        if self.split == Split::Pictures {
+        if self.split == Split::Frames {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
             let stages = if self.flights.depth() == 1 {
                 let slowest = search.shares.iter().map(|share| share.busy).max();
                 vec![(search.copying + slowest.unwrap_or_default()).as_secs_f64()]
             } else {
-                // With several the next picture is copied while devices work, and none waits for the others.
+                // With several the next frame is copied while devices work, and none waits for the others.
                 let mut stages = vec![0.0; 1 + self.members.len()];
                 stages[0] = search.copying.as_secs_f64();
                 measured.iter().for_each(|m| stages[1 + m.device] = m.seconds);

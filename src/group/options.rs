@@ -12,14 +12,14 @@ pub enum Split {
     /// By rows.
     #[default]
     Auto,
-    /// A device gets a band of block rows, and of the pictures the rows that it needs.
+    /// A device gets a band of block rows, and of the frames the rows that it needs.
     Rows,
-    /// A device gets a share of the displacements, for the whole picture (Uta 7.1). Of an algorithm
+    /// A device gets a share of the displacements, for the whole frame (Uta 7.1). Of an algorithm
     /// that goes from one displacement to the next, rows.
     Candidates,
-    /// A device gets whole pictures (Zhang IV). Several devices are busy only where so many
+    /// A device gets whole frames (Zhang IV). Several devices are busy only where so many
     /// searches are in flight.
-    Pictures,
+    Frames,
 }
 
 /// How a group works.
@@ -29,7 +29,7 @@ pub struct Options {
     /// How much each device gets.
     pub balance: Balance,
     /// How long a device may at least take for a job before it counts as lost, six times as long for its
-    /// first. Where its pictures take long, it may take fifty times as long as they do on average; its
+    /// first. Where its frames take long, it may take fifty times as long as they do on average; its
     /// first, as long as it takes by the slowest rate that a device has, 0.1 G absolute differences a second.
     pub patience: Duration,
     /// Makes what takes the place of the last device that failed; without it the failure is an error.

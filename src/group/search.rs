@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::frame::Frame;
+use super::shared_frame::SharedFrame;
 use crate::estimator::{MotionVector, OrderKey, Part, Slot, StageTimes};
 
 /// A part of a search and who does it.
@@ -28,13 +28,13 @@ impl Share {
 /// A search in flight.
 pub(super) struct Search {
     pub(super) number: u64,
-    /// Where current picture and reference were loaded.
+    /// Where current frame and reference were loaded.
     pub(super) slots: [Slot; 2],
     /// Both; `None` where one device, which has them, is asked directly.
-    pub(super) pictures: Option<(Arc<Frame>, Arc<Frame>)>,
-    /// How long it took to copy the current picture.
+    pub(super) frames: Option<(Arc<SharedFrame>, Arc<SharedFrame>)>,
+    /// How long it took to copy the current frame.
     pub(super) copying: Duration,
-    /// How long it took besides, once, to bring pictures to where others did not expect them.
+    /// How long it took besides, once, to bring frames to where others did not expect them.
     pub(super) moving: Duration,
     pub(super) shares: Vec<Share>,
     /// The longest of each stage so far.
@@ -48,12 +48,12 @@ impl Search {
     pub(super) fn new(
         number: u64,
         slots: [Slot; 2],
-        pictures: Option<(Arc<Frame>, Arc<Frame>)>,
+        frames: Option<(Arc<SharedFrame>, Arc<SharedFrame>)>,
         copying: Duration,
         moving: Duration,
     ) -> Self {
         let (shares, stages) = (Vec::new(), StageTimes::default());
-        Self { number, slots, pictures, copying, moving, shares, stages, is_as_planned: true }
+        Self { number, slots, frames, copying, moving, shares, stages, is_as_planned: true }
     }
 }
 

@@ -1,8 +1,8 @@
 //! One device that works alone: it is asked directly, as if there were no group.
 //!
 //! Its estimator comes from its thread, and goes back when others help again. One that may fail keeps
-//! its pictures in the host's memory meanwhile, from which they are salvaged for the others; with
-//! several in flight it is better off in its thread, where it has the next picture copied while it
+//! its frames in the host's memory meanwhile, from which they are salvaged for the others; with
+//! several in flight it is better off in its thread, where it has the next frame copied while it
 //! works.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::search::{Search, Share};
 use super::{Group, Split, worker};
-use crate::estimator::{EstimateError, Estimator, MotionVector, Part, Picture, Slot};
+use crate::estimator::{EstimateError, Estimator, FrameView, MotionVector, Part, Slot};
 
 /// The estimator of that device. Its slots are those of the group.
 pub(super) struct Straight {
@@ -26,13 +26,13 @@ impl Group {
         let [(member, _)] = *parts else { return None };
         let depth = self.flights.depth();
         let can = self.members[member].can_be_asked_directly(depth);
-        // Of whole pictures another gets none while it takes longer for one than this for all in flight.
+        // Of whole frames another gets none while it takes longer for one than this for all in flight.
         let gets_none = |other: usize| {
             let rate = self.balancer.rate(other);
             self.members[other].is_out() || rate > 0.0 && rate * depth as f64 <= self.balancer.rate(member)
         };
         let mut others = (0..self.members.len()).filter(|&other| other != member);
-        let mut is_always_next = || self.split == Split::Pictures && others.all(gets_none);
+        let mut is_always_next = || self.split == Split::Frames && others.all(gets_none);
         // On trial too, where asking by threads would make it slower; not with several in flight, which to
         // hand over takes longer than the trial.
         let is_alone = self.balancer.is_alone(member, depth == 1);
@@ -53,15 +53,15 @@ impl Group {
         };
         self.straight = Some(Straight { member, estimator });
         for index in 0..self.slots.len() {
-            if let Some(picture) = self.slots[index].as_ref().and_then(|frame| frame.picture()) {
+            if let Some(frame) = self.slots[index].as_ref().and_then(|shared| shared.frame()) {
                 let slot = Slot::new(index);
-                let loaded = self.directly(|estimator| estimator.load(slot, &picture.view()));
+                let loaded = self.directly(|estimator| estimator.load(slot, &frame.view()));
                 if let Err(error) = loaded {
                     return self.take_over(error);
                 }
             }
-            if let Some(frame) = self.slots[index].take() {
-                self.frames.put_back(frame);
+            if let Some(shared) = self.slots[index].take() {
+                self.frame_pool.put_back(shared);
             }
         }
         Ok(())
@@ -86,8 +86,8 @@ impl Group {
         }
         for index in 0..self.slots.len() {
             match self.directly(|estimator| estimator.unload(Slot::new(index))) {
-                Ok(picture) => {
-                    self.slots[index] = picture.map(|picture| self.frames.fill(&picture.view(), &[]));
+                Ok(frame) => {
+                    self.slots[index] = frame.map(|frame| self.frame_pool.fill(&frame.view(), &[]));
                 }
                 Err(error) => return self.take_over(error),
             }
@@ -100,17 +100,17 @@ impl Group {
         }
     }
 
-    /// Has the device that is asked directly load a picture. `None` where there is no such device, or no
+    /// Has the device that is asked directly load a frame. `None` where there is no such device, or no
     /// longer.
     pub(super) fn load_directly(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
     ) -> Option<Result<(), EstimateError>> {
         self.straight.as_ref()?;
         let start = Instant::now();
-        let loaded = self.directly(|estimator| estimator.load(slot, picture));
-        // It is part of what the device does for the picture, as in a thread.
+        let loaded = self.directly(|estimator| estimator.load(slot, frame));
+        // It is part of what the device does for the frame, as in a thread.
         self.copying[slot.index()] = start.elapsed();
         match loaded {
             Ok(()) => Some(Ok(())),
@@ -177,7 +177,7 @@ impl Group {
         asked.unwrap_or_else(|panic| Err(worker::panicked(device, panic.as_ref())))
     }
 
-    /// Puts the device out, which has told `error`: the others go on with the pictures that it has kept.
+    /// Puts the device out, which has told `error`: the others go on with the frames that it has kept.
     ///
     /// # Errors
     /// `error` where it is no failure of the device; [`EstimateError::Device`] where nobody is left.
@@ -185,15 +185,15 @@ impl Group {
         let EstimateError::Device { message, .. } = error else { return Err(error) };
         for index in 0..self.slots.len() {
             if self.slots[index].is_none()
-                && let Ok(Some(picture)) = self.directly(|estimator| Ok(estimator.salvage(Slot::new(index))))
+                && let Ok(Some(frame)) = self.directly(|estimator| Ok(estimator.salvage(Slot::new(index))))
             {
-                self.slots[index] = Some(self.frames.fill(&picture.view(), &[]));
+                self.slots[index] = Some(self.frame_pool.fill(&frame.view(), &[]));
             }
         }
         let Some(Straight { member, .. }) = self.straight.take() else { return Ok(()) };
-        for search in self.searches.iter_mut().filter(|search| search.pictures.is_none()) {
+        for search in self.searches.iter_mut().filter(|search| search.frames.is_none()) {
             let [current, reference] = search.slots.map(|slot| self.slots[slot.index()].clone());
-            search.pictures = current.zip(reference);
+            search.frames = current.zip(reference);
         }
         self.put_out(member, &message)
     }

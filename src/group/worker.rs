@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::frame::Frame;
+use super::shared_frame::SharedFrame;
 use crate::estimator::{EstimateError, Estimator, MotionVector, Parameters, Part, Slot, StageTimes};
 
 /// What a device is told.
@@ -28,8 +28,8 @@ pub(super) struct Job {
     /// The number of the search.
     pub(super) search: u64,
     pub(super) part: Part,
-    pub(super) current: Arc<Frame>,
-    pub(super) reference: Arc<Frame>,
+    pub(super) current: Arc<SharedFrame>,
+    pub(super) reference: Arc<SharedFrame>,
     pub(super) vectors: Vec<MotionVector>,
 }
 
@@ -66,21 +66,21 @@ struct Begun {
 /// A device's end of the way.
 pub(super) struct Worker {
     member: usize,
-    /// Where it reads pictures.
+    /// Where it reads frames.
     place: usize,
     estimator: Box<dyn Estimator>,
     orders: Receiver<Order>,
     reports: Sender<Report>,
     begun: VecDeque<Begun>,
-    /// One a slot: which picture is there, and which rows of it.
-    pictures: Vec<Option<(u64, Range<usize>)>>,
-    /// For pictures whose rows are in several places.
+    /// One a slot: which frame is there, and which rows of it.
+    frames: Vec<Option<(u64, Range<usize>)>>,
+    /// For frames whose rows are in several places.
     room: Vec<u8>,
     finished: Instant,
 }
 
 /// How long a thread looks for something to do before it sleeps: to sleep and be woken takes several
-/// microseconds, on large machines a hundred, which is much where a device needs as many for a picture.
+/// microseconds, on large machines a hundred, which is much where a device needs as many for a frame.
 fn watch() -> Duration {
     static WATCH: OnceLock<Duration> = OnceLock::new();
     *WATCH.get_or_init(|| {
@@ -148,7 +148,7 @@ impl Worker {
             orders,
             reports,
             begun: VecDeque::with_capacity(depth),
-            pictures: vec![None; depth + 1],
+            frames: vec![None; depth + 1],
             room: Vec::new(),
             finished: Instant::now(),
         }
@@ -210,7 +210,7 @@ impl Worker {
         let parameters = self.estimator.parameters();
         let compared = part.current_samples(parameters);
         let searched = part.reference_samples(parameters);
-        // The current picture is the next reference: with what the next search may need of it where
+        // The current frame is the next reference: with what the next search may need of it where
         // shares move, it is loaded once. A second load would have to wait for what is in flight.
         let wanted = rows_of(part, parameters);
         let is_same = job.reference.number() == job.current.number();
@@ -223,20 +223,20 @@ impl Worker {
         Ok(())
     }
 
-    /// The slot that holds at least the rows `needed` of `frame`, beside the one that is `taken`; if
+    /// The slot that holds at least the rows `needed` of `shared`, beside the one that is `taken`; if
     /// it has to be loaded, with the rows `wanted`; and how long that took.
     fn place(
         &mut self,
-        frame: &Frame,
+        shared: &SharedFrame,
         needed: &Range<usize>,
         wanted: &Range<usize>,
         taken: Option<Slot>,
     ) -> Result<(Slot, Duration), EstimateError> {
         loop {
-            let number = frame.number();
-            let there = self.pictures.iter().position(|p| p.as_ref().is_some_and(|p| p.0 == number));
+            let number = shared.number();
+            let there = self.frames.iter().position(|p| p.as_ref().is_some_and(|p| p.0 == number));
             let mut rows = wanted.clone();
-            if let Some((index, (_, present))) = there.zip(there.and_then(|i| self.pictures[i].clone())) {
+            if let Some((index, (_, present))) = there.zip(there.and_then(|i| self.frames[i].clone())) {
                 if present.start <= needed.start && needed.end <= present.end {
                     return Ok((Slot::new(index), Duration::ZERO));
                 }
@@ -247,8 +247,8 @@ impl Worker {
                 taken != Some(slot) && !self.begun.iter().any(|begun| begun.slots.contains(&slot))
             };
             let oldest_free = || {
-                let free = (0..self.pictures.len()).filter(|&slot| is_free(slot));
-                free.min_by_key(|&slot| self.pictures[slot].as_ref().map_or(0, |p| p.0))
+                let free = (0..self.frames.len()).filter(|&slot| is_free(slot));
+                free.min_by_key(|&slot| self.frames[slot].as_ref().map_or(0, |p| p.0))
             };
             let free = match there {
                 Some(index) => Some(index).filter(|&index| is_free(index)),
@@ -257,10 +257,10 @@ impl Worker {
             match free {
                 Some(index) => {
                     let (slot, start) = (Slot::new(index), Instant::now());
-                    self.pictures[index] = None;
-                    let (picture, rows) = frame.rows(self.place, needed, &rows, &mut self.room);
-                    self.estimator.load_rows(slot, &picture, rows.clone())?;
-                    self.pictures[index] = Some((number, rows));
+                    self.frames[index] = None;
+                    let (frame, rows) = shared.rows(self.place, needed, &rows, &mut self.room);
+                    self.estimator.load_rows(slot, &frame, rows.clone())?;
+                    self.frames[index] = Some((number, rows));
                     return Ok((slot, start.elapsed()));
                 }
                 None => self.finish()?,
@@ -288,12 +288,12 @@ impl Worker {
     }
 }
 
-/// By how many rows of blocks shares may at least move from when a picture is copied to when it is a
+/// By how many rows of blocks shares may at least move from when a frame is copied to when it is a
 /// reference, before it is copied or loaded once more, and by which part of a device's rows.
 const ROWS_TO_SPARE: usize = 3;
 const PART_TO_SPARE: usize = 16;
 
-/// The rows of samples that a search of `part` needs of either picture, and those that it would need if
+/// The rows of samples that a search of `part` needs of either frame, and those that it would need if
 /// shares moved a little.
 pub(super) fn rows_of(part: Part, parameters: &Parameters) -> Range<usize> {
     let (compared, searched) = (part.current_samples(parameters), part.reference_samples(parameters));

@@ -1,4 +1,4 @@
-//! Which device found which row of blocks, where several worked on a picture.
+//! Which device found which row of blocks, where several worked on a frame.
 
 use std::sync::Arc;
 

@@ -7,11 +7,11 @@
 //! | field | type | value |
 //! |---|---|---|
 //! | `version` | guint | [`VERSION`] |
-//! | `width`, `height` | guint | picture size in samples |
+//! | `width`, `height` | guint | frame size in samples |
 //! | `block-width`, `block-height` | guint | block size in samples |
 //! | `columns`, `rows` | guint | grid: `ceil(width / block-width) × ceil(height / block-height)` |
 //! | `scale` | guint | 4: units a sample |
-//! | `reference-offset` | gint | which picture was searched: -1 the one before, +1 the one after |
+//! | `reference-offset` | gint | which frame was searched: -1 the one before, +1 the one after |
 //! | `reference-pts` | guint64 | its timestamp, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
@@ -23,9 +23,9 @@
 //!
 //! - A copy of the whole buffer keeps it; a copy of a part of the buffer does not.
 //! - Conversion to another format at the same size keeps it.
-//! - Scaling scales it with the picture (vectors and predictors rounded to the quarter sample, costs
+//! - Scaling scales it with the frame (vectors and predictors rounded to the quarter sample, costs
 //!   left as they were measured) where every block still has a whole number of samples and the grid stays the
-//!   same; otherwise it is dropped. It is dropped too where the picture's aspect ratio changes,
+//!   same; otherwise it is dropped. It is dropped too where the frame's aspect ratio changes,
 //!   because a scaler may then add borders.
 //! - Every other filter that makes new buffers (cropping, flipping, rotating) drops it. Filters that
 //!   change samples where they are keep it.
@@ -67,9 +67,9 @@ pub enum MetaError {
     /// Costs are of another kind.
     #[error("metric \"{0}\" is not known: \"sad\" and \"ssd\" are")]
     Metric(String),
-    /// The grid is not that of the picture.
+    /// The grid is not that of the frame.
     #[error(
-        "a picture of {width} x {height} samples in blocks of {block_width} x {block_height} cannot have \
+        "a frame of {width} x {height} samples in blocks of {block_width} x {block_height} cannot have \
          {columns} x {rows} vectors"
     )]
     #[allow(missing_docs)]
@@ -98,9 +98,9 @@ pub enum MetaError {
 /// What a motion field says beside its vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDescription {
-    /// Picture width in samples.
+    /// Frame width in samples.
     pub width: u32,
-    /// Picture height in samples.
+    /// Frame height in samples.
     pub height: u32,
     /// Block width in samples.
     pub block_width: u32,
@@ -110,9 +110,9 @@ pub struct FieldDescription {
     pub columns: u32,
     /// Blocks down.
     pub rows: u32,
-    /// Which picture was searched: -1 the one before, +1 the one after.
+    /// Which frame was searched: -1 the one before, +1 the one after.
     pub reference_offset: i32,
-    /// The timestamp of the picture that was searched.
+    /// The timestamp of the frame that was searched.
     pub reference_pts: Option<gst::ClockTime>,
     /// How blocks were compared.
     pub metric: Metric,
@@ -130,7 +130,7 @@ impl FieldDescription {
         blocks.saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Checks that the grid covers the picture exactly, that `vectors` bytes hold it, and as many
+    /// Checks that the grid covers the frame exactly, that `vectors` bytes hold it, and as many
     /// `predictors`, if there are any.
     fn check(&self, vectors: usize, predictors: Option<usize>) -> Result<(), MetaError> {
         let &Self { width, height, block_width, block_height, columns, rows, .. } = self;

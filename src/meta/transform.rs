@@ -83,7 +83,7 @@ fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
     }
 }
 
-/// Size and pixel shape of a picture.
+/// Size and pixel shape of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     width: u32,
@@ -111,8 +111,8 @@ impl Size {
 
 fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size, to: Size) {
     let Ok(meta) = MotionVectorMeta::from_structure(structure) else { return };
-    let of_this_picture = (meta.description.width, meta.description.height) == (from.width, from.height);
-    if !of_this_picture || !from.is_shaped_as(&to) {
+    let of_this_frame = (meta.description.width, meta.description.height) == (from.width, from.height);
+    if !of_this_frame || !from.is_shaped_as(&to) {
         return;
     }
     if (from.width, from.height) == (to.width, to.height) {
@@ -127,14 +127,14 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
     }
 }
 
-/// A field for another picture size.
+/// A field for another frame size.
 struct Scaled {
     description: FieldDescription,
     vectors: Vec<MotionVector>,
     predictors: Option<Vec<Predictor>>,
 }
 
-/// The field for the picture scaled to `to`; `None` where blocks or vectors would not fit.
+/// The field for the frame scaled to `to`; `None` where blocks or vectors would not fit.
 ///
 /// Scaling and rounding keep order and sign, so that scaled predictors are the medians of the scaled
 /// vectors.

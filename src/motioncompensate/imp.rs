@@ -22,7 +22,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motioncompensate",
         gst::DebugColorFlags::empty(),
-        Some("Predicts pictures from their motion vectors"),
+        Some("Predicts frames from their motion vectors"),
     )
 });
 
@@ -59,15 +59,15 @@ impl MotionCompensate {
         }
         stream.field(buffer).map(|field| {
             field.unwrap_or_else(|obstacle| {
-                gst::warning!(CAT, imp = self, "Picture at {:?} not predicted: {obstacle}", buffer.pts());
+                gst::warning!(CAT, imp = self, "Frame at {:?} not predicted: {obstacle}", buffer.pts());
                 if !std::mem::replace(&mut state.warned_elsewhere, true) {
                     gst::element_imp_warning!(
                         self,
                         gst::StreamError::Format,
-                        ("A picture is not predicted from its vectors: {obstacle}. Put motioncompensate \
-                             right behind motionestimate, so that no picture is dropped or stamped anew \
+                        ("A frame is not predicted from its vectors: {obstacle}. Put motioncompensate \
+                             right behind motionestimate, so that no frame is dropped or stamped anew \
                              between them"),
-                        ["Picture at {:?}; told once", buffer.pts()]
+                        ["Frame at {:?}; told once", buffer.pts()]
                     );
                 }
                 None
@@ -75,7 +75,7 @@ impl MotionCompensate {
         })
     }
 
-    /// Counts a picture and tells what was measured of it.
+    /// Counts a frame and tells what was measured of it.
     fn report(
         &self,
         state: &mut State,
@@ -165,7 +165,7 @@ impl MotionCompensate {
         self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
     }
 
-    /// Makes the next picture the first of a sequence.
+    /// Makes the next frame the first of a sequence.
     fn forget_reference(&self, reason: &str) {
         if let Some(stream) = &mut lock(&self.state).stream {
             gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
@@ -245,7 +245,7 @@ impl ElementImpl for MotionCompensate {
             gst::subclass::ElementMetadata::new(
                 "Motion compensator",
                 "Filter/Effect/Video",
-                "Predicts pictures from the one before and the motion vectors that come with them, and \
+                "Predicts frames from the one before and the motion vectors that come with them, and \
                  measures how well",
                 "The gst-plugin-motionestimate authors",
             )
@@ -300,7 +300,7 @@ impl BaseTransformImpl for MotionCompensate {
         Ok(())
     }
 
-    // The picture is of the same size and in its place whatever is sent on: everything that is
+    // The frame is of the same size and in its place whatever is sent on: everything that is
     // said about it holds.
     fn transform_meta<'a>(
         &self,

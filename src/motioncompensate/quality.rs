@@ -2,10 +2,10 @@
 
 use crate::compensation::SquaredError;
 
-/// The name of the meta that says how good a picture's prediction is.
+/// The name of the meta that says how good a frame's prediction is.
 pub const NAME: &str = "MotionQualityMeta";
 
-/// The name of the message about one picture.
+/// The name of the message about one frame.
 const MESSAGE: &str = "motion-quality";
 
 /// The name of the message about all.
@@ -20,7 +20,7 @@ pub fn register() {
     }
 }
 
-/// The squared errors of one picture's prediction, or of many.
+/// The squared errors of one frame's prediction, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
     luma: SquaredError,
@@ -58,7 +58,7 @@ impl Quality {
         Ok(())
     }
 
-    /// The message about the picture of that timestamp.
+    /// The message about the frame of that timestamp.
     pub fn message(&self, pts: Option<gst::ClockTime>) -> gst::Structure {
         let pts = pts.map_or(u64::MAX, gst::ClockTime::nseconds);
         let mut structure = gst::Structure::builder(MESSAGE).field("pts", pts).build();
@@ -67,18 +67,18 @@ impl Quality {
     }
 }
 
-/// Sums over the pictures since the element was started.
+/// Sums over the frames since the element was started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    pictures: u64,
+    frames: u64,
     predicted: u64,
     quality: Quality,
 }
 
 impl Totals {
-    /// Counts a picture, with what was measured of it.
+    /// Counts a frame, with what was measured of it.
     pub fn add(&mut self, quality: Option<Quality>) {
-        self.pictures += 1;
+        self.frames += 1;
         if let Some(Quality { luma, all }) = quality {
             self.predicted += 1;
             self.quality.luma += luma;
@@ -89,7 +89,7 @@ impl Totals {
     /// The message about all of them.
     pub fn message(&self) -> gst::Structure {
         let mut structure = gst::Structure::builder(TOTAL_MESSAGE)
-            .field("pictures", self.pictures)
+            .field("frames", self.frames)
             .field("predicted", self.predicted)
             .build();
         if self.predicted > 0 {

@@ -1,4 +1,4 @@
-//! The pictures of a stream: which one predicts which, and what becomes of their planes.
+//! The frames of a stream: which one predicts which, and what becomes of their planes.
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
@@ -12,24 +12,24 @@ pub struct Stream {
     pub info: VideoInfo,
     /// One a plane.
     pub samplings: Vec<Sampling>,
-    /// The picture before.
+    /// The frame before.
     pub reference: Option<gst::Buffer>,
     /// Room for a plane of the prediction where it is only measured; made when it is first needed.
     scratch: Vec<u8>,
 }
 
-/// Why a picture could not be compensated.
+/// Why a frame could not be compensated.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error("a buffer came before its caps")]
     NotNegotiated,
-    #[error("a buffer does not hold the picture its caps promise")]
+    #[error("a buffer does not hold the frame its caps promise")]
     Buffer(#[source] glib::BoolError),
-    #[error("a buffer does not hold the picture its caps promise: it has {0}")]
+    #[error("a buffer does not hold the frame its caps promise: it has {0}")]
     Plane(#[from] PlaneError),
-    #[error("the motion field of a picture cannot be read: {0}")]
+    #[error("the motion field of a frame cannot be read: {0}")]
     Meta(#[from] meta::MetaError),
-    #[error("a motion field for pictures of {0} x {1} samples came with a picture of {2} x {3}")]
+    #[error("a motion field for frames of {0} x {1} samples came with a frame of {2} x {3}")]
     FieldSize(u32, u32, u32, u32),
     #[error(transparent)]
     Compensation(#[from] CompensationError),
@@ -59,7 +59,7 @@ pub enum Target<'a, 'b> {
     Scratch,
 }
 
-/// `buffer` mapped for reading as a picture of `info`.
+/// `buffer` mapped for reading as a frame of `info`.
 ///
 /// # Errors
 /// [`Failure::Buffer`] where it is none.
@@ -76,7 +76,7 @@ impl Stream {
         Self { info: info.clone(), samplings, reference: None, scratch: Vec::new() }
     }
 
-    /// The field by which the picture in `buffer` is predicted from the one before; the error says
+    /// The field by which the frame in `buffer` is predicted from the one before; the error says
     /// what is in the way where there are fields, but none of this kind.
     pub fn field(
         &self,
@@ -99,26 +99,26 @@ impl Stream {
         Ok(usable)
     }
 
-    /// Why the reference of a field is not the picture that is kept.
+    /// Why the reference of a field is not the frame that is kept.
     fn obstacle(&self, description: &meta::FieldDescription) -> Option<String> {
         if description.reference_offset != -1 {
             return Some(format!(
-                "they refer to the picture at offset {}, and only the one before (-1) is kept",
+                "they refer to the frame at offset {}, and only the one before (-1) is kept",
                 description.reference_offset
             ));
         }
         let Some(reference) = &self.reference else {
-            return Some("the picture they refer to did not come here".into());
+            return Some("the frame they refer to did not come here".into());
         };
         match (description.reference_pts, reference.pts()) {
             (Some(wanted), Some(kept)) if wanted != kept => {
-                Some(format!("they refer to the picture at {wanted}, and the one before this was at {kept}"))
+                Some(format!("they refer to the frame at {wanted}, and the one before this was at {kept}"))
             }
             _ => None,
         }
     }
 
-    /// Predicts the picture in `current` by `field` and writes what is wanted to `target`.
+    /// Predicts the frame in `current` by `field` and writes what is wanted to `target`.
     pub fn compensate(
         &mut self,
         field: &MotionVectorMeta,
@@ -144,7 +144,7 @@ impl Stream {
                         scratch.resize(width * height, 0);
                     }
                     PlaneMut::new(scratch, width, height, width)
-                        .map_err(|error| PlaneError::Picture(index, error))?
+                        .map_err(|error| PlaneError::Samples(index, error))?
                 }
             };
             quality.add(index, compensate(&vectors, sampling, planes, wanted, &mut out)?);
@@ -152,7 +152,7 @@ impl Stream {
         Ok(quality)
     }
 
-    /// Writes the picture in `current` to `out` as it is.
+    /// Writes the frame in `current` to `out` as it is.
     pub fn copy(
         &self,
         current: &VideoFrameRef<&gst::BufferRef>,

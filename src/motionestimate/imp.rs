@@ -23,7 +23,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motionestimate",
         gst::DebugColorFlags::empty(),
-        Some("Finds the motion between pictures"),
+        Some("Finds the motion between frames"),
     )
 });
 
@@ -101,7 +101,7 @@ impl MotionEstimate {
         Ok(estimator)
     }
 
-    /// Lets the settings hold from the next picture on, where they have been changed. The buffers
+    /// Lets the settings hold from the next frame on, where they have been changed. The buffers
     /// that wait leave before.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
         let settings = match (&lock(&self.state).stream, lock(&self.settings)) {
@@ -124,7 +124,7 @@ impl MotionEstimate {
         Ok(())
     }
 
-    /// Posts `message`; the next picture is the first of a sequence.
+    /// Posts `message`; the next frame is the first of a sequence.
     fn fail(&self, state: &mut State, message: gst::ErrorMessage) -> gst::FlowError {
         if let Some(stream) = &mut state.stream {
             stream.forget();
@@ -133,7 +133,7 @@ impl MotionEstimate {
         gst::FlowError::Error
     }
 
-    /// Makes the next picture the first of a sequence.
+    /// Makes the next frame the first of a sequence.
     fn forget_reference(&self, reason: &str) {
         if let Some(stream) = &mut lock(&self.state).stream {
             gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
@@ -157,7 +157,7 @@ impl MotionEstimate {
         self.tell(stream.take_notices());
         match submitted {
             Ok(Some(buffer)) => {
-                gst::debug!(CAT, imp = self, "No reference for the picture at {pts:?}");
+                gst::debug!(CAT, imp = self, "No reference for the frame at {pts:?}");
                 Ok(Some(buffer))
             }
             Ok(None) => Ok(None),
@@ -259,7 +259,7 @@ impl ObjectImpl for MotionEstimate {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
             let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
                 .nick("Statistics")
-                .blurb("Pictures, mean times in ns, effective rate, mean cost a sample, device and kernel")
+                .blurb("Frames, mean times in ns, effective rate, mean cost a sample, device and kernel")
                 .read_only()
                 .build();
             let mut properties = Settings::param_specs();
@@ -291,7 +291,7 @@ impl ElementImpl for MotionEstimate {
             gst::subclass::ElementMetadata::new(
                 "Motion estimator",
                 "Filter/Analyzer/Video",
-                "Finds a motion vector for every block of a picture, on a GPU or the CPU, and attaches the \
+                "Finds a motion vector for every block of a frame, on a GPU or the CPU, and attaches the \
                  vectors to the buffer as MotionVectorMeta",
                 "The gst-plugin-motionestimate authors",
             )
@@ -320,7 +320,7 @@ impl BaseTransformImpl for MotionEstimate {
         *lock(&self.state) = State::default();
         *lock(&self.statistics) = Statistics::default();
         *lock(&self.latency) = gst::ClockTime::ZERO;
-        // What no picture can make right is told now and not with the first caps: wrong settings,
+        // What no frame can make right is told now and not with the first caps: wrong settings,
         // a device that is missing, a kernel it cannot run.
         let settings = lock(&self.settings).clone();
         let opened = settings.open(settings.block_size, settings.block_size);
@@ -354,7 +354,7 @@ impl BaseTransformImpl for MotionEstimate {
             gst::element_imp_warning!(
                 self,
                 gst::StreamError::Format,
-                ("Interlaced pictures are searched as whole frames: deinterlace before for true vectors"),
+                ("Interlaced frames are searched as whole frames: deinterlace before for true vectors"),
                 ["{incaps}"]
             );
         }
@@ -428,7 +428,7 @@ impl BaseTransformImpl for MotionEstimate {
         if let Some(error) = lock(&self.state).failed.take() {
             return Err(error);
         }
-        // A picture without reference waits for nobody, so nobody may wait before it.
+        // A frame without reference waits for nobody, so nobody may wait before it.
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.drain()?;
         }

@@ -32,7 +32,7 @@ pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage
     match error {
         StreamError::Frame(_) | StreamError::Luma(_) => gst::error_msg!(
             gst::StreamError::Format,
-            ("A buffer does not hold the picture its caps promise"),
+            ("A buffer does not hold the frame its caps promise"),
             ["{error}; {:?}", stream.info()]
         ),
         StreamError::Search(error) => {

@@ -1,15 +1,15 @@
-//! `motionestimate`: finds the motion of every picture and attaches it to the picture's buffer.
+//! `motionestimate`: finds the motion of every frame and attaches it to the frame's buffer.
 /**
  * element-motionestimate:
- * @short_description: Finds a motion vector for every block of a picture
+ * @short_description: Finds a motion vector for every block of a frame
  *
- * `motionestimate` keeps the luma plane of the picture before, searches it for the best match of
- * every block of the current picture, and attaches the vectors and their matching costs to the
+ * `motionestimate` keeps the luma plane of the frame before, searches it for the best match of
+ * every block of the current frame, and attaches the vectors and their matching costs to the
  * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, and with no delay unless
  * `pipeline-depth` asks for it. Vectors are bit for bit the same on every device and with every kernel; what they are, `algorithm` decides.
  *
- * The first picture of a stream has nothing to be compared with, nor has the first after a
- * discontinuity, a gap, a flush, a new segment or new caps: such a picture passes with no meta.
+ * The first frame of a stream has nothing to be compared with, nor has the first after a
+ * discontinuity, a gap, a flush, a new segment or new caps: such a frame passes with no meta.
  * A `MotionVectorMeta` that a buffer brings along is always removed, so that behind this element
  * every such meta is its own.
  *
@@ -23,7 +23,7 @@
  * 4, 2, 1 of R = 7. It starts at no motion; in each step it compares the nine candidates that lie
  * s, or not at all, to either side and up or down, and goes on from the best, by the same order of
  * whole vectors. Candidates outside the window do not count, nor with `border=restrict` those
- * outside the picture. It is much faster than full search, and the longer the motion the more often
+ * outside the frame. It is much faster than full search, and the longer the motion the more often
  * it ends at a match that is not the best one.
  *
  * ## Devices
@@ -34,13 +34,13 @@
  * Several devices work as one where `device` lists them: `gpu,native`, `0:0,0:1`, or `all`. `split`
  * says how they divide the work, `balance` how much each gets; the vectors are the same whatever
  * is chosen. With `balance=adaptive` the share of each follows its rate, measured with every
- * picture, and a device that does not help is left idle but for a few pictures now and then.
- * `gpu@0.9,native@0.1` has weights, which hold as they are, even where one device would be faster alone. With `split=pictures` as many devices
- * are busy as pictures are in flight: raise `pipeline-depth`.
+ * frame, and a device that does not help is left idle but for a few frames now and then.
+ * `gpu@0.9,native@0.1` has weights, which hold as they are, even where one device would be faster alone. With `split=frames` as many devices
+ * are busy as frames are in flight: raise `pipeline-depth`.
  *
  * A device of a list that fails is put out, and a warning on the bus says so. Its part is done again by
- * the others, or, where it was the last, by the CPU without OpenCL: no picture goes without its
- * vectors. So is one that gives no answer for ten seconds, or for fifty times what its pictures take
+ * the others, or, where it was the last, by the CPU without OpenCL: no frame goes without its
+ * vectors. So is one that gives no answer for ten seconds, or for fifty times what its frames take
  * on average where that is longer (its first: for a minute, or what it takes at 0.1 G absolute differences
  * a second).
  *
@@ -51,8 +51,8 @@
  *
  * ## Properties while playing
  *
- * Every property may be changed while playing and holds from the next picture on. The reference
- * picture is kept, so no picture goes without vectors for it. Settings that cannot be followed
+ * Every property may be changed while playing and holds from the next frame on. The reference
+ * frame is kept, so no frame goes without vectors for it. Settings that cannot be followed
  * are an error on the bus, as they are at start.
  *
  * ## Tuning
@@ -65,7 +65,7 @@
  * |---|---|---|
  * | `group-size` | integer | work-items of a work-group, 1 or more; without it the kernel's own for the device. `kernel=reference-naive` needs none for large windows with it |
  * | `cost-bytes` | integer | most bytes of costs kept on the device at once, 268435456 without it: kernels that keep costs work in parts where they need more |
- * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole picture: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
+ * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole frame: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
  * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
  * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
  * | `run` | integer | for `tiled` and `elimination`: candidates, one under the other, that a work-item takes at once |
@@ -82,18 +82,18 @@
  * records `gint16 x`, `gint16 y` in quarter samples, host byte order. Each is what an H.264 encoder
  * would predict for that block's vector from those of its neighbours: the median of the vectors
  * to the left, above, and above to the right (above to the left in the last column); in the first
- * row the vector to the left, in a picture of one column the one above. Vectors and costs are the
+ * row the vector to the left, in a frame of one column the one above. Vectors and costs are the
  * same with and without it.
  *
- * ## Pictures in flight
+ * ## Frames in flight
  *
  * With `pipeline-depth=1` each buffer leaves before the next is taken. With more, buffers wait
- * while their pictures are being searched, so that on an OpenCL device the upload of one picture,
+ * while their frames are being searched, so that on an OpenCL device the upload of one frame,
  * the search of the one before and the download of the vectors before that go on at once. The
  * LATENCY query tells `pipeline-depth - 1` frame durations, or nothing more than upstream where
  * the caps have no frame rate, and a latency message is posted where that changes.
  *
- * Order and number of buffers and events are the same at every depth. A picture that has no
+ * Order and number of buffers and events are the same at every depth. A frame that has no
  * reference waits for nobody. Every serialized event or query lets all buffers that wait leave
  * before it; a flush drops them, and so does going to READY. After an error that comes up while
  * searching, those that wait are dropped.
@@ -103,7 +103,7 @@
  *
  * ## Buffers
  *
- * The reference is a copy in the memory of the device, made by the one upload that each picture
+ * The reference is a copy in the memory of the device, made by the one upload that each frame
  * needs anyway. With `pipeline-depth=1` no buffer is held back; with more, up to
  * `pipeline-depth - 1` are, and the answer to the ALLOCATION query asks for as many more. From a
  * pool that cannot give so many, fewer are held.
@@ -120,7 +120,7 @@
  *
  * ## Interlaced video
  *
- * Pictures with two interleaved fields are searched as whole frames, and a warning says so once.
+ * Frames with two interleaved fields are searched as whole frames, and a warning says so once.
  * Where the fields differ in time, deinterlace before. Fields in buffers of their own
  * (`interlace-mode=alternate`) are not accepted.
  *
@@ -131,22 +131,22 @@
  *
  * | field | type | value |
  * |---|---|---|
- * | `pictures` | guint64 | pictures seen since start |
- * | `pictures-with-vectors` | guint64 | those that got vectors |
- * | `upload-time` | guint64 | mean time to bring a picture to the device, ns |
+ * | `frames` | guint64 | frames seen since start |
+ * | `frames-with-vectors` | guint64 | those that got vectors |
+ * | `upload-time` | guint64 | mean time to bring a frame to the device, ns |
  * | `search-time` | guint64 | mean time of a search, by the device's clock where it has one, ns |
  * | `download-time` | guint64 | mean time to bring the vectors back, ns |
  * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
  * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `devices` | GstValueArray | a structure `motion-device` for each of several devices: `device` (string), `share` (gdouble, of the last picture), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
+ * | `devices` | GstValueArray | a structure `motion-device` for each of several devices: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
  * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and the kernel too where it has but one |
  *
  * ## Example launch lines
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 pattern=ball ! motionestimate ! fakesink
  * ```
- * Searches moving test pictures with the best device.
+ * Searches moving test frames with the best device.
  * ```text
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! video/x-raw,format=I420,width=1280,height=720 ! motionestimate device=native search-range=32 ! fakesink
  * ```
@@ -221,13 +221,13 @@ pub enum MotionEstimateKernel {
     Reference = 2,
     /// See [`Kernel::CollaborativeNaive`].
     #[enum_value(
-        name = "A displacement of the whole picture at a time, from global memory",
+        name = "A displacement of the whole frame at a time, from global memory",
         nick = "collaborative-naive"
     )]
     CollaborativeNaive = 3,
     /// See [`Kernel::Collaborative`].
     #[enum_value(
-        name = "All displacements of the whole picture at once, rows in local memory",
+        name = "All displacements of the whole frame at once, rows in local memory",
         nick = "collaborative"
     )]
     Collaborative = 4,
@@ -309,7 +309,7 @@ impl From<MotionEstimateMetric> for Metric {
     }
 }
 
-/// What lies outside the reference picture: the `border` property.
+/// What lies outside the reference frame: the `border` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBorder")]
 #[repr(i32)]
@@ -319,7 +319,7 @@ pub enum MotionEstimateBorder {
     #[enum_value(name = "The edge samples, repeated: vectors may point outside", nick = "extend")]
     Extend = 0,
     /// See [`Border::Restrict`].
-    #[enum_value(name = "Nothing: vectors stay inside the picture", nick = "restrict")]
+    #[enum_value(name = "Nothing: vectors stay inside the frame", nick = "restrict")]
     Restrict = 1,
 }
 

@@ -60,7 +60,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is searched in pictures of `width × height` samples.
+    /// What is searched in frames of `width × height` samples.
     ///
     /// # Errors
     /// [`SetupError::Window`] for ranges that no window has.
@@ -79,7 +79,7 @@ impl Settings {
         })
     }
 
-    /// The estimator for pictures of `width × height` samples.
+    /// The estimator for frames of `width × height` samples.
     ///
     /// # Errors
     /// As [`backend::open`], and [`SetupError::Tuning`].
@@ -157,7 +157,7 @@ impl Settings {
                 .build(),
             glib::ParamSpecEnum::builder_with_default("border", default.border)
                 .nick("Border")
-                .blurb("What lies outside the picture that is searched")
+                .blurb("What lies outside the frame that is searched")
                 .mutable_playing()
                 .build(),
             glib::ParamSpecBoxed::builder::<gst::Structure>("tuning")
@@ -176,8 +176,8 @@ impl Settings {
             glib::ParamSpecUInt::builder("pipeline-depth")
                 .nick("Pipeline depth")
                 .blurb(
-                    "Pictures in flight at once: more keep a device busy, and each but the first adds a \
-                     picture's duration of latency",
+                    "Frames in flight at once: more keep a device busy, and each but the first adds a \
+                     frame's duration of latency",
                 )
                 .minimum(1)
                 .maximum(Tuning::MAX_DEPTH as u32)

@@ -17,11 +17,11 @@ pub enum MotionEstimateSplit {
     #[enum_value(name = "Each a band of rows of blocks", nick = "rows")]
     Rows,
     /// Each a share of the displacements.
-    #[enum_value(name = "Each a share of the displacements of the whole picture", nick = "candidates")]
+    #[enum_value(name = "Each a share of the displacements of the whole frame", nick = "candidates")]
     Candidates,
-    /// Whole pictures in turn.
-    #[enum_value(name = "Whole pictures in turn, of those in flight", nick = "pictures")]
-    Pictures,
+    /// Whole frames in turn.
+    #[enum_value(name = "Whole frames in turn, of those in flight", nick = "frames")]
+    Frames,
 }
 
 /// How much each of several devices gets.
@@ -32,10 +32,10 @@ pub enum MotionEstimateSplit {
 pub enum MotionEstimateBalance {
     /// Shares follow the rates that are measured.
     #[default]
-    #[enum_value(name = "Shares follow the rates measured with every picture", nick = "adaptive")]
+    #[enum_value(name = "Shares follow the rates measured with every frame", nick = "adaptive")]
     Adaptive,
     /// Shares are computed once.
-    #[enum_value(name = "Shares by curves fitted to the first pictures' times", nick = "fit")]
+    #[enum_value(name = "Shares by curves fitted to the first frames' times", nick = "fit")]
     Fit,
     /// By weights.
     #[enum_value(name = "Shares by the weights in the list of devices", nick = "static")]
@@ -63,7 +63,7 @@ impl From<MotionEstimateSplit> for Split {
             MotionEstimateSplit::Auto => Self::Auto,
             MotionEstimateSplit::Rows => Self::Rows,
             MotionEstimateSplit::Candidates => Self::Candidates,
-            MotionEstimateSplit::Pictures => Self::Pictures,
+            MotionEstimateSplit::Frames => Self::Frames,
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::estimator::{DeviceShare, Estimator, Kernel, MotionVector, Parameters}
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
 
-/// Sums over the pictures since the element was started.
+/// Sums over the frames since the element was started.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    pictures: u64,
+    frames: u64,
     with_vectors: u64,
     upload: Duration,
     search: Duration,
@@ -41,14 +41,14 @@ impl Statistics {
         });
     }
 
-    /// Counts the picture that `estimator` took last, with the vectors found for it.
+    /// Counts the frame that `estimator` took last, with the vectors found for it.
     pub fn add(&mut self, estimator: &dyn Estimator, vectors: Option<&[MotionVector]>) {
         // Another may have taken the place of one that failed.
         if self.device.as_deref() != Some(estimator.device()) {
             self.set_estimator(estimator);
         }
         let times = estimator.stage_times();
-        self.pictures += 1;
+        self.frames += 1;
         self.upload += times.upload;
         let Some(vectors) = vectors else { return };
         estimator.shares(&mut self.shares);
@@ -66,9 +66,9 @@ impl Statistics {
     /// The figures as applications read them; the element's documentation lists the fields.
     pub fn structure(&self) -> gst::Structure {
         gst::Structure::builder(NAME)
-            .field("pictures", self.pictures)
-            .field("pictures-with-vectors", self.with_vectors)
-            .field("upload-time", mean_ns(self.upload, self.pictures))
+            .field("frames", self.frames)
+            .field("frames-with-vectors", self.with_vectors)
+            .field("upload-time", mean_ns(self.upload, self.frames))
             .field("search-time", mean_ns(self.search, self.with_vectors))
             .field("download-time", mean_ns(self.download, self.with_vectors))
             .field("prediction-time", mean_ns(self.prediction, self.with_vectors))

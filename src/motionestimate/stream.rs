@@ -1,4 +1,4 @@
-//! The pictures of a stream from one caps to the next, and the buffers that wait for their vectors.
+//! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub struct Stream {
     /// The settings by which `tracker` was made.
     settings: Settings,
     tracker: Tracker,
-    /// Timestamp of the reference picture.
+    /// Timestamp of the reference frame.
     reference_pts: Option<gst::ClockTime>,
     /// One a search in flight, oldest first.
     waiting: VecDeque<Waiting>,
@@ -53,7 +53,7 @@ pub struct Stream {
     /// How many buffers downstream asks of a pool for itself.
     needed_downstream: usize,
     /// The buffer that left last, where its samples are needed though it is downstream: should the
-    /// device fail, another finds the picture before in it.
+    /// device fail, another finds the frame before in it.
     reference: Option<gst::Buffer>,
 }
 
@@ -182,7 +182,7 @@ impl Stream {
         Ok(Self { settings, tracker, waiting, allocator, pool: None, reference: None, ..self })
     }
 
-    /// Makes the next picture the first of a sequence.
+    /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
         self.tracker.forget();
         if self.waiting.is_empty() {

@@ -1,26 +1,26 @@
-//! Which picture is searched for which: the current one and the one before it.
+//! Which frame is searched for which: the current one and the one before it.
 
 use super::pool::{Pool, Pooled};
 use crate::estimator::{
-    EstimateError, Estimator, MotionVector, Notice, Picture, Prediction, Predictor, Slot,
+    EstimateError, Estimator, FrameView, MotionVector, Notice, Prediction, Predictor, Slot,
 };
 
-/// Finds the motion from each picture to the one before, uploading each once.
+/// Finds the motion from each frame to the one before, uploading each once.
 ///
-/// Pictures are submitted, and what is found in them is finished in the same order: at once, or when
+/// Frames are submitted, and what is found in them is finished in the same order: at once, or when
 /// as many searches as the estimator allows are in flight.
 pub struct Tracker {
     estimator: Box<dyn Estimator>,
-    /// Where the next picture goes.
+    /// Where the next frame goes.
     next: usize,
-    /// Where the picture before is, if it is to be searched.
+    /// Where the frame before is, if it is to be searched.
     reference: Option<Slot>,
     vectors: Pool<MotionVector>,
     /// Where vectors are predicted.
     predictors: Option<Pool<Predictor>>,
 }
 
-/// What is found in a picture: one record a block, `rows × columns`, row-major.
+/// What is found in a frame: one record a block, `rows × columns`, row-major.
 pub struct Found {
     pub vectors: Pooled<MotionVector>,
     /// Where the parameters ask for prediction.
@@ -28,13 +28,13 @@ pub struct Found {
     /// Which of several devices found each row of blocks; empty where one found all, or where that
     /// cannot be said by rows.
     pub row_devices: Vec<u8>,
-    /// Whether the picture's memory must not be written to before the next is finished, the reference
+    /// Whether the frame's memory must not be written to before the next is finished, the reference
     /// of which it is.
     pub needs_samples: bool,
 }
 
 impl Tracker {
-    /// A tracker that has seen no picture.
+    /// A tracker that has seen no frame.
     pub fn new(estimator: Box<dyn Estimator>) -> Self {
         let blocks = estimator.parameters().grid().blocks();
         let is_predicting = estimator.parameters().prediction != Prediction::None;
@@ -52,26 +52,26 @@ impl Tracker {
         self.estimator.take_notices()
     }
 
-    /// Forgets the reference: the next picture will have no vectors.
+    /// Forgets the reference: the next frame will have no vectors.
     pub fn forget(&mut self) {
         self.reference = None;
     }
 
-    /// Gives up all searches in flight, and forgets the reference. Nothing reads the pictures'
+    /// Gives up all searches in flight, and forgets the reference. Nothing reads the frames'
     /// memory any more when it returns.
     pub fn cancel(&mut self) {
         self.forget();
         self.estimator.cancel();
     }
 
-    /// Takes `picture` as current picture; it is the next reference. Returns whether a search for it
+    /// Takes `frame` as current frame; it is the next reference. Returns whether a search for it
     /// has begun: not where there is no reference. Then its memory must not be written to before
     /// it is finished; else it is free.
     ///
     /// # Errors
     /// What the estimator reports, [`EstimateError::InFlight`] where as many searches as it allows
     /// are in flight. There is no reference after an error, and what is in flight still is.
-    pub fn submit(&mut self, picture: &Picture<'_>) -> Result<bool, EstimateError> {
+    pub fn submit(&mut self, frame: &FrameView<'_>) -> Result<bool, EstimateError> {
         let reference = self.reference.take();
         let in_flight = self.estimator.in_flight();
         if in_flight == self.estimator.depth() {
@@ -80,17 +80,17 @@ impl Tracker {
         let current = Slot::new(self.next);
         match reference {
             Some(reference) => {
-                self.estimator.load_shared(current, picture)?;
+                self.estimator.load_shared(current, frame)?;
                 self.estimator.begin(current, reference)?;
             }
-            None => self.estimator.load(current, picture)?,
+            None => self.estimator.load(current, frame)?,
         }
         self.reference = Some(current);
         self.next = (self.next + 1) % (self.estimator.depth() + 1);
         Ok(reference.is_some())
     }
 
-    /// What is found in the picture that was submitted first of those in flight. Its memory is free
+    /// What is found in the frame that was submitted first of those in flight. Its memory is free
     /// then, but where [`Found::needs_samples`] says otherwise, which it does only if it `may_need` it.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Tracker {
         found
     }
 
-    /// Lets the memory of all pictures that are not in flight be written to.
+    /// Lets the memory of all frames that are not in flight be written to.
     pub fn copy_samples(&mut self) {
         let (slots, in_flight) = (self.estimator.depth() + 1, self.estimator.in_flight());
         for age in in_flight + 1..=slots {
@@ -112,7 +112,7 @@ impl Tracker {
         }
     }
 
-    /// The slot of the picture that was loaded last (1), before it (2), and so on.
+    /// The slot of the frame that was loaded last (1), before it (2), and so on.
     fn slot_of_age(&self, age: usize) -> Slot {
         let slots = self.estimator.depth() + 1;
         Slot::new((self.next + slots - age) % slots)
@@ -135,12 +135,12 @@ impl Tracker {
         Ok(Found { vectors, predictors, row_devices, needs_samples })
     }
 
-    /// The same pictures, searched by `estimator` from now on: the reference moves to it. What is
+    /// The same frames, searched by `estimator` from now on: the reference moves to it. What is
     /// in flight is given up.
     ///
     /// # Errors
-    /// What either estimator reports, and [`EstimateError::PictureSize`] where `estimator` is
-    /// for pictures of another size.
+    /// What either estimator reports, and [`EstimateError::FrameSize`] where `estimator` is
+    /// for frames of another size.
     pub fn with_estimator(mut self, estimator: Box<dyn Estimator>) -> Result<Self, EstimateError> {
         let mut tracker = Self::new(estimator);
         if let Some(reference) = self.reference
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::estimator::prediction::median_predictors;
-    use crate::estimator::{Kernel, Parameters, Part, PictureBuf, StageTimes, Window, oracle};
+    use crate::estimator::{FrameBuf, Kernel, Parameters, Part, StageTimes, Window, oracle};
     use crate::native::Native;
 
     fn parameters(block_size: usize, range: i32) -> Parameters {
@@ -166,8 +166,8 @@ mod tests {
         Parameters::new(37, 21, block_size, window)
     }
 
-    fn picture(time: usize) -> PictureBuf {
-        PictureBuf::from_fn(37, 21, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
+    fn frame(time: usize) -> FrameBuf {
+        FrameBuf::from_fn(37, 21, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
     }
 
     fn native(depth: usize) -> Box<dyn Estimator> {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn check_found(tracker: &Tracker, found: &Found, current: usize, reference: usize) {
-        let (current, reference) = (picture(current), picture(reference));
+        let (current, reference) = (frame(current), frame(reference));
         let expected =
             oracle::full_search(tracker.estimator().parameters(), &current.view(), &reference.view());
         assert_eq!(found.vectors[..], expected.vectors[..]);
@@ -185,19 +185,19 @@ mod tests {
     }
 
     fn check(tracker: &mut Tracker, current: usize, reference: usize) {
-        assert!(tracker.submit(&picture(current).view()).unwrap(), "there is a reference");
+        assert!(tracker.submit(&frame(current).view()).unwrap(), "there is a reference");
         let found = tracker.finish(true).unwrap();
         check_found(tracker, &found, current, reference);
     }
 
     #[test]
-    fn every_picture_is_compared_with_the_one_before() {
+    fn every_frame_is_compared_with_the_one_before() {
         let mut tracker = Tracker::new(native(1));
-        assert!(!tracker.submit(&picture(0).view()).unwrap());
+        assert!(!tracker.submit(&frame(0).view()).unwrap());
         check(&mut tracker, 1, 0);
         check(&mut tracker, 3, 1);
         tracker.forget();
-        assert!(!tracker.submit(&picture(4).view()).unwrap());
+        assert!(!tracker.submit(&frame(4).view()).unwrap());
         check(&mut tracker, 5, 4);
     }
 
@@ -205,10 +205,10 @@ mod tests {
     fn several_in_flight_come_back_in_order() {
         for depth in [1, 2, 4, 16] {
             let mut tracker = Tracker::new(native(depth));
-            tracker.submit(&picture(0).view()).unwrap();
+            tracker.submit(&frame(0).view()).unwrap();
             let mut finished = 0;
             for time in 1..40 {
-                assert!(tracker.submit(&picture(time).view()).unwrap());
+                assert!(tracker.submit(&frame(time).view()).unwrap());
                 if time - finished == depth {
                     finished += 1;
                     let found = tracker.finish(true).unwrap();
@@ -228,15 +228,15 @@ mod tests {
     fn one_too_many_is_an_error_and_what_is_given_up_leaves_nothing() {
         let mut tracker = Tracker::new(native(2));
         for time in 0..3 {
-            tracker.submit(&picture(time).view()).unwrap();
+            tracker.submit(&frame(time).view()).unwrap();
         }
-        assert!(matches!(tracker.submit(&picture(3).view()), Err(EstimateError::InFlight(2))));
+        assert!(matches!(tracker.submit(&frame(3).view()), Err(EstimateError::InFlight(2))));
         let found = tracker.finish(true).unwrap();
         check_found(&tracker, &found, 1, 0);
-        assert!(!tracker.submit(&picture(4).view()).unwrap(), "no reference after an error");
+        assert!(!tracker.submit(&frame(4).view()).unwrap(), "no reference after an error");
         tracker.cancel();
         assert_eq!(tracker.estimator().in_flight(), 0);
-        assert!(!tracker.submit(&picture(5).view()).unwrap());
+        assert!(!tracker.submit(&frame(5).view()).unwrap());
         check(&mut tracker, 6, 5);
     }
 
@@ -245,7 +245,7 @@ mod tests {
         let native = |block_size, range| Box::new(Native::new(parameters(block_size, range)).unwrap());
         let tracker = Tracker::new(native(8, 5));
         let mut tracker = tracker.with_estimator(native(16, 3)).unwrap();
-        assert!(!tracker.submit(&picture(0).view()).unwrap());
+        assert!(!tracker.submit(&frame(0).view()).unwrap());
         let mut tracker = tracker.with_estimator(native(4, 7)).unwrap();
         check(&mut tracker, 1, 0);
         let mut tracker = tracker.with_estimator(native(8, 5)).unwrap();
@@ -260,7 +260,7 @@ mod tests {
                 as Box<dyn Estimator>
         };
         let mut tracker = Tracker::new(native(Prediction::Median));
-        assert!(!tracker.submit(&picture(0).view()).unwrap());
+        assert!(!tracker.submit(&frame(0).view()).unwrap());
         check(&mut tracker, 1, 0);
         check(&mut tracker, 2, 1);
         let mut tracker = tracker.with_estimator(native(Prediction::None)).unwrap();
@@ -270,10 +270,10 @@ mod tests {
     #[test]
     fn nothing_stale_is_left_after_an_error() {
         let mut tracker = Tracker::new(native(1));
-        tracker.submit(&picture(0).view()).unwrap();
-        let small = PictureBuf::from_fn(36, 21, |_, _| 0);
-        assert!(matches!(tracker.submit(&small.view()), Err(EstimateError::PictureSize(36, 21, 37, 21))));
-        assert!(!tracker.submit(&picture(1).view()).unwrap());
+        tracker.submit(&frame(0).view()).unwrap();
+        let small = FrameBuf::from_fn(36, 21, |_, _| 0);
+        assert!(matches!(tracker.submit(&small.view()), Err(EstimateError::FrameSize(36, 21, 37, 21))));
+        assert!(!tracker.submit(&frame(1).view()).unwrap());
     }
 
     /// An estimator whose searches fail when they are begun or finished, in the order of `fails`.
@@ -308,11 +308,11 @@ mod tests {
             self.native.in_flight()
         }
 
-        fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-            self.native.load(slot, picture)
+        fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+            self.native.load(slot, frame)
         }
 
-        fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+        fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
             self.native.unload(slot)
         }
 
@@ -352,11 +352,11 @@ mod tests {
             };
             let mut tracker = Tracker::new(Box::new(failing));
             for time in 0..3 {
-                tracker.submit(&picture(time).view()).unwrap();
+                tracker.submit(&frame(time).view()).unwrap();
             }
             let found = tracker.finish(true).unwrap();
             check_found(&tracker, &found, 1, 0);
-            let begun = tracker.submit(&picture(3).view());
+            let begun = tracker.submit(&frame(3).view());
             if at_begin {
                 assert!(matches!(begun, Err(EstimateError::Device { .. })));
                 assert_eq!(tracker.estimator().in_flight(), 1);
@@ -368,7 +368,7 @@ mod tests {
                 assert_eq!(tracker.estimator().in_flight(), 0);
                 assert_eq!(cancelled.load(std::sync::atomic::Ordering::Relaxed), 1);
             }
-            assert!(!tracker.submit(&picture(7).view()).unwrap(), "no reference after an error");
+            assert!(!tracker.submit(&frame(7).view()).unwrap(), "no reference after an error");
             check(&mut tracker, 8, 7);
         }
     }

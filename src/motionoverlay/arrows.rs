@@ -4,14 +4,14 @@ use tiny_skia::{FillRule, Mask, Path, PathBuilder, Transform};
 
 use super::canvas::Coverage;
 
-/// An arrow in picture samples.
+/// An arrow in frame samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrow {
     pub(super) tail: (f32, f32),
     pub(super) head: (f32, f32),
 }
 
-/// The proportions of an arrow, in picture samples.
+/// The proportions of an arrow, in frame samples.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     /// Half the shaft's width at the head; it tapers to the tail.
@@ -61,7 +61,7 @@ impl Shape {
     }
 }
 
-/// Coverage of a picture by arrows and by the rim around them.
+/// Coverage of a frame by arrows and by the rim around them.
 pub(super) struct ArrowLayer {
     rim: Mask,
     core: Mask,
@@ -69,7 +69,7 @@ pub(super) struct ArrowLayer {
 }
 
 impl ArrowLayer {
-    /// A layer for pictures of this size; `None` where there is no such picture.
+    /// A layer for frames of this size; `None` where there is no such frame.
     pub(super) fn new(width: u32, height: u32) -> Option<Self> {
         Some(Self {
             rim: Mask::new(width, height)?,

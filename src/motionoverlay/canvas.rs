@@ -1,4 +1,4 @@
-//! Blending into one component of a picture, whatever its layout.
+//! Blending into one component of a frame, whatever its layout.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ pub(super) struct Component<'a> {
     pub(super) width: usize,
     /// Rows.
     pub(super) height: usize,
-    /// Picture samples are `1 << shift.0` as many across and `1 << shift.1` as many down.
+    /// Frame samples are `1 << shift.0` as many across and `1 << shift.1` as many down.
     pub(super) shift: (u32, u32),
 }
 
-/// How much of each picture sample is covered, 0 to 255, row by row.
+/// How much of each frame sample is covered, 0 to 255, row by row.
 #[derive(Clone, Copy)]
 pub(super) struct Coverage<'a> {
     pub(super) data: &'a [u8],
@@ -41,7 +41,7 @@ impl Component<'_> {
 
     /// Mixes `value` in where `coverage` says, `opacity` in 255 of it.
     pub(super) fn blend(&mut self, coverage: Coverage<'_>, value: u8, opacity: u8) {
-        /// Picture samples that are skipped together where nothing covers them.
+        /// Frame samples that are skipped together where nothing covers them.
         const STEP: usize = 32;
         let (across, down) = (1 << self.shift.0, 1 << self.shift.1);
         for y in 0..self.height.min(coverage.height.div_ceil(down)) {
@@ -68,7 +68,7 @@ impl Component<'_> {
         }
     }
 
-    /// Mixes `value` into the part of the component that shows the picture samples `columns` of
+    /// Mixes `value` into the part of the component that shows the frame samples `columns` of
     /// `rows`, `opacity` in 255 of it.
     pub(super) fn tint(&mut self, columns: Range<usize>, rows: Range<usize>, value: u8, opacity: u8) {
         let samples = |range: Range<usize>, shift: u32, size: usize| {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn chroma_takes_the_mean_of_its_footprint() {
-        // A 3 × 3 picture with 2 × 2 chroma samples: the last column and row stand for fewer.
+        // A 3 × 3 frame with 2 × 2 chroma samples: the last column and row stand for fewer.
         let data = [255, 255, 0, 255, 255, 0, 0, 0, 255];
         let mut chroma = [100; 4];
         component(&mut chroma, 2, 2, (1, 1)).blend(Coverage { data: &data, width: 3, height: 3 }, 200, 255);

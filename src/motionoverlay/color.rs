@@ -1,4 +1,4 @@
-//! Colours: the wheel of directions, and what a colour is in a picture's components.
+//! Colours: the wheel of directions, and what a colour is in a frame's components.
 
 /// Red, green and blue, 0 to 1.
 pub(super) type Rgb = [f32; 3];
@@ -35,7 +35,7 @@ pub(super) fn of_device(index: u8) -> Rgb {
     DEVICES[usize::from(index) % DEVICES.len()]
 }
 
-/// How a picture stores colours in its components.
+/// How a frame stores colours in its components.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Model {
     /// Red, green, blue, alpha.

@@ -23,7 +23,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motionoverlay",
         gst::DebugColorFlags::empty(),
-        Some("Motion vectors drawn into the picture"),
+        Some("Motion vectors drawn into the frame"),
     )
 });
 
@@ -167,7 +167,7 @@ impl ElementImpl for MotionOverlay {
             gst::subclass::ElementMetadata::new(
                 "Motion vector overlay",
                 "Filter/Effect/Video",
-                "Draws the motion vectors that come with video into the picture",
+                "Draws the motion vectors that come with video into the frame",
                 "The gst-plugin-motionestimate authors",
             )
         });
@@ -224,7 +224,7 @@ impl VideoFilterImpl for MotionOverlay {
                 }
             };
             if (field.description().width, field.description().height) != (width, height) {
-                gst::warning!(CAT, imp = self, "Vectors are for another picture size: passed over");
+                gst::warning!(CAT, imp = self, "Vectors are for another frame size: passed over");
                 continue;
             }
             let drawn = match settings.style {
@@ -252,7 +252,7 @@ impl State {
             Some(layer) => layer,
             none => none.insert(
                 ArrowLayer::new(frame.width(), frame.height())
-                    .ok_or_else(|| glib::bool_error!("the picture is too large"))?,
+                    .ok_or_else(|| glib::bool_error!("the frame is too large"))?,
             ),
         };
         let description = field.description();
@@ -329,7 +329,7 @@ impl State {
     }
 }
 
-/// The middle of what the picture shows of a block, along one axis.
+/// The middle of what the frame shows of a block, along one axis.
 fn middle_of_block(index: usize, side: u32, size: u32) -> f32 {
     let start = index as f32 * side as f32;
     (start + (start + side as f32).min(size as f32)) / 2.0
@@ -341,7 +341,7 @@ fn model_of(info: &gst_video::VideoInfo) -> Model {
         return Model::Rgb;
     }
     let colorimetry = info.colorimetry();
-    // Without a matrix of its own the picture is taken for standard definition.
+    // Without a matrix of its own the frame is taken for standard definition.
     let (kr, kb) = colorimetry.matrix().kr_kb().unwrap_or((0.299, 0.114));
     let range = match colorimetry.range() {
         gst_video::VideoColorRange::Unknown => gst_video::VideoColorRange::Range16_235,

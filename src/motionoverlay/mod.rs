@@ -1,7 +1,7 @@
 /*!
  * element-motionoverlay:
  *
- * Draws the motion field that comes with a picture into the picture. Pictures without vectors pass
+ * Draws the motion field that comes with a frame into the frame. Frames without vectors pass
  * unchanged.
  *
  * ```text
@@ -14,7 +14,7 @@
  * ```
  *
  * The first two styles show *movement*, the way things go as time passes: for a vector `(x, y)` into an
- * earlier picture that is `(-x, -y)`.
+ * earlier frame that is `(-x, -y)`.
  *
  * - `style=arrows`: where the reference is earlier, the tail lies where the block was and the head
  *   in the middle of the block; where it is later, the tail lies in the middle of the block and the
@@ -23,9 +23,9 @@
  *   up violet, as on a wheel in steps of 90°), the brightness grows with the square root of the
  *   length and is full at 16 samples divided by `scale`. Blocks at rest are darkened.
  * - `style=devices`: every row of blocks is tinted by the device that searched it, where
- *   `motionestimate` shares a picture among several by rows, or gives each whole pictures. The
+ *   `motionestimate` shares a frame among several by rows, or gives each whole frames. The
  *   colours, in the order of the list of devices: orange, light blue, green, yellow, blue, red,
- *   pink, grey, and from the first again. Where one device searched all, the picture stays as it is.
+ *   pink, grey, and from the first again. Where one device searched all, the frame stays as it is.
  *
  * A vector shorter than `threshold` samples is not drawn, and counts as at rest.
  */

@@ -46,20 +46,20 @@ impl Format {
         }
     }
 
-    /// Appends one field of a picture, or that it has none.
+    /// Appends one field of a frame, or that it has none.
     ///
     /// # Errors
     /// Where a crate cannot write; into memory none does.
     pub(super) fn write_field(
         self,
-        picture: &PictureFacts,
+        frame: &FrameFacts,
         field: Option<&MotionVectorMeta>,
         out: &mut Vec<u8>,
     ) -> Result<(), WriteError> {
         match self {
-            Self::Ndjson => write_ndjson(picture, field, out)?,
-            Self::Csv => write_csv(picture, field, out)?,
-            Self::Binary => write_binary(picture, field, out),
+            Self::Ndjson => write_ndjson(frame, field, out)?,
+            Self::Csv => write_csv(frame, field, out)?,
+            Self::Binary => write_binary(frame, field, out),
         }
         Ok(())
     }
@@ -74,10 +74,10 @@ pub(super) enum WriteError {
     Csv(#[from] csv::Error),
 }
 
-/// What is known of a picture without its vectors; times in nanoseconds.
+/// What is known of a frame without its vectors; times in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct PictureFacts {
-    pub(super) picture: u64,
+pub(super) struct FrameFacts {
+    pub(super) frame: u64,
     pub(super) pts: Option<u64>,
     pub(super) duration: Option<u64>,
     pub(super) width: u32,
@@ -87,7 +87,7 @@ pub(super) struct PictureFacts {
 #[derive(Serialize)]
 struct Object<'a> {
     #[serde(flatten)]
-    picture: &'a PictureFacts,
+    frame: &'a FrameFacts,
     block_width: Option<u32>,
     block_height: Option<u32>,
     columns: Option<u32>,
@@ -126,14 +126,14 @@ fn predictors_as_pairs<S: Serializer>(
 }
 
 fn write_ndjson(
-    picture: &PictureFacts,
+    frame: &FrameFacts,
     field: Option<&MotionVectorMeta>,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
     let description = field.map(MotionVectorMeta::description);
     let devices = field.and_then(MotionVectorMeta::devices);
     let object = Object {
-        picture,
+        frame,
         block_width: description.map(|field| field.block_width),
         block_height: description.map(|field| field.block_height),
         columns: description.map(|field| field.columns),
@@ -153,7 +153,7 @@ fn write_ndjson(
 }
 
 const CSV_COLUMNS: [&str; 15] = [
-    "picture",
+    "frame",
     "pts",
     "duration",
     "width",
@@ -170,10 +170,10 @@ const CSV_COLUMNS: [&str; 15] = [
     "cost",
 ];
 
-fn write_csv(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) -> csv::Result<()> {
+fn write_csv(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) -> csv::Result<()> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(out);
     let Some(field) = field else {
-        writer.serialize((picture, [(); CSV_COLUMNS.len() - 5]))?;
+        writer.serialize((frame, [(); CSV_COLUMNS.len() - 5]))?;
         return Ok(writer.flush()?);
     };
     let description = field.description();
@@ -186,7 +186,7 @@ fn write_csv(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut
     );
     for (row, vectors) in field.vectors().chunks_exact(description.columns as usize).enumerate() {
         for (column, MotionVector { x, y, cost }) in vectors.iter().enumerate() {
-            writer.serialize((picture, of_field, column, row, x, y, cost))?;
+            writer.serialize((frame, of_field, column, row, x, y, cost))?;
         }
     }
     Ok(writer.flush()?)
@@ -195,23 +195,23 @@ fn write_csv(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut
 /// Bytes of a record before its vectors.
 const BINARY_FIXED_BYTES: u32 = 72;
 
-fn write_binary(picture: &PictureFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
+fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
     let vectors = field.map_or(&[][..], MotionVectorMeta::vectors);
     let description = field.map(MotionVectorMeta::description);
     let number = |of: fn(&crate::meta::FieldDescription) -> u32| description.map_or(0, of);
     let unknown = u64::MAX;
 
-    // A record this long would need a picture of millions of samples an axis.
+    // A record this long would need a frame of millions of samples an axis.
     let bytes = BINARY_FIXED_BYTES as usize + size_of_val(vectors);
     out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(&number(|field| u32::from(field.metric == Metric::Ssd)).to_le_bytes());
     let reference_pts = description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds());
-    for time in [Some(picture.picture), picture.pts, picture.duration, reference_pts] {
+    for time in [Some(frame.frame), frame.pts, frame.duration, reference_pts] {
         out.extend_from_slice(&time.unwrap_or(unknown).to_le_bytes());
     }
     for value in [
-        picture.width,
-        picture.height,
+        frame.width,
+        frame.height,
         number(|field| field.block_width),
         number(|field| field.block_height),
         number(|field| field.columns),

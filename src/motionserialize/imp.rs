@@ -1,4 +1,4 @@
-//! The element: caps, timestamps and the count of pictures.
+//! The element: caps, timestamps and the count of frames.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -8,7 +8,7 @@ use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 
-use super::format::{Format, PictureFacts};
+use super::format::{Format, FrameFacts};
 use crate::lock::lock;
 use crate::meta::MotionVectorMeta;
 use crate::video;
@@ -23,12 +23,12 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 
 #[derive(Default)]
 struct State {
-    /// The chosen format and the pictures' size.
+    /// The chosen format and the frames' size.
     negotiated: Option<(Format, u32, u32)>,
     /// The format whose header was sent.
     begun: Option<Format>,
-    /// Pictures so far.
-    pictures: u64,
+    /// Frames so far.
+    frames: u64,
     /// Bytes of the last output: what the next will need.
     bytes: usize,
 }
@@ -43,8 +43,8 @@ impl MotionSerialize {
     fn serialize(&self, buffer: &gst::BufferRef) -> Result<gst::Buffer, gst::FlowError> {
         let mut state = lock(&self.state);
         let (format, width, height) = state.negotiated.ok_or(gst::FlowError::NotNegotiated)?;
-        let picture = PictureFacts {
-            picture: state.pictures,
+        let frame = FrameFacts {
+            frame: state.frames,
             pts: buffer.pts().map(gst::ClockTime::nseconds),
             duration: buffer.duration().map(gst::ClockTime::nseconds),
             width,
@@ -61,24 +61,24 @@ impl MotionSerialize {
         let mut written = Ok(());
         let mut count = 0;
         for field in fields {
-            written = written.and_then(|()| format.write_field(&picture, Some(&field), &mut out));
+            written = written.and_then(|()| format.write_field(&frame, Some(&field), &mut out));
             count += 1;
         }
         if count == 0 {
-            written = format.write_field(&picture, None, &mut out);
+            written = format.write_field(&frame, None, &mut out);
         }
         written.map_err(|error| {
             gst::element_imp_error!(self, gst::StreamError::Encode, ["Cannot write the vectors: {error}"]);
             gst::FlowError::Error
         })?;
 
-        state.pictures += 1;
+        state.frames += 1;
         state.bytes = out.len();
         let mut output = gst::Buffer::from_mut_slice(out);
         let target = output.make_mut();
         target.set_pts(buffer.pts());
         target.set_duration(buffer.duration());
-        target.set_offset(picture.picture);
+        target.set_offset(frame.frame);
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             target.set_flags(gst::BufferFlags::DISCONT);
         }
@@ -161,8 +161,7 @@ impl BaseTransformImpl for MotionSerialize {
             let side = |name| structure.get::<i32>(name).ok().and_then(|side| u32::try_from(side).ok());
             Some((side("width")?, side("height")?))
         };
-        let (width, height) =
-            size().ok_or_else(|| gst::loggable_error!(CAT, "No picture size in {incaps}"))?;
+        let (width, height) = size().ok_or_else(|| gst::loggable_error!(CAT, "No frame size in {incaps}"))?;
         let format = outcaps
             .structure(0)
             .and_then(|structure| Format::of_media_type(structure.name()))

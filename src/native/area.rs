@@ -8,7 +8,7 @@ use crate::estimator::Window;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Area {
     window: Window,
-    /// Column and row, among the groups of the padded picture, of the first group.
+    /// Column and row, among the groups of the padded frame, of the first group.
     pub(super) column: usize,
     pub(super) row: usize,
     pub(super) columns: usize,
@@ -184,7 +184,7 @@ impl Area {
             & inside(y + TILE as i32 > self.window.y1(), self.inside[3])
     }
 
-    /// [`Group::offset`] of the group whose bound is at `index`, where the block lies at `block` in the pictures,
+    /// [`Group::offset`] of the group whose bound is at `index`, where the block lies at `block` in the frames,
     /// whose rows are `pitch` apart.
     #[inline(always)]
     fn offset_at(&self, index: u32, (block, pitch): (u32, u32)) -> u32 {

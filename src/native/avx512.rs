@@ -278,7 +278,7 @@ fn sums_of_band<const V: usize, const G: usize>(
     sums
 }
 
-/// Four samples of the current picture in every lane.
+/// Four samples of the current frame in every lane.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn group(samples: [u8; 4]) -> __m512i {

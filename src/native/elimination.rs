@@ -8,7 +8,7 @@
 //!
 //! 1. a group of 8 × 4 candidates, by the least and the largest sums among them;
 //! 2. each candidate of a group, by the same large parts;
-//! 3. each of a group with many left, by parts of half the side, where the last picture had so many
+//! 3. each of a group with many left, by parts of half the side, where the last frame had so many
 //!    that these sums pay, and only where the engine cannot compute the costs of a group at once;
 //!
 //! and the cost of those that remain decides, computed one by one, or of a whole group at once. Equal
@@ -53,7 +53,7 @@ pub(super) fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
     row_at(window.y0())..row_at(window.y1()) + side / TILE
 }
 
-/// So many samples ahead of a block the current picture is fetched.
+/// So many samples ahead of a block the current frame is fetched.
 const AHEAD: usize = 128;
 
 /// Candidates of a block that are tried first.
@@ -112,7 +112,7 @@ struct Row<'a, E, B> {
     fine: Parts,
     /// Blocks that are searched together, at most.
     most: usize,
-    /// The columns of blocks whose windows no side of the picture cuts, and their window.
+    /// The columns of blocks whose windows no side of the frame cuts, and their window.
     inner: Range<usize>,
     window: Window,
     buffers: &'a mut Buffers<B>,
@@ -138,9 +138,9 @@ const LANES: [u32; GROUP] = {
 pub(super) struct Target {
     window: Window,
     area: Area,
-    /// Where its first sample lies in the pictures.
+    /// Where its first sample lies in the frames.
     start: u32,
-    /// In which column of the padded picture that is.
+    /// In which column of the padded frame that is.
     column: u32,
     pitch: u32,
 }
@@ -406,7 +406,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let (area, best, mut listed) = (targets[i].area, best[i], start);
         let bounds = bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
         // What only equals the best has to be near. That is asked by the second loop, where the best costs nothing or
-        // half of the groups seem to be left, as in flat pictures. Elsewhere few do, and later steps leave them out.
+        // half of the groups seem to be left, as in flat frames. Elsewhere few do, and later steps leave them out.
         if best.key.cost() > 0 && best.limits[0] < B::WORST {
             for (chunk, bounds) in bounds.iter().enumerate() {
                 let left = B::at_most(self.engine, bounds, best.limits[0]);
@@ -655,7 +655,7 @@ impl<B: Bound> Best<B> {
         if better == 0 {
             return;
         }
-        // In flat pictures many are equal: all are compared at once.
+        // In flat frames many are equal: all are compared at once.
         let mut least = B::WORST;
         for (lane, cost) in costs.iter().enumerate() {
             least = least.min(if better >> lane & 1 != 0 { *cost } else { B::WORST });

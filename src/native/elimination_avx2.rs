@@ -369,7 +369,7 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
 #[target_feature(enable = "avx2")]
 #[inline]
 fn across<const SIDE: usize>(samples: &[u8; 64]) -> [__m256i; HALVES] {
-    // The strips to the right come next; nothing that walks down a picture is foreseen by the CPU.
+    // The strips to the right come next; nothing that walks down a frame is foreseen by the CPU.
     sse2::prefetch(samples, 2 * samples.len());
     let eight = |x: usize| {
         let start = samples.as_ptr().wrapping_add(x);

@@ -204,7 +204,7 @@ fn across<const SIDE: usize>(samples: &[u8; 64]) -> __m512i {
     /// Picks the four-sample groups that a lane's positions begin with, and the groups after them.
     const FIRST: i32 = 0b10_01_01_00;
     const NEXT: i32 = 0b11_10_10_01;
-    // The strips to the right come next; nothing that walks down a picture is foreseen by the CPU.
+    // The strips to the right come next; nothing that walks down a frame is foreseen by the CPU.
     sse2::prefetch(samples, 2 * samples.len());
     // SAFETY: 64 samples are as many as a register holds.
     let samples = unsafe { _mm512_loadu_si512(samples.as_ptr().cast()) };

@@ -12,7 +12,7 @@ pub(super) struct Experience {
     pause: usize,
     /// How long the next pause is.
     next_pause: usize,
-    /// Blocks of the last picture that were searched exhaustively.
+    /// Blocks of the last frame that were searched exhaustively.
     pub(super) exhaustive: usize,
     /// Candidates of the others that the large parts left in groups with many of them.
     pub(super) crowded: usize,

@@ -103,7 +103,7 @@ impl fmt::Display for Level {
 /// Writes the vectors of one row of blocks.
 pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
-/// Sums the parts of a picture: [`sums::sum`].
+/// Sums the parts of a frame: [`sums::sum`].
 pub(super) type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
 
 /// What is compiled once for each instruction set. To be called only where the CPU has it.

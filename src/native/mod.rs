@@ -2,8 +2,8 @@
 //!
 //! [`Level`] chooses the instruction set at run time; the search is written once (`search`) over
 //! what an instruction set must be able to do (`tile::Engine`, for `three_step` its `Compare`),
-//! beside a portable version that is tested with the others. The pictures lie padded in memory (`plane`), so that the inner loops
-//! need not know where a picture ends.
+//! beside a portable version that is tested with the others. The frames lie padded in memory (`plane`), so that the inner loops
+//! need not know where a frame ends.
 
 mod area;
 #[cfg(target_arch = "x86_64")]
@@ -50,8 +50,8 @@ use rayon::prelude::*;
 
 use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, InFlight, Kernel, MotionVector, Parameters, Part, Picture,
-    PictureBuf, Predictor, SetupError, Slot, StageTimes,
+    Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, InFlight, Kernel, MotionVector,
+    Parameters, Part, Predictor, SetupError, Slot, StageTimes,
 };
 use crate::lock::lock;
 use experience::Experience;
@@ -68,7 +68,7 @@ const NAME: &str = "native";
 ///
 /// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
 /// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
-/// finished, so that its vectors are written once, to where they belong. It keeps a padded picture a
+/// finished, so that its vectors are written once, to where they belong. It keeps a padded frame a
 /// slot, and with prediction a field.
 pub struct Native {
     parameters: Parameters,
@@ -95,7 +95,7 @@ fn search_rows(search_row: RowSearch, job: &Job<'_>, first: usize, vectors: &mut
 /// So few candidates that elimination does not pay.
 const FEW_CANDIDATES: usize = 100;
 
-/// What elimination keeps beside the pictures.
+/// What elimination keeps beside the frames.
 struct Elimination {
     /// One for each thread, and as many as could be had.
     workspaces: Mutex<Vec<Workspace>>,
@@ -104,13 +104,13 @@ struct Elimination {
     rows: Vec<Experience>,
     /// The field found last; zero vectors before the first.
     last: Vec<MotionVector>,
-    /// Pictures yet to be searched exhaustively, as hardly any block of the last one was better off.
+    /// Frames yet to be searched exhaustively, as hardly any block of the last one was better off.
     pause: u32,
-    /// Whether the last picture left so many candidates that smaller parts pay.
+    /// Whether the last frame left so many candidates that smaller parts pay.
     is_fine: bool,
 }
 
-/// So many pictures are searched exhaustively where elimination did not pay.
+/// So many frames are searched exhaustively where elimination did not pay.
 const PAUSE: u32 = 15;
 
 impl Elimination {
@@ -182,7 +182,7 @@ impl Native {
     /// An estimator for `parameters` with the fastest instructions there are.
     ///
     /// # Errors
-    /// [`SetupError`] where `parameters` are not valid or the pictures do not fit into memory.
+    /// [`SetupError`] where `parameters` are not valid or the frames do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
         Self::with_kernel(parameters, Kernel::Auto, Level::best())
     }
@@ -244,7 +244,7 @@ impl Native {
     /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
     ///
     /// # Errors
-    /// [`SetupError::Memory`] where the pictures do not fit into memory.
+    /// [`SetupError::Memory`] where the frames do not fit into memory.
     pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
         let (depth, layout) = (depth.max(1), *self.planes[0].layout());
         self.planes.truncate(depth + 1);
@@ -327,21 +327,21 @@ impl Estimator for Native {
         self.flights.len()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_rows(slot, picture, 0..picture.height())
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load_rows(slot, frame, 0..frame.height())
     }
 
     fn load_rows(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
     ) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        picture.check_size(&self.parameters)?;
+        frame.check_size(&self.parameters)?;
         let start = Instant::now();
         let plane = &mut self.planes[slot.index()];
-        run(self.threads.as_deref(), || plane.fill(picture, &rows));
+        run(self.threads.as_deref(), || plane.fill(frame, &rows));
         self.flights.fill(slot);
         self.uploads[slot.index()] = start.elapsed();
         if self.flights.len() == 0 {
@@ -350,10 +350,10 @@ impl Estimator for Native {
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         let Parameters { width, height, .. } = self.parameters;
         let is_loaded = self.flights.is_loaded(slot);
-        Ok(is_loaded.then(|| self.planes[slot.index()].picture(width, height).to_buf()))
+        Ok(is_loaded.then(|| self.planes[slot.index()].frame(width, height).to_buf()))
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {

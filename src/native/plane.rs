@@ -1,4 +1,4 @@
-//! Where a picture is kept: extended to whole blocks and padded by its edge samples, so that no
+//! Where a frame is kept: extended to whole blocks and padded by its edge samples, so that no
 //! candidate has to ask whether it lies inside.
 
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::tile;
-use crate::estimator::{Border, Parameters, Picture, SetupError};
+use crate::estimator::{Border, FrameView, Parameters, SetupError};
 
 /// Rows that one task pads: fewer and starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
@@ -14,7 +14,7 @@ const ROWS_A_TASK: usize = 64;
 /// Samples that one cache line holds.
 const LINE: usize = 64;
 
-/// How a padded picture lies in memory. It follows from the parameters alone.
+/// How a padded frame lies in memory. It follows from the parameters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Samples before the first column.
@@ -60,7 +60,7 @@ impl Layout {
         (column as usize, row as usize)
     }
 
-    /// Bytes of one picture; it cannot overflow, as pictures and blocks have a largest size.
+    /// Bytes of one frame; it cannot overflow, as frames and blocks have a largest size.
     pub(super) fn bytes(&self) -> u64 {
         self.pitch as u64 * self.rows as u64
     }
@@ -73,19 +73,19 @@ impl Layout {
     }
 }
 
-/// A padded picture.
+/// A padded frame.
 pub(super) struct Plane {
     layout: Layout,
     samples: Vec<u8>,
 }
 
 impl Plane {
-    /// Room for a picture.
+    /// Room for a frame.
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
     pub(super) fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
-        Ok(Self { layout, samples: room("a picture", layout.bytes(), limit)? })
+        Ok(Self { layout, samples: room("a frame", layout.bytes(), limit)? })
     }
 
     pub(super) fn layout(&self) -> &Layout {
@@ -98,15 +98,15 @@ impl Plane {
         &self.samples
     }
 
-    /// Copies `rows` of `picture` in and repeats its edges.
-    pub(super) fn fill(&mut self, picture: &Picture<'_>, rows: &Range<usize>) {
+    /// Copies `rows` of `frame` in and repeats its edges.
+    pub(super) fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
         let Layout { left, top, pitch, .. } = self.layout;
-        let last = picture.height() - 1;
+        let last = frame.height() - 1;
         // What repeats the first or last row goes with it.
         let first = if rows.start == 0 { 0 } else { (rows.start + top).min(self.layout.rows) };
         let end = if rows.end > last { self.layout.rows } else { (rows.end + top).min(self.layout.rows) };
         let pad = |(row, padded): (usize, &mut [u8])| {
-            let source = picture.row(row.saturating_sub(top).min(last));
+            let source = frame.row(row.saturating_sub(top).min(last));
             let (before, rest) = padded.split_at_mut(left);
             let (inside, after) = rest.split_at_mut(source.len());
             before.fill(source[0]);
@@ -121,11 +121,11 @@ impl Plane {
         });
     }
 
-    /// The picture without its padding.
-    pub(super) fn picture(&self, width: usize, height: usize) -> Picture<'_> {
+    /// The frame without its padding.
+    pub(super) fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
         let samples = &self.samples[self.layout.offset(0, 0)..];
-        Picture::new(samples, width, height, self.layout.pitch)
-            .unwrap_or_else(|_| unreachable!("the layout has room for the picture"))
+        FrameView::new(samples, width, height, self.layout.pitch)
+            .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
     }
 }
 
@@ -161,7 +161,7 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{PictureBuf, Window};
+    use crate::estimator::{FrameBuf, Window};
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
@@ -174,18 +174,18 @@ mod tests {
             [(37, 5, Border::Extend), (5, 90, Border::Extend), (37, 5, Border::Restrict)]
         {
             let parameters = parameters(size, range, border);
-            let picture = PictureBuf::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
+            let frame = FrameBuf::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
             let layout = Layout::new(&parameters);
             let mut plane = Plane::new(layout, u64::MAX).unwrap();
-            plane.fill(&picture.view(), &(0..size));
+            plane.fill(&frame.view(), &(0..size));
             for y in 0..layout.rows {
                 for x in 0..layout.pitch {
                     let expected =
-                        picture.view().extended(x as i32 - layout.left as i32, y as i32 - layout.top as i32);
+                        frame.view().extended(x as i32 - layout.left as i32, y as i32 - layout.top as i32);
                     assert_eq!(plane.samples()[y * layout.pitch + x], expected, "{x}, {y}");
                 }
             }
-            assert_eq!(plane.picture(size, size).to_buf(), picture);
+            assert_eq!(plane.frame(size, size).to_buf(), frame);
         }
     }
 

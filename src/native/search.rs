@@ -42,7 +42,7 @@ impl Room {
     }
 }
 
-/// One block of the current picture.
+/// One block of the current frame.
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     pub(super) job: &'a Job<'a>,
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
         &self.job.current.samples()[row * self.pitch() + column..]
     }
 
-    /// Where its first sample lies in a padded picture: column and row.
+    /// Where its first sample lies in a padded frame: column and row.
     #[inline(always)]
     pub(super) fn position(self) -> (usize, usize) {
         let Job { parameters, current, .. } = self.job;

@@ -1,12 +1,12 @@
 //! Sums of square parts of the reference, from which lower bounds of costs follow.
 //!
-//! For every position of the padded picture that a row of blocks reaches there is the sum of the
+//! For every position of the padded frame that a row of blocks reaches there is the sum of the
 //! square of samples from it on. The sums lie in *tiles* of 4 × 4 positions, tile after tile across
-//! the picture: those of two adjacent tiles, which are 8 × 4 candidates, are one stretch of memory,
+//! the frame: those of two adjacent tiles, which are 8 × 4 candidates, are one stretch of memory,
 //! and so are those of any part of their blocks, as parts begin at multiples of four.
 //!
-//! Each thread has sums of its own for the rows that it searches, and goes down the picture with them:
-//! they stay in its cache, where those of a whole picture would go to memory and back.
+//! Each thread has sums of its own for the rows that it searches, and goes down the frame with them:
+//! they stay in its cache, where those of a whole frame would go to memory and back.
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -95,7 +95,7 @@ struct Extremes {
 pub(super) struct Sums {
     /// Tiles from one row of tiles to the next.
     tiles: usize,
-    /// Rows of tiles that there is room for, and which of the picture's is the first.
+    /// Rows of tiles that there is room for, and which of the frame's is the first.
     room: usize,
     first: usize,
     /// Those whose sums are there.
@@ -109,7 +109,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Room for the sums of parts of `coarse` and perhaps `fine` samples a side, each 4, 8 or 16, that
-    /// rows of blocks reach in a picture that lies as `layout` says.
+    /// rows of blocks reach in a frame that lies as `layout` says.
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
@@ -124,7 +124,7 @@ impl Sums {
         let rows = all.min(reached + ROWS_MORE.max(reached / PART_MORE));
         let mut left = limit;
         let mut room = |length: usize| -> Result<Vec<u16>, SetupError> {
-            let room = plane::room("the sums of a picture", length as u64, left)?;
+            let room = plane::room("the sums of a frame", length as u64, left)?;
             left = left.saturating_sub(2 * length as u64);
             Ok(room)
         };
@@ -140,7 +140,7 @@ impl Sums {
         Ok(Self { tiles, room: rows, first: 0, there: 0..0, coarse, fine, is_fine: false, extremes })
     }
 
-    /// Begins with another picture; smaller parts are summed too where `is_fine`.
+    /// Begins with another frame; smaller parts are summed too where `is_fine`.
     pub(super) fn begin(&mut self, is_fine: bool) {
         (self.first, self.there, self.is_fine) = (0, 0..0, is_fine);
     }
@@ -279,7 +279,7 @@ pub(super) fn sum<E: Engine>(
     }
 }
 
-/// Columns of a picture, [`STRIP`] of positions and those that their sums need besides.
+/// Columns of a frame, [`STRIP`] of positions and those that their sums need besides.
 pub(super) struct Strip<'a> {
     samples: &'a [u8],
     pitch: usize,

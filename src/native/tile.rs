@@ -146,7 +146,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Blocks of a row and the picture that holds their candidates; rows of both are `pitch` apart.
+/// Blocks of a row and the frame that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'a> {
     current: &'a [u8],

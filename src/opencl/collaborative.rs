@@ -1,5 +1,5 @@
 //! The Collaborative Method (`kernels/collaborative.cl`, `kernels/reduce.cl`): a job is one
-//! displacement of the whole picture; its costs are kept, and reduced to vectors at the end.
+//! displacement of the whole frame; its costs are kept, and reduced to vectors at the end.
 
 use super::cl::{self, Arg, Buffer, Event};
 use super::launch::{Jobs, Launcher};
@@ -108,10 +108,10 @@ impl Search for Collaborative {
         let (blocks, items, shape) = (run.blocks, self.items, self.shape);
         let rows = blocks / self.columns;
         let jobs = Jobs { first: 0, count: run.window.candidates() };
-        let pictures = [Arg::Buffer(run.current), Arg::Buffer(run.reference), Arg::Buffer(costs)];
+        let frames = [Arg::Buffer(run.current), Arg::Buffer(run.reference), Arg::Buffer(costs)];
         for batch in jobs.cut(self.jobs_at_once) {
             let launched = launcher.launch(run.queue, batch, |queue, jobs, after| {
-                let [current, reference, costs] = pictures;
+                let [current, reference, costs] = frames;
                 let (first, slot, count) = (int(jobs.first), int(jobs.first - batch.first), int(jobs.count));
                 match shape {
                     Shape::Plain => {

@@ -42,7 +42,7 @@ impl Context {
     }
 
     /// The program known by `key`, or what `build` makes: a second estimator, or one for other
-    /// pictures, waits for no compiler and loads nothing.
+    /// frames, waits for no compiler and loads nothing.
     pub(super) fn shared_program<E>(
         &self,
         key: String,

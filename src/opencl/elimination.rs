@@ -1,7 +1,7 @@
 //! The kernel of elimination (`kernels/elimination.cl`): the sums that it needs of the reference, and
 //! how it is cut to a device and a window.
 //!
-//! Memory on the device beside the pictures and the vectors: eight bytes a sample of a padded picture,
+//! Memory on the device beside the frames and the vectors: eight bytes a sample of a padded frame,
 //! for the sums, and the fields of two searches.
 
 use std::mem;
@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::cl::{self, Arg, Buffer};
 use super::device::{Device, DeviceKind};
-use super::picture::Layout;
+use super::frame::Layout;
 use super::program::Source;
 use super::search::{Run, Search, Task};
 use crate::estimator::{Border, Grid, MotionVector, SetupError, Window};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::cl::{self, Arg, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::Device;
+use super::frame::buffer;
 use super::host::Block;
-use super::picture::buffer;
 use super::prediction::Prediction;
 use super::search::{Run, Search};
 use super::watch::Watch;
@@ -82,7 +82,7 @@ struct Events {
     share: f64,
     skipped: usize,
     begun: Instant,
-    /// Both pictures are there, and nothing before it is on its queue.
+    /// Both frames are there, and nothing before it is on its queue.
     started: Event,
     found: Event,
     predicted: Option<Event>,
@@ -164,12 +164,12 @@ impl Ring {
         queues: &Queues,
         search: &mut dyn Search,
         prediction: Option<&mut Prediction>,
-        pictures: Pictures<'_>,
+        frames: FramePair<'_>,
     ) -> cl::Result<()> {
         self.watch.check()?;
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
-        let Pictures { current, reference, blocks, skipped, window, share, is_whole, geometry } = pictures;
+        let FramePair { current, reference, blocks, skipped, window, share, is_whole, geometry } = frames;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
         search.queue(&Run {
@@ -206,7 +206,7 @@ impl Ring {
     }
 
     /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its
-    /// vectors, as many as there are. Its pictures were there at `ready`, by the device's clock. Returns
+    /// vectors, as many as there are. Its frames were there at `ready`, by the device's clock. Returns
     /// how long its stages took, and how long it kept the device's units from the next search where the
     /// device tells.
     pub(super) fn finish(
@@ -259,8 +259,8 @@ impl Ring {
     }
 }
 
-/// Two pictures on the device, each with the event that tells when it is there.
-pub(super) struct Pictures<'a> {
+/// Two frames on the device, each with the event that tells when it is there.
+pub(super) struct FramePair<'a> {
     pub(super) current: (&'a Buffer, &'a Event),
     pub(super) reference: (&'a Buffer, &'a Event),
     /// What is searched of them.
@@ -287,7 +287,7 @@ impl Events {
     }
 
     /// The times by the device's clock; where it does not tell, all between beginning and `copied`
-    /// is search. Until `start` it waited for its pictures, or the search before took the time.
+    /// is search. Until `start` it waited for its frames, or the search before took the time.
     fn times(&self, copied: Instant, start: Option<u64>) -> StageTimes {
         let search = between(start, self.found.ended());
         let predicted = self.predicted.as_ref();

@@ -120,7 +120,7 @@ impl Drop for Block {
     }
 }
 
-/// Blocks for others, in which a context finds the pictures that it need not copy.
+/// Blocks for others, in which a context finds the frames that it need not copy.
 pub(super) struct Host {
     pub(super) context: Arc<Context>,
     pub(super) device: Device,

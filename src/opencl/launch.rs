@@ -30,7 +30,7 @@ pub(super) struct Launcher {
     jobs_a_launch: usize,
     /// How many launches are waited for: of an in-order queue the last alone.
     waited_for: usize,
-    /// What is waited for, kept so that a picture makes no room for it.
+    /// What is waited for, kept so that a frame makes no room for it.
     launched: Vec<Event>,
     watch: Arc<Watch>,
 }

@@ -10,9 +10,9 @@ mod context;
 mod device;
 mod elimination;
 mod flight;
+mod frame;
 mod host;
 mod launch;
-mod picture;
 mod prediction;
 mod program;
 mod recurrence;
@@ -34,23 +34,23 @@ pub use program::try_build;
 pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, HostMemory, InFlight, Kernel, MotionVector, Parameters,
-    Part, Picture, PictureBuf, Predictor, SetupError, Slot, StageTimes, Tuning, Window,
+    Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, HostMemory, InFlight, Kernel,
+    MotionVector, Parameters, Part, Predictor, SetupError, Slot, StageTimes, Tuning, Window,
 };
 use cl::Arg;
 use context::Context;
-use flight::{Pictures, Queues, Ring};
+use flight::{FramePair, Queues, Ring};
+use frame::{Layout, Slots};
 use host::Host;
-use picture::{Layout, Slots};
 use prediction::Prediction;
 use search::{Run, Search, Task};
 
 /// Full or three-step search on one OpenCL device.
 ///
-/// With D = [`Tuning::depth`] searches in flight and pictures of W × H samples in B blocks it keeps
-/// on the device (D + 1) · (W · H + padded picture + 8 · B) bytes, 4 · B more for each of the
+/// With D = [`Tuning::depth`] searches in flight and frames of W × H samples in B blocks it keeps
+/// on the device (D + 1) · (W · H + padded frame + 8 · B) bytes, 4 · B more for each of the
 /// D + 1 with prediction, and what the kernel keeps for itself: at most [`Tuning::cost_bytes`] of
-/// costs and a few bytes a block. A padded picture has the search range, the block and at most 128
+/// costs and a few bytes a block. A padded frame has the search range, the block and at most 128
 /// samples more on each side. In the host's memory, page-locked, it keeps (D + 1) · (W · H + 8 · B)
 /// bytes. All of it is taken when the estimator is made.
 pub struct OpenCl {
@@ -177,17 +177,17 @@ impl OpenCl {
     fn load_from(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
         source: Option<Arc<host::Block>>,
     ) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        picture.check_size(&self.parameters)?;
-        let last = picture.height() - 1;
+        frame.check_size(&self.parameters)?;
+        let last = frame.height() - 1;
         let rows = rows.start.min(last)..rows.end.clamp(rows.start.min(last) + 1, last + 1);
         let start = Instant::now();
         let allowed = self.ring.allowed();
-        let loaded = self.slots.load(&self.queues.upload, allowed, slot, picture, rows, source);
+        let loaded = self.slots.load(&self.queues.upload, allowed, slot, frame, rows, source);
         loaded.map_err(|error| self.failed(error))?;
         // Without waiting for the upload: it runs while the host goes on.
         *self.slots.upload_time(slot) = start.elapsed();
@@ -213,11 +213,11 @@ impl OpenCl {
         self.queues.finish(watch, ever).map_err(|error| self.failed(error))?;
         let start = Instant::now();
         for turn in 0..count as usize {
-            let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
             let run = Run {
                 queue: self.queues.search(turn),
-                current: picture(current)?.0,
-                reference: picture(current.other())?.0,
+                current: frame(current)?.0,
+                reference: frame(current.other())?.0,
                 vectors: self.ring.room(turn),
                 blocks: self.parameters.grid().blocks(),
                 window: self.window,
@@ -252,21 +252,21 @@ impl Estimator for OpenCl {
         self.flights.len()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_from(slot, picture, 0..picture.height(), None)
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load_from(slot, frame, 0..frame.height(), None)
     }
 
-    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load_rows(slot, picture, 0..picture.height())
+    fn load_shared(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load_rows(slot, frame, 0..frame.height())
     }
 
     fn load_rows(
         &mut self,
         slot: Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
     ) -> Result<(), EstimateError> {
-        self.load_from(slot, picture, rows, self.context.block_of(picture.as_bytes()))
+        self.load_from(slot, frame, rows, self.context.block_of(frame.as_bytes()))
     }
 
     fn host_memory(&self) -> Option<Arc<dyn HostMemory>> {
@@ -275,14 +275,14 @@ impl Estimator for OpenCl {
         Some(Arc::new(Host { context, device, queue }))
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
         self.slots.unload(&self.queues.upload, self.ring.allowed(), slot).map_err(|error| self.failed(error))
     }
 
-    fn keep_pictures(&mut self) -> bool {
+    fn keep_frames(&mut self) -> bool {
         self.slots.keep();
         true
     }
@@ -295,20 +295,20 @@ impl Estimator for OpenCl {
         self.slots.copy_lent(slot);
     }
 
-    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+    fn salvage(&mut self, slot: Slot) -> Option<FrameBuf> {
         self.flights.is_loaded(slot).then(|| self.slots.salvage(slot))?
     }
 
     fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
         part.check(&self.parameters)?;
         self.flights.check_begin(current, reference)?;
-        let picture = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+        let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
         let done = self.searched_for(part);
         let window = done.window(&self.window);
         let geometry = self.layout.geometry_of(done, self.parameters.block_size, &window);
-        let pictures = Pictures {
-            current: picture(current)?,
-            reference: picture(reference)?,
+        let frames = FramePair {
+            current: frame(current)?,
+            reference: frame(reference)?,
             blocks: done.grid(&self.parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * self.parameters.grid().columns,
             window,
@@ -317,7 +317,7 @@ impl Estimator for OpenCl {
             is_whole: part == Part::whole(&self.parameters),
             geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),
         };
-        let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), pictures);
+        let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), frames);
         begun.map_err(|error| {
             // Some of it may run: it must not when its room is used again.
             let _ = self.wait_for_all();

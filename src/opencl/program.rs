@@ -19,7 +19,7 @@ const INCLUDED: [(&str, &str); 3] = [
 /// A file of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    Picture,
+    Frame,
     Reference,
     Collaborative,
     Reduce,
@@ -34,7 +34,7 @@ pub(super) enum Source {
 impl Source {
     fn text(self) -> &'static str {
         match self {
-            Self::Picture => include_str!("../../kernels/picture.cl"),
+            Self::Frame => include_str!("../../kernels/frame.cl"),
             Self::Reference => include_str!("../../kernels/reference.cl"),
             Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
             Self::Reduce => include_str!("../../kernels/reduce.cl"),
@@ -54,7 +54,7 @@ impl Source {
 }
 
 /// The `-D` options of `source`: none but for kernels that compare blocks. Block size and metric
-/// alone are compiled in: all else is an argument, so that one build serves every picture size,
+/// alone are compiled in: all else is an argument, so that one build serves every frame size,
 /// window and border; but for the size of the group, where it is fixed.
 pub(super) fn options(
     source: Source,
@@ -62,7 +62,7 @@ pub(super) fn options(
     parameters: &Parameters,
     group_size: Option<usize>,
 ) -> String {
-    if matches!(source, Source::Picture | Source::Reduce) {
+    if matches!(source, Source::Frame | Source::Reduce) {
         return String::new();
     }
     let ssd = u8::from(parameters.metric == Metric::Ssd);

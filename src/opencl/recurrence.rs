@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::cl::{self, Arg, Buffer, Kernel, Queue};
 use super::context::Context;
 use super::device::Device;
-use super::picture::buffer;
+use super::frame::buffer;
 use super::program::Source;
 use crate::estimator::{Difference, EstimateError, Grid, MotionVector, SetupError};
 
@@ -87,13 +87,13 @@ impl Recurrence {
     /// The recurrence over fields of the size of `grid`, in `form`.
     ///
     /// # Errors
-    /// [`SetupError::PictureSize`] for a grid without blocks or of more than 32768 an axis,
+    /// [`SetupError::FrameSize`] for a grid without blocks or of more than 32768 an axis,
     /// [`SetupError::Memory`] where the device cannot hold the field, and what the device reports.
     pub fn new(device: &Device, grid: Grid, form: RecurrenceForm) -> Result<Self, SetupError> {
         let Grid { columns, rows } = grid;
         // 32768 blocks an axis are indexed in 31 bits.
         if !(1..=32768).contains(&columns) || !(1..=32768).contains(&rows) {
-            return Err(SetupError::PictureSize { width: columns, height: rows });
+            return Err(SetupError::FrameSize { width: columns, height: rows });
         }
         let refused = |error| device.refused(error);
         let context = device.context()?;

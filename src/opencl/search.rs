@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::cl::{self, Arg, Buffer, Queue};
 use super::context::Context;
 use super::device::{Device, DeviceKind};
-use super::picture;
+use super::frame;
 use super::program::{self, Source};
 use super::{collaborative, elimination, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
@@ -16,9 +16,9 @@ pub(super) const KEY: usize = size_of::<u64>();
 /// Local memory that a group uses at most, so that several groups fit a compute unit.
 pub(super) const LOCAL_MEMORY_WANTED: usize = 32 << 10;
 
-/// One way to find the vectors of a picture: kernels, their buffers, and how they are launched.
+/// One way to find the vectors of a frame: kernels, their buffers, and how they are launched.
 pub(super) trait Search: Send {
-    /// Queues all that finds the vectors of one picture. Once the queue of `run` is finished, so is
+    /// Queues all that finds the vectors of one frame. Once the queue of `run` is finished, so is
     /// the search.
     fn queue(&mut self, run: &Run<'_>) -> cl::Result<()>;
 
@@ -39,7 +39,7 @@ pub(super) trait Search: Send {
     }
 }
 
-/// The pictures of one search, and where its vectors go.
+/// The frames of one search, and where its vectors go.
 pub(super) struct Run<'a> {
     pub(super) queue: &'a Queue,
     pub(super) current: &'a Buffer,
@@ -170,7 +170,7 @@ impl Task<'_> {
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
-        picture::buffer(self.context, self.device, what, bytes)
+        frame::buffer(self.context, self.device, what, bytes)
     }
 
     /// The kernel cannot run here, for `reason`.

@@ -27,7 +27,7 @@ pub(super) fn fastest(device: &Device) -> Kernel {
     }
 }
 
-/// The window that the pictures' layout needs room for: a candidate that lies further outside than
+/// The window that the frames' layout needs room for: a candidate that lies further outside than
 /// a block is read where it is a block outside, for the samples are the same.
 pub(super) fn readable_window(parameters: &Parameters) -> Window {
     let side = parameters.block_size as i32;
@@ -105,7 +105,7 @@ impl Search for Samples {
             ];
             let groups = [CANDIDATES * run.blocks, 1];
             // SAFETY: a group a block and candidate, and as many costs; the winners are those of
-            // the step before, or not read; what is read of a picture is at most a block outside,
+            // the step before, or not read; what is read of a frame is at most a block outside,
             // within the window and so within the layout; a word of the sums an item.
             unsafe { run.queue.launch(&mut self.compare, &args, groups, [*items, 1])? };
             let args = [costs, winners, Arg::Buffer(run.vectors), step, is_first, run.geometry];
@@ -171,7 +171,7 @@ impl Search for Group {
         ];
         let groups = [run.blocks.div_ceil(lanes), 1];
         // SAFETY: groups past the last block do its work again and write nothing; what is read of a
-        // picture is at most a block outside, within the window and so within the layout; two words
+        // frame is at most a block outside, within the window and so within the layout; two words
         // of the sums an item.
         unsafe { run.queue.launch(&mut self.kernel, &args, groups, [items, lanes]) }
     }
@@ -211,7 +211,7 @@ impl Search for Item {
             run.geometry,
         ];
         let groups = [run.blocks.div_ceil(items), 1];
-        // SAFETY: items past the last block do nothing; what is read of a picture is at most a
+        // SAFETY: items past the last block do nothing; what is read of a frame is at most a
         // block outside, within the window and so within the layout.
         unsafe { run.queue.launch(&mut self.kernel, &args, groups, [items, 1]) }
     }

@@ -233,7 +233,7 @@ impl Shape {
         best.map(|(_, shape)| shape)
     }
 
-    /// Instructions, roughly, that the busiest compute unit issues for two pictures. What it prefers was
+    /// Instructions, roughly, that the busiest compute unit issues for two frames. What it prefers was
     /// held against the times of some 300 shapes: `benches/RESULTS.md`.
     fn cost(&self, grid: &Grid, compute_units: usize, is_overlapped: bool) -> usize {
         // Comparisons, reads of the area (a strip at a time), and what a task needs beside.

@@ -1,7 +1,7 @@
 //! Zhang's two kernels (`kernels/two_pass.cl`): all costs of a band of blocks, then the best of each
 //! block.
 //!
-//! Memory on the device beside the pictures and the vectors: `4 · blocks · candidates` bytes of
+//! Memory on the device beside the frames and the vectors: `4 · blocks · candidates` bytes of
 //! costs, or `4 · columns · candidates` times as many rows of blocks as
 //! [`Tuning::cost_bytes`](crate::estimator::Tuning::cost_bytes) and the device's largest buffer
 //! allow. Where not one row fits, a part of a row is taken at a time.

@@ -147,7 +147,7 @@ fn ask(event: &Event, start: Instant, limit: Duration) -> Result<bool> {
 mod tests {
     use super::*;
     use crate::estimator::{
-        EstimateError, Estimator, Kernel, MotionVector, Parameters, PictureBuf, Slot, Tuning, Window,
+        EstimateError, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Slot, Tuning, Window,
     };
     use crate::opencl::{Device, OpenCl, cl, devices};
 
@@ -187,26 +187,26 @@ mod tests {
     #[test]
     fn an_estimator_whose_device_hangs_fails_and_goes() {
         let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
-        let picture = |time| PictureBuf::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
+        let frame = |time| FrameBuf::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
         for depth in [1, 4] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let mut estimator = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
             estimator.ring.patience = LIMIT;
-            assert!(estimator.keep_pictures());
-            estimator.load(Slot::A, &picture(0).view()).unwrap();
+            assert!(estimator.keep_frames());
+            estimator.load(Slot::A, &frame(0).view()).unwrap();
             let never = estimator.context.user_event().unwrap();
             let _held = estimator.queues.upload.barrier([&never]).unwrap();
-            estimator.load(Slot::B, &picture(1).view()).unwrap();
+            estimator.load(Slot::B, &frame(1).view()).unwrap();
             estimator.begin(Slot::B, Slot::A).unwrap();
             let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
             let lost = |error| matches!(error, EstimateError::Device { .. });
             assert!(lost(estimator.finish(&mut vectors).unwrap_err()));
             assert!(lost(estimator.unload(Slot::A).unwrap_err()));
             for time in 0..2 {
-                assert_eq!(estimator.salvage(Slot::new(time)), Some(picture(time)));
+                assert_eq!(estimator.salvage(Slot::new(time)), Some(frame(time)));
             }
             assert!(lost(estimator.begin(Slot::B, Slot::A).unwrap_err()));
-            assert!(lost(estimator.load(Slot::A, &picture(2).view()).unwrap_err()));
+            assert!(lost(estimator.load(Slot::A, &frame(2).view()).unwrap_err()));
             let memory = estimator.host_memory().unwrap();
             assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
             // Another gets a context that is well.

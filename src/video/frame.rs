@@ -4,7 +4,7 @@ use gst_video::prelude::*;
 use gst_video::video_frame::IsVideoFrame;
 
 use crate::compensation::{PlaneMut, Sampling};
-use crate::estimator::{Picture, PictureError};
+use crate::estimator::{FrameError, FrameView};
 
 /// Why a frame's plane cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum PlaneError {
     Offset(usize),
     /// The memory ends before the plane does, or rows overlap.
     #[error("plane {0}: {1}")]
-    Picture(usize, PictureError),
+    Samples(usize, FrameError),
 }
 
 /// How the samples of each plane of `info` lie over those of luma.
@@ -81,10 +81,10 @@ fn samples<'a>(
 ///
 /// # Errors
 /// [`PlaneError`] where the plane does not lie in the mapped memory.
-pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<Picture<'a>, PlaneError> {
+pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<FrameView<'a>, PlaneError> {
     let (samples, stride) = samples(frame, 0)?;
-    Picture::new(samples, frame.width() as usize, frame.height() as usize, stride)
-        .map_err(|error| PlaneError::Picture(0, error))
+    FrameView::new(samples, frame.width() as usize, frame.height() as usize, stride)
+        .map_err(|error| PlaneError::Samples(0, error))
 }
 
 /// Plane `index` of `frame`, to read.
@@ -96,10 +96,10 @@ pub fn plane<'a>(
     info: &gst_video::VideoInfo,
     index: usize,
     sampling: Sampling,
-) -> Result<Picture<'a>, PlaneError> {
+) -> Result<FrameView<'a>, PlaneError> {
     let (width, height) = size(frame, info, sampling)?;
     let (samples, stride) = samples(frame, index)?;
-    Picture::new(samples, width, height, stride).map_err(|error| PlaneError::Picture(index, error))
+    FrameView::new(samples, width, height, stride).map_err(|error| PlaneError::Samples(index, error))
 }
 
 /// Plane `index` of `frame`, to write.
@@ -117,5 +117,5 @@ pub fn plane_mut<'a>(
     // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading and
     // writing, for as long as `frame`, which the slice borrows alone.
     let samples = unsafe { std::slice::from_raw_parts_mut(start, present) };
-    PlaneMut::new(samples, width, height, stride).map_err(|error| PlaneError::Picture(index, error))
+    PlaneMut::new(samples, width, height, stride).map_err(|error| PlaneError::Samples(index, error))
 }

@@ -1,5 +1,5 @@
 /* An OpenCL whose device is lost in mid-stream: preloaded, it passes the calls below on until the one
- * that FAILING_CALL names was made FAILING_AFTER times since the first picture came. From then on each
+ * that FAILING_CALL names was made FAILING_AFTER times since the first frame came. From then on each
  * of them fails; or, where FAILING_HANGS is set, no command is ever done, and who waits or releases
  * waits for ever. */
 #define _GNU_SOURCE

@@ -16,7 +16,7 @@ print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
   (void) sink;
   (void) pad;
   (void) user_data;
-  printf ("picture %" G_GUINT64_FORMAT "\n", GST_BUFFER_PTS (buffer));
+  printf ("frame %" G_GUINT64_FORMAT "\n", GST_BUFFER_PTS (buffer));
   if (!gst_motion_vector_field_read (buffer, &field))
     return;
   printf ("field %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n", field.width,

@@ -3,16 +3,16 @@
 
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Metric, MotionVector, OrderKey, Parameters, Part, Picture,
-    PictureBuf, Prediction, Predictor, Slot, Window, oracle,
+    Algorithm, Border, EstimateError, Estimator, FrameBuf, FrameView, Metric, MotionVector, OrderKey,
+    Parameters, Part, Prediction, Predictor, Slot, Window, oracle,
 };
 
-/// Two pictures and what to find in them.
+/// Two frames and what to find in them.
 pub struct Case {
     pub name: String,
     pub parameters: Parameters,
-    pub reference: PictureBuf,
-    pub current: PictureBuf,
+    pub reference: FrameBuf,
+    pub current: FrameBuf,
 }
 
 /// A small generator of noise: the same numbers everywhere.
@@ -56,15 +56,15 @@ pub const CONTENTS: [Content; 6] = [
     Content::Stripes,
 ];
 
-/// Reference and current picture.
-pub fn pictures(content: Content, width: usize, height: usize) -> (PictureBuf, PictureBuf) {
+/// Reference and current frame.
+pub fn frames(content: Content, width: usize, height: usize) -> (FrameBuf, FrameBuf) {
     let mut noise = Noise::new((width * 31 + height) as u32);
     let texture = |x: i32, y: i32| {
         let (x, y) = (f64::from(x), f64::from(y));
         127.0 + 60.0 * (x * 0.21 + y * 0.05).sin() + 60.0 * (y * 0.17 - x * 0.03).cos()
     };
     let mut make = |is_current: bool| {
-        PictureBuf::from_fn(width, height, |x, y| match content {
+        FrameBuf::from_fn(width, height, |x, y| match content {
             Content::Noise => noise.next(),
             Content::Checkerboard => {
                 if (x + y + usize::from(is_current)).is_multiple_of(2) {
@@ -101,14 +101,14 @@ fn case(
     border: Border,
 ) -> Case {
     let (width, height) = size;
-    let (reference, current) = pictures(content, width, height);
+    let (reference, current) = frames(content, width, height);
     let parameters = Parameters { metric, border, ..Parameters::new(width, height, block_size, window) };
     let name = format!("{content:?} {parameters:?}");
     Case { name, parameters, reference, current }
 }
 
-/// Every case: odd sizes, pictures smaller than a block, extreme samples, all block sizes, ranges
-/// past the picture, lopsided windows, both borders, both metrics.
+/// Every case: odd sizes, frames smaller than a block, extreme samples, all block sizes, ranges
+/// past the frame, lopsided windows, both borders, both metrics.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let metrics = [Metric::Sad, Metric::Ssd];
@@ -146,7 +146,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The same for three-step search, and what is harder for it: pictures large enough for long ways,
+/// The same for three-step search, and what is harder for it: frames large enough for long ways,
 /// at every number of steps up to R = 60, and steps that lead past one edge of a window only.
 pub fn three_step_cases() -> Vec<Case> {
     let mut cases = cases();
@@ -170,20 +170,20 @@ pub fn three_step_cases() -> Vec<Case> {
     cases
 }
 
-/// `reference` rebuilt block by block as `vectors` say, over the picture extended to whole blocks.
-pub fn reconstruct(parameters: &Parameters, reference: &Picture<'_>, vectors: &[MotionVector]) -> PictureBuf {
+/// `reference` rebuilt block by block as `vectors` say, over the frame extended to whole blocks.
+pub fn reconstruct(parameters: &Parameters, reference: &FrameView<'_>, vectors: &[MotionVector]) -> FrameBuf {
     let (columns, side) = (parameters.grid().columns, parameters.block_size);
-    PictureBuf::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
+    FrameBuf::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
         let vector = vectors[y / side * columns + x / side];
         reference.extended(x as i32 + i32::from(vector.x) / 4, y as i32 + i32::from(vector.y) / 4)
     })
 }
 
-/// Copies `picture` into rows that are further apart than they are wide, with garbage between.
-pub fn with_stride(picture: &Picture<'_>, stride: usize) -> Vec<u8> {
-    let mut bytes = vec![0xa5; stride * (picture.height() - 1) + picture.width()];
-    for y in 0..picture.height() {
-        bytes[y * stride..][..picture.width()].copy_from_slice(picture.row(y));
+/// Copies `frame` into rows that are further apart than they are wide, with garbage between.
+pub fn with_stride(frame: &FrameView<'_>, stride: usize) -> Vec<u8> {
+    let mut bytes = vec![0xa5; stride * (frame.height() - 1) + frame.width()];
+    for y in 0..frame.height() {
+        bytes[y * stride..][..frame.width()].copy_from_slice(frame.row(y));
     }
     bytes
 }
@@ -221,7 +221,7 @@ pub fn check(case: &Case, estimator: &mut dyn Estimator) {
     // The roles change, and the rows come from a wider plane.
     let stride = case.parameters.width + 13;
     let bytes = with_stride(&case.reference.view(), stride);
-    let padded = Picture::new(&bytes, case.parameters.width, case.parameters.height, stride).unwrap();
+    let padded = FrameView::new(&bytes, case.parameters.width, case.parameters.height, stride).unwrap();
     estimator.load(Slot::A, &padded).expect(&who);
     let expected = oracle::search(&case.parameters, &case.reference.view(), &case.current.view());
     estimator.search(Slot::A, &mut found).expect(&who);
@@ -234,12 +234,12 @@ fn compare(who: &str, columns: usize, expected: &[MotionVector], found: &[Motion
     }
 }
 
-/// Compares one estimator with the oracle on a stream of `pictures`, with as many searches in
+/// Compares one estimator with the oracle on a stream of `frames`, with as many searches in
 /// flight as it allows, from its own memory and from any other; what it predicts too.
 ///
 /// # Panics
 /// Where a vector, a cost or a predictor differs.
-pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
+pub fn check_in_flight(estimator: &mut dyn Estimator, frames: &[FrameBuf]) {
     let (parameters, depth) = (estimator.parameters().clone(), estimator.depth());
     let who = format!("{} {}, depth {depth}", estimator.kernel(), estimator.device());
     let memory = estimator.host_memory();
@@ -248,7 +248,7 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
     let mut predictors = vec![Predictor::default(); blocks];
     let mut finish = |estimator: &mut dyn Estimator, current: usize| {
         estimator.finish(&mut found).expect(&who);
-        let [current, reference] = [current, current - 1].map(|index| pictures[index].view());
+        let [current, reference] = [current, current - 1].map(|index| frames[index].view());
         let expected = oracle::search(&parameters, &current, &reference);
         compare(&who, expected.grid.columns, &expected.vectors, &found);
         if parameters.prediction == Prediction::Median {
@@ -258,11 +258,11 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
     };
     let slot = |index: usize| Slot::new(index % (depth + 1));
     let mut finished = 0;
-    for (index, picture) in pictures.iter().enumerate() {
+    for (index, frame) in frames.iter().enumerate() {
         // In turn: memory of any kind, the estimator's own, the same with a padded stride.
         let block = memory.as_ref().filter(|_| index % 3 > 0).map(|memory| {
             let padding = if index % 3 == 1 { 0 } else { 5 };
-            let rows = with_stride(&picture.view(), parameters.width + padding);
+            let rows = with_stride(&frame.view(), parameters.width + padding);
             let mut block = memory.allocate(rows.len() + 7).expect(&who);
             (*block).as_mut()[3..][..rows.len()].copy_from_slice(&rows);
             (block, parameters.width + padding)
@@ -270,13 +270,13 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
         match &block {
             Some((block, stride)) => {
                 let samples = &(**block).as_ref()[3..];
-                let view = Picture::new(samples, parameters.width, parameters.height, *stride).expect(&who);
+                let view = FrameView::new(samples, parameters.width, parameters.height, *stride).expect(&who);
                 estimator.load_shared(slot(index), &view).expect(&who);
             }
             None => {
                 // What is loaded is free at once.
-                let mut samples = with_stride(&picture.view(), parameters.width);
-                let view = Picture::new(&samples, parameters.width, parameters.height, parameters.width);
+                let mut samples = with_stride(&frame.view(), parameters.width);
+                let view = FrameView::new(&samples, parameters.width, parameters.height, parameters.width);
                 estimator.load(slot(index), &view.expect(&who)).expect(&who);
                 samples.fill(0x77);
             }
@@ -287,7 +287,7 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
             continue;
         }
         estimator.begin(slot(index), slot(index - 1)).expect(&who);
-        assert!(matches!(estimator.load(slot(index), &picture.view()), Err(EstimateError::SlotInUse(_))));
+        assert!(matches!(estimator.load(slot(index), &frame.view()), Err(EstimateError::SlotInUse(_))));
         assert!(matches!(estimator.search(Slot::A, &mut []), Err(EstimateError::InFlight(_))));
         if estimator.in_flight() == depth {
             let again = estimator.begin(slot(index), slot(index - 1));
@@ -297,7 +297,7 @@ pub fn check_in_flight(estimator: &mut dyn Estimator, pictures: &[PictureBuf]) {
         }
     }
     // What is given up leaves nothing behind.
-    let last = pictures.len() - 1;
+    let last = frames.len() - 1;
     if finished < last {
         finished += 1;
         finish(estimator, finished);
@@ -345,11 +345,11 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
                 part = part.with_displacements(half.clone());
             }
             // What the part does not need is something else.
-            let rows = |samples: &std::ops::Range<usize>, picture: &PictureBuf| {
+            let rows = |samples: &std::ops::Range<usize>, frame: &FrameBuf| {
                 let sample = |x: usize, y: usize| {
-                    if samples.contains(&y) { picture.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
+                    if samples.contains(&y) { frame.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
                 };
-                PictureBuf::from_fn(parameters.width, parameters.height, sample)
+                FrameBuf::from_fn(parameters.width, parameters.height, sample)
             };
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);
@@ -370,14 +370,13 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
     assert_eq!(found, expected.vectors, "{who}");
 }
 
-/// `count` pictures of texture that moves, with grain.
-pub fn stream(width: usize, height: usize, count: usize) -> Vec<PictureBuf> {
+/// `count` frames of texture that moves, with grain.
+pub fn stream(width: usize, height: usize, count: usize) -> Vec<FrameBuf> {
     let mut noise = Noise::new(count as u32);
     let sample = |time: usize, x: usize, y: usize| {
         let (x, y) = (x + 3 * time, y + 2 * time);
         ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180) as u8
     };
-    let mut picture =
-        |time| PictureBuf::from_fn(width, height, |x, y| sample(time, x, y) + noise.next() % 40);
-    (0..count).map(&mut picture).collect()
+    let mut frame = |time| FrameBuf::from_fn(width, height, |x, y| sample(time, x, y) + noise.next() % 40);
+    (0..count).map(&mut frame).collect()
 }

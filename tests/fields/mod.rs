@@ -19,7 +19,7 @@ pub fn init() {
     });
 }
 
-/// A field over a picture in square blocks, its reference one picture back.
+/// A field over a frame in square blocks, its reference one frame back.
 pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {
     FieldDescription {
         width,

@@ -11,7 +11,7 @@ fn video() -> VideoInfo {
     info(VideoFormat::I420, (61, 47))
 }
 
-/// A harness that has seen picture 0.
+/// A harness that has seen frame 0.
 fn started(launch: &str) -> (VideoInfo, Harness, gst::Bus) {
     let info = video();
     let (mut harness, bus) = harness(launch, &info);
@@ -27,7 +27,7 @@ fn popped(bus: &gst::Bus, kind: gst::MessageType) -> Option<String> {
     })
 }
 
-/// Pushes picture `time` with a sound field; what comes out must be its prediction.
+/// Pushes frame `time` with a sound field; what comes out must be its prediction.
 fn check_predicted(harness: &mut Harness, info: &VideoInfo, time: usize, name: &str) {
     let mut input = buffer(info, &planes(info, time), time, None);
     let description = description(info, (16, 16), time);
@@ -39,7 +39,7 @@ fn check_predicted(harness: &mut Harness, info: &VideoInfo, time: usize, name: &
 }
 
 /// Writes a sound field with `change` made to its structure; the buffer must be refused with an
-/// error that holds `text`, and the pictures after it are predicted again.
+/// error that holds `text`, and the frames after it are predicted again.
 fn check_refused(text: &str, change: impl Fn(&mut gst::StructureRef)) {
     for launch in ["motioncompensate", "motioncompensate mode=original"] {
         let (info, mut harness, bus) = started(launch);
@@ -62,7 +62,7 @@ fn check_refused(text: &str, change: impl Fn(&mut gst::StructureRef)) {
 
 #[test]
 fn fields_that_contradict_caps_or_themselves_are_errors_that_say_so() {
-    check_refused("64 x 47 samples came with a picture of 61 x 47", |field| field.set("width", 64u32));
+    check_refused("64 x 47 samples came with a frame of 61 x 47", |field| field.set("width", 64u32));
     check_refused("61 x 47 samples in blocks of 0 x 16", |field| field.set("block-width", 0u32));
     check_refused("cannot have 5 x 3 vectors", |field| field.set("columns", 5u32));
     check_refused("cannot have 4 x 4000000000 vectors", |field| field.set("rows", 4_000_000_000u32));
@@ -92,10 +92,10 @@ fn bad_fields_end_a_pipeline_with_an_error() {
         panic!("{message:?}");
     };
     let text = error.error().to_string();
-    assert!(text.contains("32 x 48 samples came with a picture of 64 x 48"), "{text}");
+    assert!(text.contains("32 x 48 samples came with a frame of 64 x 48"), "{text}");
 }
 
-/// A field for another reference: the picture passes as it is, with one warning for all.
+/// A field for another reference: the frame passes as it is, with one warning for all.
 fn check_passed(text: &str, change: impl Fn(&mut gstmotionestimate::meta::FieldDescription)) {
     for mode in ["prediction", "residual", "original"] {
         let (info, mut harness, bus) = started(&format!("motioncompensate measure=psnr mode={mode}"));
@@ -118,13 +118,13 @@ fn check_passed(text: &str, change: impl Fn(&mut gstmotionestimate::meta::FieldD
 
 #[test]
 fn references_that_are_not_here_are_warned_of() {
-    check_passed("the picture at offset 1", |field| field.reference_offset = 1);
-    check_passed("the picture at offset -2", |field| field.reference_offset = -2);
+    check_passed("the frame at offset 1", |field| field.reference_offset = 1);
+    check_passed("the frame at offset -2", |field| field.reference_offset = -2);
     let other = gst::ClockTime::from_mseconds(7);
-    check_passed("the picture at 0:00:00.007", |field| field.reference_pts = Some(other));
+    check_passed("the frame at 0:00:00.007", |field| field.reference_pts = Some(other));
 }
 
-/// Of several fields the one that refers to the picture before is used.
+/// Of several fields the one that refers to the frame before is used.
 #[test]
 fn other_fields_are_passed_over() {
     let (info, mut harness, bus) = started("motioncompensate");
@@ -147,7 +147,7 @@ fn other_fields_are_passed_over() {
 
 /// Without timestamps nothing contradicts.
 #[test]
-fn pictures_without_timestamps_are_predicted() {
+fn frames_without_timestamps_are_predicted() {
     let info = video();
     let (mut harness, _bus) = harness("motioncompensate", &info);
     for time in 0..3 {
@@ -257,7 +257,7 @@ fn buffers_that_hold_less_than_they_promise_are_errors() {
             attach(&mut input, &description, &vectors(&description, 1));
             assert_eq!(harness.push(input), Err(gst::FlowError::Error));
             let error = popped(&bus, gst::MessageType::Error).expect("an error");
-            assert!(error.contains("does not hold the picture its caps promise"), "{error}");
+            assert!(error.contains("does not hold the frame its caps promise"), "{error}");
         }
     }
 }

@@ -11,7 +11,7 @@ fn address(buffer: &gst::BufferRef) -> *const u8 {
 }
 
 #[test]
-fn original_pictures_pass_in_the_same_memory() {
+fn original_frames_pass_in_the_same_memory() {
     let info = info(VideoFormat::I420, (61, 47));
     let (mut harness, _bus) = harness("motioncompensate mode=original measure=psnr", &info);
     for time in 0..4 {
@@ -74,7 +74,7 @@ fn upstream_is_asked_for_a_buffer_more() {
 }
 
 #[test]
-fn original_pictures_are_allocated_as_downstream_wants() {
+fn original_frames_are_allocated_as_downstream_wants() {
     let info = info(VideoFormat::I420, (61, 47));
     for padded in [false, true] {
         let (mut harness, _bus) = harness("motioncompensate mode=original", &info);

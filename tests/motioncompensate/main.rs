@@ -5,6 +5,6 @@ mod bad_input;
 mod buffers;
 #[path = "../fields/mod.rs"]
 mod fields;
+mod frames;
 mod measures;
-mod pictures;
 mod support;

@@ -2,13 +2,13 @@
 
 use gst::prelude::*;
 use gst_video::VideoFormat;
-use gstmotionestimate::estimator::PictureBuf;
+use gstmotionestimate::estimator::FrameBuf;
 
 use crate::fields;
 use crate::support::*;
 
 /// Squared error and number of samples, computed here in floating point.
-fn error(a: &PictureBuf, b: &PictureBuf) -> (f64, f64) {
+fn error(a: &FrameBuf, b: &FrameBuf) -> (f64, f64) {
     let (a, b) = (a.view().as_bytes(), b.view().as_bytes());
     let square = |(&a, &b): (&u8, &u8)| (f64::from(a) - f64::from(b)).powi(2);
     (a.iter().zip(b).map(square).sum(), a.len() as f64)
@@ -41,7 +41,7 @@ fn figures_are_those_computed_independently() {
             let out = harness.push_and_pull(buffer(&info, &before, 0, None)).unwrap();
             assert_eq!(quality(&out), None, "nothing was predicted");
             for time in 1..4 {
-                let name = format!("{format} {mode} picture {time}");
+                let name = format!("{format} {mode} frame {time}");
                 let current = planes(&info, time);
                 let mut input = buffer(&info, &current, time, Some(5));
                 let description = description(&info, (16, 16), time);
@@ -62,14 +62,14 @@ fn figures_are_those_computed_independently() {
             }
             harness.push_event(gst::event::Eos::new());
             let total = messages(&bus, "motion-quality-total").pop().expect("a total");
-            assert_eq!((total.get("pictures"), total.get("predicted")), (Ok(4u64), Ok(3u64)));
+            assert_eq!((total.get("frames"), total.get("predicted")), (Ok(4u64), Ok(3u64)));
             assert_close(figures(&total), expected(&totals), &format!("{format} {mode} total"));
         }
     }
 }
 
 #[test]
-fn still_pictures_are_predicted_without_error() {
+fn still_frames_are_predicted_without_error() {
     let pipeline = fields::launch(
         "videotestsrc num-buffers=3 pattern=zone-plate kx2=20 ky2=20 ! video/x-raw,width=64,height=48 \
          ! motionestimate device=native ! motioncompensate measure=psnr ! appsink name=sink",
@@ -104,6 +104,6 @@ fn nothing_is_measured_unasked_and_a_total_of_nothing_has_no_figures() {
     };
     assert!(count("motioncompensate").is_empty());
     let total = count("motioncompensate measure=psnr").pop().expect("a total");
-    assert_eq!((total.get("pictures"), total.get("predicted")), (Ok(1u64), Ok(0u64)));
+    assert_eq!((total.get("frames"), total.get("predicted")), (Ok(1u64), Ok(0u64)));
     assert!(!total.has_field("psnr"));
 }

@@ -16,7 +16,7 @@ fn a_buffer_of_our_own_passes_as_it_is() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     for time in 0..3 {
-        let buffer = picture(&info, time);
+        let buffer = frame(&info, time);
         let (object, memory) = (buffer.as_ptr(), address(&buffer));
         let out = harness.push_and_pull(buffer).unwrap();
         assert_eq!((out.as_ptr(), address(&out)), (object, memory));
@@ -28,7 +28,7 @@ fn a_shared_buffer_stays_untouched_and_lends_its_memory() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     for time in 0..3 {
-        let ours = picture(&info, time);
+        let ours = frame(&info, time);
         let out = harness.push_and_pull(ours.clone()).unwrap();
         assert_ne!(out.as_ptr(), ours.as_ptr());
         assert_eq!(address(&out), address(&ours));
@@ -42,7 +42,7 @@ fn a_shared_buffer_stays_untouched_and_lends_its_memory() {
 fn padded_shared_buffers_keep_their_video_meta() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
-    let ours = padded_picture(&info, 0, 9);
+    let ours = padded_frame(&info, 0, 9);
     let out = harness.push_and_pull(ours.clone()).unwrap();
     let strides = |b: &gst::Buffer| b.meta::<gst_video::VideoMeta>().unwrap().stride().to_vec();
     assert_eq!(strides(&out), strides(&ours));
@@ -125,7 +125,7 @@ fn downstream_answers(
 }
 
 #[test]
-fn each_picture_that_waits_needs_a_buffer_more() {
+fn each_frame_that_waits_needs_a_buffer_more() {
     let info = gray();
     for (depth, most, expected) in [(1, 0, (2, 0)), (4, 0, (5, 0)), (4, 3, (3, 3)), (4, 9, (5, 9))] {
         let mut harness = harness(&format!("motionestimate device=native pipeline-depth={depth}"), &info);
@@ -159,7 +159,7 @@ mod shared {
 
     fn from_pool(pool: &gst::BufferPool, info: &gst_video::VideoInfo, time: u64) -> gst::Buffer {
         let mut buffer = pool.acquire_buffer(None).unwrap();
-        let source = picture(info, time);
+        let source = frame(info, time);
         let writable = buffer.get_mut().unwrap();
         writable.copy_from_slice(0, &source.map_readable().unwrap()).unwrap();
         writable.set_pts(source.pts());
@@ -250,7 +250,7 @@ mod shared {
                     let dont_wait = gst::BufferPoolAcquireFlags::DONTWAIT;
                     let params = gst::BufferPoolAcquireParams::with_flags(dont_wait);
                     let there = pool.acquire_buffer(Some(&params));
-                    assert!(there.is_ok(), "picture {time} of a pool of {most} at depth {depth}");
+                    assert!(there.is_ok(), "frame {time} of a pool of {most} at depth {depth}");
                     drop(there);
                     harness.push(from_pool(&pool, &info, time)).unwrap();
                     while let Some(mut buffer) = harness.try_pull() {
@@ -275,7 +275,7 @@ mod shared {
         pool.set_active(false).unwrap();
         drop(pool);
         for (time, buffer) in buffers.iter_mut().enumerate().take(4) {
-            assert_eq!(luma(buffer, &info), luma(&picture(&info, time as u64), &info));
+            assert_eq!(luma(buffer, &info), luma(&frame(&info, time as u64), &info));
             buffer.make_mut().map_writable().unwrap().fill(time as u8);
         }
         let part = buffers[4].map_readable().unwrap();

@@ -57,13 +57,13 @@ fn work_groups_that_no_device_has_name_the_limit() {
 }
 
 #[test]
-fn pictures_larger_than_can_be_addressed() {
+fn frames_larger_than_can_be_addressed() {
     let info = info(VideoFormat::Gray8, (40000, 2));
     let mut harness = gst_check::Harness::new("motionestimate");
     let bus = gst::Bus::new();
     harness.element().unwrap().set_bus(Some(&bus));
     harness.set_src_caps(info.to_caps().unwrap());
-    assert!(harness.push(picture(&info, 0)).is_err());
+    assert!(harness.push(frame(&info, 0)).is_err());
     assert!(error_text(&wait(&bus)).contains("40000 x 2"));
 }
 
@@ -75,10 +75,10 @@ fn check_refused(buffer: gst::Buffer) {
     element.set_bus(Some(&bus));
     pass(&mut harness, &info, 0);
     assert_eq!(harness.push(buffer), Err(gst::FlowError::Error));
-    assert_eq!(error_text(&wait(&bus)), "A buffer does not hold the picture its caps promise");
+    assert_eq!(error_text(&wait(&bus)), "A buffer does not hold the frame its caps promise");
     // Where the application goes on all the same, a new sequence starts.
-    let pictures = [pass(&mut harness, &info, 1), pass(&mut harness, &info, 2)];
-    check_sequence(&info, &parameters(&info), &pictures);
+    let frames = [pass(&mut harness, &info, 1), pass(&mut harness, &info, 2)];
+    check_sequence(&info, &parameters(&info), &frames);
 }
 
 #[test]
@@ -90,13 +90,13 @@ fn buffer_shorter_than_its_caps_promise() {
 
 #[test]
 fn buffer_shorter_than_its_video_meta_promises() {
-    let mut buffer = padded_picture(&gray(), 1, 3);
+    let mut buffer = padded_frame(&gray(), 1, 3);
     buffer.make_mut().set_size(gray().size());
     check_refused(buffer);
 }
 
 #[test]
-fn interlaced_pictures_are_searched_whole_with_one_warning() {
+fn interlaced_frames_are_searched_whole_with_one_warning() {
     init();
     for mode in [VideoInterlaceMode::Interleaved, VideoInterlaceMode::Mixed] {
         let info =
@@ -137,7 +137,7 @@ fn caps_without_frame_rate_pass_as_they_are() {
         harness.set_src_caps(caps.clone());
         let buffers: Vec<_> = (0..3)
             .map(|time| {
-                let mut buffer = picture(&info, time);
+                let mut buffer = frame(&info, time);
                 buffer.make_mut().set_pts(gst::ClockTime::NONE);
                 harness.push_and_pull(buffer).unwrap()
             })

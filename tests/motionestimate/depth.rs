@@ -1,4 +1,4 @@
-//! Several pictures in flight: the same buffers in the same order, and none lost.
+//! Several frames in flight: the same buffers in the same order, and none lost.
 
 use std::sync::{Arc, Mutex};
 
@@ -65,7 +65,7 @@ fn eventful(device: &str, depth: u32) -> Vec<String> {
     let mut time = 0;
     let mut push = |harness: &mut Harness, info: &gst_video::VideoInfo, count: u64, discont: bool| {
         for index in 0..count {
-            let mut buffer = picture(info, time);
+            let mut buffer = frame(info, time);
             if discont && index == 0 {
                 buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
             }
@@ -117,7 +117,7 @@ fn as_many_wait_as_are_asked_for() {
         for depth in DEPTHS {
             let mut harness = harness(&deep(&device, depth), &info);
             for time in 0..20 {
-                harness.push(picture(&info, time)).unwrap();
+                harness.push(frame(&info, time)).unwrap();
                 // The first waits for nobody.
                 let waiting = u32::try_from(time).unwrap().min(depth - 1);
                 assert_eq!(harness.buffers_received(), time as u32 + 1 - waiting);
@@ -126,7 +126,7 @@ fn as_many_wait_as_are_asked_for() {
     }
 }
 
-/// A change of depth while playing holds from the next picture on.
+/// A change of depth while playing holds from the next frame on.
 #[test]
 fn depth_and_threads_change_while_playing() {
     let info = gray();
@@ -136,7 +136,7 @@ fn depth_and_threads_change_while_playing() {
         for (time, depth) in (0..30).zip([1, 1, 1, 4, 4, 4, 4, 4, 4, 2, 2, 2, 1, 1, 16].into_iter().cycle()) {
             element.set_property("pipeline-depth", depth as u32);
             element.set_property("threads", 1 + depth as u32 % 3);
-            harness.push(picture(&info, time)).unwrap();
+            harness.push(frame(&info, time)).unwrap();
         }
         harness.push_event(gst::event::Eos::new());
         let buffers: Vec<_> = (0..30).map(|_| harness.pull().unwrap()).collect();
@@ -152,18 +152,18 @@ fn flush_drops_what_is_in_flight_and_leaves_nothing() {
         for round in 0..20 {
             let first = 10 * round;
             for time in first..first + 3 {
-                harness.push(picture(&info, time)).unwrap();
+                harness.push(frame(&info, time)).unwrap();
             }
             harness.push_event(gst::event::FlushStart::new());
             harness.push_event(gst::event::FlushStop::new(true));
             while harness.try_pull().is_some() {}
             harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
             for time in first + 3..first + 6 {
-                harness.push(picture(&info, time)).unwrap();
+                harness.push(frame(&info, time)).unwrap();
             }
             harness.push_event(tags("drains"));
             let buffers: Vec<_> = std::iter::from_fn(|| harness.try_pull()).collect();
-            let expected: Vec<_> = (first + 3..first + 6).map(|time| picture(&info, time).pts()).collect();
+            let expected: Vec<_> = (first + 3..first + 6).map(|time| frame(&info, time).pts()).collect();
             assert_eq!(buffers.iter().map(|buffer| buffer.pts()).collect::<Vec<_>>(), expected);
             check_sequence(&info, &parameters(&info), &buffers);
         }
@@ -175,7 +175,7 @@ fn a_drain_query_lets_all_buffers_go() {
     let info = gray();
     let mut harness = harness(&deep("native", 4), &info);
     for time in 0..4 {
-        harness.push(picture(&info, time)).unwrap();
+        harness.push(frame(&info, time)).unwrap();
     }
     assert_eq!(harness.buffers_received(), 1);
     let pad = harness.element().unwrap().static_pad("sink").unwrap();
@@ -185,7 +185,7 @@ fn a_drain_query_lets_all_buffers_go() {
 }
 
 #[test]
-fn up_and_down_with_pictures_in_flight() {
+fn up_and_down_with_frames_in_flight() {
     for device in devices() {
         init();
         let pipeline = gst::parse::launch(&format!(
@@ -203,7 +203,7 @@ fn up_and_down_with_pictures_in_flight() {
             check_samples(&samples, parameters);
             pipeline.set_state(gst::State::Null).unwrap();
         }
-        // And a seek, which flushes while pictures flow.
+        // And a seek, which flushes while frames flow.
         pipeline.set_state(gst::State::Playing).unwrap();
         pipeline.state(gst::ClockTime::from_seconds(20)).0.unwrap();
         for second in 1..20 {
@@ -217,12 +217,12 @@ fn up_and_down_with_pictures_in_flight() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_read_lets_those_before_it_pass() {
+fn a_frame_that_cannot_be_read_lets_those_before_it_pass() {
     let info = gray();
     for device in devices() {
         let mut harness = harness(&deep(&device, 4), &info);
         for time in 0..3 {
-            harness.push(picture(&info, time)).unwrap();
+            harness.push(frame(&info, time)).unwrap();
         }
         let mut short = gst::Buffer::from_mut_slice(vec![0; 10]);
         short.make_mut().set_pts(gst::ClockTime::ZERO);
@@ -230,7 +230,7 @@ fn a_picture_that_cannot_be_read_lets_those_before_it_pass() {
         let before: Vec<_> = (0..3).map(|_| harness.try_pull().unwrap()).collect();
         check_sequence(&info, &parameters(&info), &before);
         for time in 3..5 {
-            harness.push(picture(&info, time)).unwrap();
+            harness.push(frame(&info, time)).unwrap();
         }
         harness.push_event(gst::event::Eos::new());
         let after: Vec<_> = (0..2).map(|_| harness.try_pull().unwrap()).collect();
@@ -239,7 +239,7 @@ fn a_picture_that_cannot_be_read_lets_those_before_it_pass() {
 }
 
 #[test]
-fn latency_is_that_of_the_pictures_that_wait() {
+fn latency_is_that_of_the_frames_that_wait() {
     let latency = |fps: gst::Fraction, depth: u32| {
         let info = gst_video::VideoInfo::builder(VideoFormat::Gray8, 61, 47).fps(fps).build().unwrap();
         init();
@@ -265,7 +265,7 @@ fn a_change_of_latency_is_told() {
     element.set_bus(Some(&bus));
     let mut told = |time: u64, depth: u32| {
         element.set_property("pipeline-depth", depth);
-        harness.push(picture(&info, time)).unwrap();
+        harness.push(frame(&info, time)).unwrap();
         bus.pop_filtered(&[gst::MessageType::Latency]).is_some()
     };
     assert!(!told(0, 1));
@@ -290,7 +290,7 @@ fn a_pool_of_few_buffers_does_not_starve() {
         for time in 0..20 {
             let params = gst::BufferPoolAcquireParams::with_flags(gst::BufferPoolAcquireFlags::DONTWAIT);
             let mut buffer = pool.acquire_buffer(Some(&params)).expect("one that nobody holds");
-            let source = picture(&info, time);
+            let source = frame(&info, time);
             buffer.get_mut().unwrap().copy_from_slice(0, &source.map_readable().unwrap()).unwrap();
             buffer.get_mut().unwrap().set_pts(source.pts());
             harness.push(buffer).unwrap();

@@ -74,7 +74,7 @@ impl Scratch {
         command
     }
 
-    /// Searches three pictures with the drivers in [`Self::vendors`].
+    /// Searches three frames with the drivers in [`Self::vendors`].
     fn launch(&self, settings: &[&str]) -> Output {
         self.gst_launch()
             .args("-m videotestsrc num-buffers=3 ! motionestimate".split(' '))
@@ -101,7 +101,7 @@ fn check_auto_works_and_named_devices_do_not(scratch: &Scratch) {
     let auto = scratch.launch(&["device=auto"]);
     let auto_text = text(&auto);
     assert!(auto.status.success(), "{auto_text}");
-    assert!(auto_text.contains("pictures-with-vectors=(guint64)2"), "{auto_text}");
+    assert!(auto_text.contains("frames-with-vectors=(guint64)2"), "{auto_text}");
     assert!(auto_text.contains("device=(string)native"), "{auto_text}");
     assert!(!auto_text.contains("WARNING"), "{auto_text}");
 

@@ -5,7 +5,7 @@ use gst_video::{VideoFormat, VideoInfo};
 
 use crate::support::*;
 
-/// Two pictures, then `disturb`, then two pictures more: the first of them must have no vectors.
+/// Two frames, then `disturb`, then two frames more: the first of them must have no vectors.
 fn check_forgets(disturb: impl FnOnce(&mut Harness)) {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
@@ -52,7 +52,7 @@ fn discontinuity() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     pass(&mut harness, &info, 0);
-    let mut buffer = picture(&info, 1);
+    let mut buffer = frame(&info, 1);
     buffer.get_mut().unwrap().set_flags(gst::BufferFlags::DISCONT);
     let discont = harness.push_and_pull(buffer).unwrap();
     assert!(discont.flags().contains(gst::BufferFlags::DISCONT));

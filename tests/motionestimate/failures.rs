@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use crate::drivers::Scratch;
 
-const PICTURES: u32 = 12;
+const FRAMES: u32 = 12;
 
 /// The library that makes OpenCL fail.
 fn failing_opencl() -> &'static Path {
@@ -46,7 +46,7 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
     let vectors = scratch.path("vectors.csv");
     let mut command = scratch.gst_launch();
     command
-        .args(format!("-m videotestsrc num-buffers={PICTURES} pattern=ball motion=sweep").split(' '))
+        .args(format!("-m videotestsrc num-buffers={FRAMES} pattern=ball motion=sweep").split(' '))
         .args("! video/x-raw,format=I420,width=96,height=80 ! motionestimate search-range=5".split(' '))
         .args(settings.split(' '))
         .args("! motionserialize ! text/csv ! filesink".split(' '))
@@ -62,7 +62,7 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
     (output, fs::read_to_string(vectors).unwrap_or_default())
 }
 
-/// The first call in which each stage of a picture's way fails, and a number of them that is made within
+/// The first call in which each stage of a frame's way fails, and a number of them that is made within
 /// the stream, after the first search: that may take longer.
 const CALLS: [(&str, u32); 4] = [
     ("clEnqueueWriteBuffer", 5),
@@ -86,7 +86,7 @@ fn check(settings: &str, calls: &[(&str, u32)], how: How) {
         };
         assert!(text.contains(reason), "{settings}, {call}: {text}");
         assert!(text.contains("failed: "), "{text}");
-        assert!(text.contains(&format!("pictures-with-vectors=(guint64){}", PICTURES - 1)), "{text}");
+        assert!(text.contains(&format!("frames-with-vectors=(guint64){}", FRAMES - 1)), "{text}");
         assert!(text.contains("device=(string)native"), "{text}");
         assert!(vectors == expected, "{settings}: other vectors after {call} failed");
     }
@@ -128,7 +128,7 @@ fn the_others_of_a_list_go_on() {
     // It is asked directly.
     check("device=0:0,", &CALLS, How::Fails);
     check("device=0:0@1,native@1", &CALLS[3..], How::Fails);
-    check("device=0:0@1,native@1 split=pictures pipeline-depth=4", &CALLS[..1], How::Fails);
+    check("device=0:0@1,native@1 split=frames pipeline-depth=4", &CALLS[..1], How::Fails);
 }
 
 #[test]

@@ -50,20 +50,20 @@ fn several_instances_in_a_pipeline_do_not_disturb_each_other() {
 }
 
 #[test]
-fn no_picture_is_lost_and_none_is_late() {
+fn no_frame_is_lost_and_none_is_late() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     for time in 0..5 {
         // Each comes out while it is pushed.
-        assert_eq!(pass(&mut harness, &info, time).pts(), picture(&info, time).pts());
+        assert_eq!(pass(&mut harness, &info, time).pts(), frame(&info, time).pts());
     }
     harness.set_upstream_latency(gst::ClockTime::from_mseconds(7));
     assert_eq!(harness.query_latency(), Some(gst::ClockTime::from_mseconds(7)));
 }
 
-/// A sink that is always late asks for fewer pictures; vectors are not a luxury to save.
+/// A sink that is always late asks for fewer frames; vectors are not a luxury to save.
 #[test]
-fn quality_of_service_drops_no_picture() {
+fn quality_of_service_drops_no_frame() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     for time in 0..5 {
@@ -71,7 +71,7 @@ fn quality_of_service_drops_no_picture() {
             gst::QOSType::Underflow,
             5.0,
             10_000_000_000,
-            picture(&info, time).pts().unwrap(),
+            frame(&info, time).pts().unwrap(),
         );
         harness.push_upstream_event(late);
         pass(&mut harness, &info, time);

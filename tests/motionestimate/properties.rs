@@ -1,4 +1,4 @@
-//! Properties that change while pictures flow.
+//! Properties that change while frames flow.
 
 use gst::prelude::*;
 use gstmotionestimate::backend;
@@ -12,7 +12,7 @@ use gstmotionestimate::motionestimate::{
 use crate::support::*;
 
 #[test]
-fn changes_hold_from_the_next_picture_and_keep_the_reference() {
+fn changes_hold_from_the_next_frame_and_keep_the_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     let element = harness.find_element("motionestimate").unwrap();
@@ -100,7 +100,7 @@ fn prediction_adds_predictors_and_changes_nothing_else() {
 }
 
 #[test]
-fn a_change_before_the_first_picture_needs_no_reference() {
+fn a_change_before_the_first_frame_needs_no_reference() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     harness.find_element("motionestimate").unwrap().set_property("search-range", 2u32);
@@ -118,12 +118,12 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
     element.set_bus(Some(&bus));
     pass(&mut harness, &info, 0);
     element.set_property("block-size", 10u32);
-    assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
+    assert_eq!(harness.push(frame(&info, 1)), Err(gst::FlowError::Error));
     assert!(error_text(&wait(&bus)).contains("block size 10"));
 
     element.set_property("block-size", 8u32);
     element.set_property("kernel", MotionEstimateKernel::ThreeStep);
-    assert_eq!(harness.push(picture(&info, 1)), Err(gst::FlowError::Error));
+    assert_eq!(harness.push(frame(&info, 1)), Err(gst::FlowError::Error));
     assert!(error_text(&wait(&bus)).contains("does not do algorithm full"));
 
     element.set_property("kernel", MotionEstimateKernel::Auto);

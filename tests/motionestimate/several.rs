@@ -17,7 +17,7 @@ const SOURCE: &str = "videotestsrc num-buffers=12 pattern=ball ! video/x-raw,for
 #[cfg(feature = "opencl")]
 #[test]
 fn every_split_and_balance_attaches_the_very_vectors() {
-    for (split, depth) in [("rows", 1), ("candidates", 2), ("pictures", 3), ("auto", 4)] {
+    for (split, depth) in [("rows", 1), ("candidates", 2), ("frames", 3), ("auto", 4)] {
         for balance in ["adaptive", "fit", "static"] {
             let (samples, message) = run(&format!(
                 "{SOURCE} ! motionestimate device=0:0,native block-size=8 search-range=5 split={split} \

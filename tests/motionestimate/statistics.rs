@@ -9,17 +9,17 @@ fn stats(element: &gst::Element) -> gst::Structure {
 }
 
 #[test]
-fn figures_are_those_of_the_pictures() {
+fn figures_are_those_of_the_frames() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     let element = harness.find_element("motionestimate").unwrap();
-    assert_eq!(stats(&element).get::<u64>("pictures"), Ok(0));
+    assert_eq!(stats(&element).get::<u64>("frames"), Ok(0));
 
     let buffers: Vec<_> = (0..4).map(|time| pass(&mut harness, &info, time)).collect();
     let stats = stats(&element);
     assert_eq!(stats.name(), "motion-stats");
-    assert_eq!(stats.get::<u64>("pictures"), Ok(4));
-    assert_eq!(stats.get::<u64>("pictures-with-vectors"), Ok(3));
+    assert_eq!(stats.get::<u64>("frames"), Ok(4));
+    assert_eq!(stats.get::<u64>("frames-with-vectors"), Ok(3));
     assert_eq!(stats.get::<&str>("device"), Ok("native"));
     assert_eq!(stats.get::<&str>("kernel"), Ok("elimination"));
     assert!(stats.get::<u64>("upload-time").unwrap() > 0);
@@ -66,7 +66,7 @@ fn message_at_eos_comes_before_eos() {
     let message = bus.pop_filtered(&[gst::MessageType::Element]).expect("a message");
     assert_eq!(message.src(), Some(element.upcast_ref()));
     assert_eq!(message.structure().unwrap().to_owned(), stats(&element));
-    assert_eq!(message.structure().unwrap().get::<u64>("pictures"), Ok(3));
+    assert_eq!(message.structure().unwrap().get::<u64>("frames"), Ok(3));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_new_start_counts_from_zero_and_stop_keeps_the_figures() {
     let element = harness.find_element("motionestimate").unwrap();
     pass(&mut harness, &info, 0);
     element.set_state(gst::State::Null).unwrap();
-    assert_eq!(stats(&element).get::<u64>("pictures"), Ok(1));
+    assert_eq!(stats(&element).get::<u64>("frames"), Ok(1));
     element.set_state(gst::State::Playing).unwrap();
-    assert_eq!(stats(&element).get::<u64>("pictures"), Ok(0));
+    assert_eq!(stats(&element).get::<u64>("frames"), Ok(0));
     element.set_state(gst::State::Null).unwrap();
 }

@@ -6,10 +6,10 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::estimator::{Parameters, PictureBuf, Window, oracle};
+use gstmotionestimate::estimator::{FrameBuf, Parameters, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
 
-/// Picture size of most tests: whole blocks on neither axis.
+/// Frame size of most tests: whole blocks on neither axis.
 pub const SIZE: (u32, u32) = (61, 47);
 
 /// Element and settings of most tests.
@@ -26,7 +26,7 @@ pub fn init() {
     });
 }
 
-/// Video of `format`, 25 pictures a second.
+/// Video of `format`, 25 frames a second.
 pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
     init();
     VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().expect("video info")
@@ -36,7 +36,7 @@ pub fn gray() -> VideoInfo {
     info(VideoFormat::Gray8, SIZE)
 }
 
-/// What `ELEMENT` searches in pictures of `info`.
+/// What `ELEMENT` searches in frames of `info`.
 pub fn parameters(info: &VideoInfo) -> Parameters {
     let window = Window::symmetric(5, 5).expect("window");
     Parameters::new(info.width() as usize, info.height() as usize, 8, window)
@@ -49,22 +49,22 @@ pub fn harness(launch: &str, info: &VideoInfo) -> Harness {
     harness
 }
 
-/// The luma sample at `(x, y)` of picture `time`: texture that moves, with some grain.
+/// The luma sample at `(x, y)` of frame `time`: texture that moves, with some grain.
 pub fn sample(time: u64, x: usize, y: usize) -> u8 {
     let (x, y) = (x as u64 + 3 * time, y as u64 + 2 * time);
     let cell = (x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180;
     (cell + (x * 7 + y * 13 + time) % 40) as u8
 }
 
-/// Picture `time` as a buffer laid out as `info` says, other planes filled with grey.
-pub fn picture(info: &VideoInfo, time: u64) -> gst::Buffer {
+/// Frame `time` as a buffer laid out as `info` says, other planes filled with grey.
+pub fn frame(info: &VideoInfo, time: u64) -> gst::Buffer {
     let mut bytes = vec![0x80; info.size()];
     write_luma(&mut bytes, info, time, info.offset()[0], info.stride()[0] as usize);
     stamped(bytes, time)
 }
 
-/// Picture `time` with `pad` bytes more between rows, garbage in front and a `GstVideoMeta`.
-pub fn padded_picture(info: &VideoInfo, time: u64, pad: usize) -> gst::Buffer {
+/// Frame `time` with `pad` bytes more between rows, garbage in front and a `GstVideoMeta`.
+pub fn padded_frame(info: &VideoInfo, time: u64, pad: usize) -> gst::Buffer {
     let format = info.format_info();
     let (mut offsets, mut strides, mut end) = (Vec::new(), Vec::new(), 3 + pad);
     for plane in 0..info.n_planes() {
@@ -108,10 +108,10 @@ fn stamped(bytes: Vec<u8>, time: u64) -> gst::Buffer {
 }
 
 /// The luma plane of `buffer`.
-pub fn luma(buffer: &gst::BufferRef, info: &VideoInfo) -> PictureBuf {
+pub fn luma(buffer: &gst::BufferRef, info: &VideoInfo) -> FrameBuf {
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).expect("frame");
     let (data, stride) = (frame.plane_data(0).expect("plane"), frame.plane_stride()[0] as usize);
-    PictureBuf::from_fn(info.width() as usize, info.height() as usize, |x, y| data[y * stride + x])
+    FrameBuf::from_fn(info.width() as usize, info.height() as usize, |x, y| data[y * stride + x])
 }
 
 pub fn meta(buffer: &gst::BufferRef) -> Option<MotionVectorMeta> {
@@ -145,7 +145,7 @@ pub fn check_no_vectors(buffer: &gst::Buffer) {
     assert!(meta(buffer).is_none(), "no vectors at {:?}", buffer.pts());
 }
 
-/// Checks a sequence in which only the first picture has no vectors.
+/// Checks a sequence in which only the first frame has no vectors.
 pub fn check_sequence(info: &VideoInfo, parameters: &Parameters, buffers: &[gst::Buffer]) {
     check_no_vectors(&buffers[0]);
     for pair in buffers.windows(2) {
@@ -153,9 +153,9 @@ pub fn check_sequence(info: &VideoInfo, parameters: &Parameters, buffers: &[gst:
     }
 }
 
-/// Pushes picture `time` and pulls what becomes of it.
+/// Pushes frame `time` and pulls what becomes of it.
 pub fn pass(harness: &mut Harness, info: &VideoInfo, time: u64) -> gst::Buffer {
-    harness.push_and_pull(picture(info, time)).expect("a buffer")
+    harness.push_and_pull(frame(info, time)).expect("a buffer")
 }
 
 /// Waits for the first error, warning or EOS message of `bus`.
@@ -193,7 +193,7 @@ pub fn run(launch: &str) -> (Vec<gst::Sample>, gst::Message) {
     (samples, message)
 }
 
-/// Checks that every picture but the first bears its vectors.
+/// Checks that every frame but the first bears its vectors.
 pub fn check_samples(samples: &[gst::Sample], parameters: impl Fn(&VideoInfo) -> Parameters) {
     let info = VideoInfo::from_caps(samples[0].caps().expect("caps")).expect("video");
     let buffers: Vec<_> = samples.iter().map(|sample| sample.buffer_owned().expect("a buffer")).collect();

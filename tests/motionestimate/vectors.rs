@@ -1,4 +1,4 @@
-//! The vectors are those of the oracle, whatever the pictures look like in memory.
+//! The vectors are those of the oracle, whatever the frames look like in memory.
 
 use gst_video::VideoFormat;
 use gstmotionestimate::backend;
@@ -32,12 +32,12 @@ fn every_format_with_odd_strides_that_change() {
         let info = info(format, SIZE);
         let mut harness = harness(ELEMENT, &info);
         let pass = |time| {
-            let buffer = padded_picture(&info, time, [1, 7, 64, 0][time as usize]);
+            let buffer = padded_frame(&info, time, [1, 7, 64, 0][time as usize]);
             harness.push_and_pull(buffer).expect("a buffer")
         };
         let buffers: Vec<_> = (0..4).map(pass).collect();
         for (time, buffer) in buffers.iter().enumerate() {
-            let (expected, found) = (luma(&picture(&info, time as u64), &info), luma(buffer, &info));
+            let (expected, found) = (luma(&frame(&info, time as u64), &info), luma(buffer, &info));
             assert_eq!(expected, found, "{format}: the test reads what it wrote");
         }
         check_sequence(&info, &parameters(&info), &buffers);
@@ -86,7 +86,7 @@ fn every_device_in_a_real_pipeline() {
 }
 
 #[test]
-fn picture_sizes_out_of_the_ordinary() {
+fn frame_sizes_out_of_the_ordinary() {
     for size in [(1, 1), (15, 15), (1, 4000), (4000, 1), (16, 17)] {
         let info = info(VideoFormat::Gray8, size);
         let mut harness = harness(ELEMENT, &info);
@@ -96,7 +96,7 @@ fn picture_sizes_out_of_the_ordinary() {
 }
 
 #[test]
-fn range_larger_than_the_picture() {
+fn range_larger_than_the_frame() {
     let info = info(VideoFormat::Gray8, (24, 20));
     let mut harness = harness("motionestimate device=native block-size=8 search-range=60", &info);
     let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
@@ -104,9 +104,9 @@ fn range_larger_than_the_picture() {
     check_sequence(&info, &Parameters { window, ..parameters(&info) }, &buffers);
 }
 
-/// A quarter of a gigabyte a picture: only known motion is compared, the oracle would take hours.
+/// A quarter of a gigabyte a frame: only known motion is compared, the oracle would take hours.
 #[test]
-fn huge_pictures() {
+fn huge_frames() {
     const SIDE: usize = 16384;
     let info = info(VideoFormat::Gray8, (SIDE as u32, SIDE as u32));
     let mut harness = harness("motionestimate device=native search-range=1", &info);

@@ -10,8 +10,8 @@ use gstmotionestimate::estimator::{
 };
 
 use super::{Form, write};
+use crate::frames::Scene;
 use crate::measure::{Session, rate};
-use crate::pictures::Scene;
 use crate::printed::HALLDAL_PREDICTION_CPU;
 use crate::report::Report;
 use crate::table::Cell;
@@ -32,7 +32,7 @@ impl Rows {
 }
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    // Blocks of 4 x 4 in a picture of 1920x1080, or of CIF.
+    // Blocks of 4 x 4 in a frame of 1920x1080, or of CIF.
     let grid = if session.quick { Grid { columns: 88, rows: 72 } } else { Grid { columns: 480, rows: 270 } };
     let vectors = vectors(grid);
     let mut rows = Rows::default();

@@ -57,7 +57,7 @@ G_BEGIN_DECLS
  * @y: down, in quarter samples
  * @cost: SAD or SSD of the match
  *
- * One block's motion: the block at `(bx, by)` of the picture is matched by the block at
+ * One block's motion: the block at `(bx, by)` of the frame is matched by the block at
  * `(bx + x, by + y)` of the reference.
  */
 typedef struct {
@@ -84,13 +84,13 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
 
 /**
  * GstMotionVectorField:
- * @width: picture width in samples
- * @height: picture height in samples
+ * @width: frame width in samples
+ * @height: frame height in samples
  * @block_width: block width in samples
  * @block_height: block height in samples
  * @columns: blocks across
  * @rows: blocks down
- * @reference_offset: which picture was searched: -1 the one before, +1 the one after
+ * @reference_offset: which frame was searched: -1 the one before, +1 the one after
  * @reference_pts: its timestamp, or %GST_CLOCK_TIME_NONE
  * @metric: how blocks were compared: "sad" or "ssd"
  * @vectors: `rows` x `columns` records, row-major; may lie unaligned, hence read them with
@@ -165,7 +165,7 @@ gst_motion_vector_field_parse (const GstStructure * structure,
           && strcmp (read.metric, "ssd") != 0))
     return FALSE;
 
-  /* The grid covers the picture exactly: ceil (size / block) without overflow. */
+  /* The grid covers the frame exactly: ceil (size / block) without overflow. */
   if (read.width == 0 || read.height == 0
       || read.block_width == 0 || read.block_height == 0
       || read.columns != (read.width - 1) / read.block_width + 1

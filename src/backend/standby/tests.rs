@@ -1,4 +1,4 @@
-//! Devices that fail at every point of a picture's way.
+//! Devices that fail at every point of a frame's way.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ enum Point {
 }
 
 /// A native estimator that fails at a point, for good, when it was passed so many times. It keeps what
-/// it was given, and reads every other picture where it lies.
+/// it was given, and reads every other frame where it lies.
 struct Faulty {
     native: Native,
     point: Point,
     left: usize,
-    kept: HashMap<Slot, PictureBuf>,
+    kept: HashMap<Slot, FrameBuf>,
     lent: Vec<Slot>,
 }
 
@@ -63,30 +63,30 @@ impl Estimator for Faulty {
         self.native.in_flight()
     }
 
-    fn load(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
+    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
         self.kept.remove(&slot);
         self.lent.retain(|&lent| lent != slot);
         self.pass(Point::Load)?;
-        let samples = (0..picture.height()).flat_map(|y| picture.row(y)).copied().collect();
-        let kept = PictureBuf::new(samples, picture.width(), picture.height());
+        let samples = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
+        let kept = FrameBuf::new(samples, frame.width(), frame.height());
         self.kept.insert(slot, kept.unwrap());
-        self.native.load(slot, picture)
+        self.native.load(slot, frame)
     }
 
-    fn load_shared(&mut self, slot: Slot, picture: &Picture<'_>) -> Result<(), EstimateError> {
-        self.load(slot, picture)?;
+    fn load_shared(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
+        self.load(slot, frame)?;
         if slot.index().is_multiple_of(2) {
             self.lent.push(slot);
         }
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<PictureBuf>, EstimateError> {
+    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
         self.pass(Point::Unload)?;
         self.native.unload(slot)
     }
 
-    fn keep_pictures(&mut self) -> bool {
+    fn keep_frames(&mut self) -> bool {
         true
     }
 
@@ -94,7 +94,7 @@ impl Estimator for Faulty {
         self.lent.contains(&slot)
     }
 
-    fn salvage(&mut self, slot: Slot) -> Option<PictureBuf> {
+    fn salvage(&mut self, slot: Slot) -> Option<FrameBuf> {
         self.kept.get(&slot).cloned()
     }
 
@@ -142,11 +142,11 @@ fn standby(point: Point, left: usize, depth: usize) -> Box<dyn Estimator> {
     Standby::behind(faulty(point, left, depth), Box::new(move || Ok(Box::new(native(depth)))))
 }
 
-fn picture(time: usize) -> PictureBuf {
-    PictureBuf::from_fn(61, 47, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
+fn frame(time: usize) -> FrameBuf {
+    FrameBuf::from_fn(61, 47, |x, y| (((x + time) * 37) ^ ((y + 2 * time) * 101)) as u8)
 }
 
-/// Runs `count` pictures through `estimator` with as many in flight as may be: each field is the
+/// Runs `count` frames through `estimator` with as many in flight as may be: each field is the
 /// oracle's, and so are its predictors.
 fn check(estimator: &mut dyn Estimator, count: usize, who: &str) {
     let parameters = estimator.parameters().clone();
@@ -157,13 +157,13 @@ fn check(estimator: &mut dyn Estimator, count: usize, who: &str) {
     let mut finish = |estimator: &mut dyn Estimator, time: usize| {
         estimator.finish(&mut vectors).unwrap_or_else(|error| panic!("{who}: {error}"));
         estimator.predict(&mut predictors).unwrap();
-        let expected = oracle::search(&parameters, &picture(time).view(), &picture(time - 1).view());
-        assert_eq!(vectors, expected.vectors, "picture {time} of {who}");
-        assert_eq!(predictors, median_predictors(grid, &expected.vectors), "picture {time} of {who}");
+        let expected = oracle::search(&parameters, &frame(time).view(), &frame(time - 1).view());
+        assert_eq!(vectors, expected.vectors, "frame {time} of {who}");
+        assert_eq!(predictors, median_predictors(grid, &expected.vectors), "frame {time} of {who}");
     };
     let mut next = 1;
     for time in 0..count {
-        estimator.load_shared(slot(time), &picture(time).view()).unwrap_or_else(|e| panic!("{who}: {e}"));
+        estimator.load_shared(slot(time), &frame(time).view()).unwrap_or_else(|e| panic!("{who}: {e}"));
         if time > 0 {
             estimator.begin(slot(time), slot(time - 1)).unwrap_or_else(|error| panic!("{who}: {error}"));
         }
@@ -180,7 +180,7 @@ fn check(estimator: &mut dyn Estimator, count: usize, who: &str) {
 }
 
 #[test]
-fn no_picture_is_lost_wherever_the_device_fails() {
+fn no_frame_is_lost_wherever_the_device_fails() {
     for depth in [1, 2, 4] {
         for point in [Point::Load, Point::Begin, Point::Finish] {
             for left in 0..8 {
@@ -209,17 +209,17 @@ fn nothing_is_told_of_a_device_that_is_well() {
 #[test]
 fn the_reference_moves_though_the_device_fails() {
     let mut standby = standby(Point::Unload, 0, 1);
-    standby.load_shared(Slot::A, &picture(3).view()).unwrap();
-    assert_eq!(standby.unload(Slot::A).unwrap(), Some(picture(3)));
+    standby.load_shared(Slot::A, &frame(3).view()).unwrap();
+    assert_eq!(standby.unload(Slot::A).unwrap(), Some(frame(3)));
     assert_eq!(standby.device(), "native");
 }
 
 /// Their memory may hold something else by now.
 #[test]
-fn pictures_that_were_needed_no_longer_are_not_salvaged() {
+fn frames_that_were_needed_no_longer_are_not_salvaged() {
     let mut standby = standby(Point::Begin, 0, 2);
     for time in 0..3 {
-        standby.load_shared(Slot::new(time), &picture(time).view()).unwrap();
+        standby.load_shared(Slot::new(time), &frame(time).view()).unwrap();
     }
     // Slot 0 was lent, slot 1 kept, slot 2 is the newest.
     standby.begin(Slot::new(2), Slot::new(1)).unwrap();
@@ -230,7 +230,7 @@ fn pictures_that_were_needed_no_longer_are_not_salvaged() {
 fn wrong_use_is_no_failure_and_gives_nothing_up() {
     let mut standby = standby(Point::Finish, 100, 1);
     for time in 0..2 {
-        standby.load(Slot::new(time), &picture(time).view()).unwrap();
+        standby.load(Slot::new(time), &frame(time).view()).unwrap();
     }
     standby.begin(Slot::B, Slot::A).unwrap();
     assert!(matches!(standby.begin(Slot::B, Slot::A), Err(EstimateError::InFlight(1))));
@@ -247,7 +247,7 @@ fn a_failure_is_an_error_where_nothing_takes_over() {
         Box::new(|| Err(SetupError::Device { device: "native".into(), message: "no room".into() }));
     let mut standby = Standby::behind(faulty(Point::Finish, 0, 1), broken);
     for time in 0..2 {
-        standby.load(Slot::new(time), &picture(time).view()).unwrap();
+        standby.load(Slot::new(time), &frame(time).view()).unwrap();
     }
     standby.begin(Slot::B, Slot::A).unwrap();
     let mut vectors = vec![MotionVector::default(); parameters().grid().blocks()];

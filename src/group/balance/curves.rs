@@ -1,9 +1,9 @@
-//! Zhang's balance: curves of the times of the first pictures, and whether what they promise holds.
+//! Zhang's balance: curves of the times of the first frames, and whether what they promise holds.
 
 use super::fit::{Curve, equal_times};
 use super::{Balancer, Measured, WORTH, divide};
 
-/// Pictures by which the division that curves give is compared with the best device alone, each.
+/// Frames by which the division that curves give is compared with the best device alone, each.
 const CHECK: usize = 3;
 
 /// What the curves gave.
@@ -12,7 +12,7 @@ struct Division {
     shares: Vec<usize>,
     /// Who is best alone.
     best: usize,
-    /// Pictures planned to compare both.
+    /// Frames planned to compare both.
     planned: usize,
     /// What they took, divided and by the best alone.
     divided: Vec<f64>,
@@ -27,7 +27,7 @@ impl Division {
         (0..self.shares.len()).map(|index| if index == self.best { units } else { 0 }).collect()
     }
 
-    /// The next picture's shares.
+    /// The next frame's shares.
     fn next(&self) -> Vec<usize> {
         let is_alone = !self.is_settled && (CHECK..2 * CHECK).contains(&self.planned);
         if is_alone { self.lone() } else { self.shares.clone() }
@@ -38,7 +38,7 @@ impl Division {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fitting {
     planned: usize,
-    /// Of each device, units and seconds of the pictures that curves are fitted to.
+    /// Of each device, units and seconds of the frames that curves are fitted to.
     samples: Vec<Vec<(f64, f64)>>,
     division: Option<Division>,
 }
@@ -74,13 +74,13 @@ impl Balancer {
     }
 
     /// Weights by which every device gets little, its part, and much in turn.
-    fn calibration(&self, picture: usize) -> Vec<f64> {
+    fn calibration(&self, frame: usize) -> Vec<f64> {
         let well: Vec<usize> =
             (0..self.devices.len()).filter(|&index| !self.devices[index].is_gone).collect();
-        let chosen = well.get(picture / 3 % well.len().max(1));
+        let chosen = well.get(frame / 3 % well.len().max(1));
         let weight = |index: usize| match chosen {
             _ if self.devices[index].is_gone => 0.0,
-            Some(&chosen) if chosen == index => [0.25, 1.0, 4.0][picture % 3],
+            Some(&chosen) if chosen == index => [0.25, 1.0, 4.0][frame % 3],
             _ => 1.0,
         };
         (0..self.devices.len()).map(weight).collect()
@@ -102,7 +102,7 @@ impl Balancer {
             }
         }
         let well = self.devices.iter().filter(|state| !state.is_gone).count();
-        // Twice, as the first picture is slower than those after it.
+        // Twice, as the first frame is slower than those after it.
         if self.fitting.planned > 6 * well {
             self.divide_by_curves(units);
         }

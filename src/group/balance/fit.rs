@@ -120,7 +120,7 @@ mod tests {
         assert!(falling.b > 0.0);
     }
 
-    /// The paper says 105 of 300 pictures for its CPU; its equation (7) gives 103.7.
+    /// The paper says 105 of 300 frames for its CPU; its equation (7) gives 103.7.
     #[test]
     fn the_papers_balance() {
         let cpu = Curve { a: 6.0, b: -52.0, c: 29.0 };

@@ -1,4 +1,4 @@
-//! Who should get how much of the next picture, from how long each took for those before.
+//! Who should get how much of the next frame, from how long each took for those before.
 //!
 //! Nothing here knows of devices or clocks: units of work (rows of blocks, say) and seconds come in,
 //! units go out.
@@ -19,11 +19,11 @@ use trial::Trials;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Balance {
-    /// Each device's rate, and what a picture costs it whatever its share, are measured with every
-    /// picture, and shares follow; who does not help is left idle.
+    /// Each device's rate, and what a frame costs it whatever its share, are measured with every
+    /// frame, and shares follow; who does not help is left idle.
     #[default]
     Adaptive,
-    /// Curves are fitted to the times of the first pictures and solved for equal times (Zhang IV-C);
+    /// Curves are fitted to the times of the first frames and solved for equal times (Zhang IV-C);
     /// the shares stay as they are then. Who does not help by its curve gets nothing, nor do all but
     /// the best where it alone, measured once, is faster.
     Fit,
@@ -31,19 +31,19 @@ pub enum Balance {
     Static,
 }
 
-/// What a device did for a picture.
+/// What a device did for a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Which device.
     pub device: usize,
     /// How much it did, more than nothing.
     pub units: usize,
-    /// How long it was kept from the next picture by that, in seconds.
+    /// How long it was kept from the next frame by that, in seconds.
     pub seconds: f64,
 }
 
-/// How long a picture took in each of the stages that go on beside those of other pictures, in seconds: one
-/// where only one picture is in flight.
+/// How long a frame took in each of the stages that go on beside those of other frames, in seconds: one
+/// where only one frame is in flight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stages(pub Vec<f64>);
 
@@ -62,13 +62,13 @@ impl Stages {
     }
 }
 
-/// Shares stay as they are while a picture takes at most this much longer with them than it could, as rows
+/// Shares stay as they are while a frame takes at most this much longer with them than it could, as rows
 /// that move from one device to another are sent to both; but not when that has cost as much as moving them
-/// does, in pictures.
+/// does, in frames.
 const WORTH_MOVING: f64 = 1.03;
 const MOVING: f64 = 1.0;
 
-/// Who helps must make the picture this much faster, so that nobody comes and goes by noise.
+/// Who helps must make the frame this much faster, so that nobody comes and goes by noise.
 const WORTH: f64 = 0.97;
 
 /// What is known of a device.
@@ -87,7 +87,7 @@ pub struct Balancer {
     devices: Vec<State>,
     /// How many units each got last.
     last: Vec<usize>,
-    /// How many pictures' time it has cost that shares stayed as they are.
+    /// How many frames' time it has cost that shares stayed as they are.
     regret: f64,
     trials: Trials,
     fitting: Fitting,
@@ -131,7 +131,7 @@ impl Balancer {
         self.fitting = Fitting::default();
     }
 
-    /// Units a second of `device` as measured last, those among them that a picture costs whatever its
+    /// Units a second of `device` as measured last, those among them that a frame costs whatever its
     /// share; 0 before.
     pub fn rate(&self, device: usize) -> f64 {
         self.devices.get(device).and_then(|state| state.pace.rate).unwrap_or(0.0)
@@ -156,7 +156,7 @@ impl Balancer {
         std::mem::take(&mut self.notes)
     }
 
-    /// How many of `units` each gets of the next picture.
+    /// How many of `units` each gets of the next frame.
     pub fn plan(&mut self, units: usize) -> Vec<usize> {
         match self.method {
             Balance::Static => return divide(units, &self.weights()),
@@ -184,7 +184,7 @@ impl Balancer {
         shares
     }
 
-    /// Rates and fixed units of those who do the next picture, where `tried` is tried; none of the others.
+    /// Rates and fixed units of those who do the next frame, where `tried` is tried; none of the others.
     fn paces(&self, tried: Option<usize>) -> Vec<(f64, f64)> {
         let pace = |(index, weight): (usize, f64)| {
             let state = &self.devices[index];
@@ -194,7 +194,7 @@ impl Balancer {
     }
 
     /// How many of `units` each gets, where `tried` is tried: as many as last where that is nearly as
-    /// good as all finishing together. And how much of a picture's time is lost by that.
+    /// good as all finishing together. And how much of a frame's time is lost by that.
     fn steady(&self, units: usize, tried: Option<usize>) -> (Vec<usize>, f64) {
         let paces = self.paces(tried);
         let shares = divide(units, &together(&paces, units));
@@ -210,7 +210,7 @@ impl Balancer {
         }
     }
 
-    /// How many of `units` each can expect to get of the next picture.
+    /// How many of `units` each can expect to get of the next frame.
     pub fn expected(&self, units: usize) -> Vec<usize> {
         match self.method {
             Balance::Static => divide(units, &self.weights()),
@@ -230,16 +230,16 @@ impl Balancer {
         (on_trial || !self.trials.is_on()) && (0..self.devices.len()).all(is_out)
     }
 
-    /// Takes what every device did for one picture, which took so long in its stages and would again, and
+    /// Takes what every device did for one frame, which took so long in its stages and would again, and
     /// so many seconds besides, once, for `moving` its rows to where they had not been expected.
-    pub fn observe(&mut self, measured: &[Measured], picture: Stages, moving: f64) {
+    pub fn observe(&mut self, measured: &[Measured], frame: Stages, moving: f64) {
         for &Measured { device, units, seconds } in measured {
             self.observe_rate(device, units, seconds);
         }
         match self.method {
             Balance::Static => (),
-            Balance::Fit => self.fit(measured, picture.slowest()),
-            Balance::Adaptive => self.judge(measured, picture, moving),
+            Balance::Fit => self.fit(measured, frame.slowest()),
+            Balance::Adaptive => self.judge(measured, frame, moving),
         }
     }
 

@@ -1,4 +1,4 @@
-//! How fast a device is: so much for a picture, whatever its share, and so much for each unit of it.
+//! How fast a device is: so much for a frame, whatever its share, and so much for each unit of it.
 
 /// How much of a new measurement goes into a rate, once there are several: little, as shares that move
 /// by noise cost uploads.
@@ -10,7 +10,7 @@ const KEPT: f64 = 0.9;
 /// A line is drawn through times whose units deviate from their mean by at least this part of it.
 const SPREAD: f64 = 0.2;
 
-/// What a picture costs takes at most as long as so many times the usual units.
+/// What a frame costs takes at most as long as so many times the usual units.
 const MOST_FIXED: f64 = 4.0;
 
 /// So many times one after the other that differ by more than this from what was expected, for about as
@@ -39,7 +39,7 @@ impl Sums {
         *products = KEPT * *products + units * seconds;
     }
 
-    /// How many units take as long as a picture with none of them, by the line of least squares. `None`
+    /// How many units take as long as a frame with none of them, by the line of least squares. `None`
     /// where units hardly differ, or their times do not grow with them.
     fn fixed(&self) -> Option<f64> {
         let (units, seconds) = (self.units / self.weight, self.seconds / self.weight);
@@ -55,7 +55,7 @@ impl Sums {
 pub(super) struct Pace {
     /// Units a second, `fixed` among them; `None` before it did anything.
     pub(super) rate: Option<f64>,
-    /// As how many units more a picture takes, whatever the share.
+    /// As how many units more a frame takes, whatever the share.
     pub(super) fixed: f64,
     /// How often it was measured.
     measured: u32,
@@ -79,7 +79,7 @@ impl Pace {
             self.begin_again();
         }
         self.measured = self.measured.saturating_add(1);
-        // What is made ready with the first picture is none of the rate; of the next each counts as much
+        // What is made ready with the first frame is none of the rate; of the next each counts as much
         // as those before.
         let gain = match self.measured {
             0..=2 => 1.0,
@@ -125,7 +125,7 @@ pub(super) fn slowest(paces: &[(f64, f64)], shares: &[usize]) -> f64 {
 }
 
 /// How much of `units` each does where all finish at one time, by rate and fixed units: nothing where
-/// the others are done before its picture has begun.
+/// the others are done before its frame has begun.
 pub(super) fn together(paces: &[(f64, f64)], units: usize) -> Vec<f64> {
     let mut helps: Vec<bool> = paces.iter().map(|&(rate, _)| rate > 0.0).collect();
     loop {
@@ -149,14 +149,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_picture_costs_is_found() {
+    fn what_a_frame_costs_is_found() {
         let mut pace = Pace::default();
         pace.observe(50, 9.0);
         for units in [50, 20, 30, 20] {
             pace.observe(units, 0.1 * (12.0 + units as f64));
         }
         assert!((pace.fixed - 12.0).abs() < 1e-6, "{pace:?}");
-        // A load four times as long, and back, does not take it for the cost of a picture.
+        // A load four times as long, and back, does not take it for the cost of a frame.
         for factor in [4.0, 4.0, 1.0, 1.0] {
             (0..10).for_each(|_| pace.observe(20, factor * 3.2));
             let rate = pace.rate.unwrap_or(0.0) * factor;

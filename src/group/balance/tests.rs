@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// Seconds that each device takes for so many units of a picture beside the others.
+/// Seconds that each device takes for so many units of a frame beside the others.
 type Model<'a> = &'a dyn Fn(usize, usize, &[usize]) -> f64;
 
 /// Noise of a few percent, the same everywhere.
@@ -18,21 +18,21 @@ impl Noise {
     }
 }
 
-/// The pictures' times, and the shares.
+/// The frames' times, and the shares.
 fn run(
     balancer: &mut Balancer,
-    pictures: usize,
+    frames: usize,
     units: usize,
     noise: f64,
     model: Model<'_>,
 ) -> Vec<(f64, Vec<usize>)> {
-    run_in_flight(balancer, pictures, units, noise, 1, model)
+    run_in_flight(balancer, frames, units, noise, 1, model)
 }
 
-/// The same, where so many pictures are planned before the first is measured.
+/// The same, where so many frames are planned before the first is measured.
 fn run_in_flight(
     balancer: &mut Balancer,
-    pictures: usize,
+    frames: usize,
     units: usize,
     noise: f64,
     depth: usize,
@@ -40,9 +40,9 @@ fn run_in_flight(
 ) -> Vec<(f64, Vec<usize>)> {
     let mut random = Noise(7);
     let mut planned = VecDeque::new();
-    let mut done = Vec::with_capacity(pictures);
-    while done.len() < pictures {
-        while planned.len() < depth && done.len() + planned.len() < pictures {
+    let mut done = Vec::with_capacity(frames);
+    while done.len() < frames {
+        while planned.len() < depth && done.len() + planned.len() < frames {
             let shares = balancer.plan(units);
             assert_eq!(shares.iter().sum::<usize>(), units);
             planned.push_back(shares);
@@ -67,8 +67,8 @@ fn run_in_flight(
     done
 }
 
-fn mean(pictures: &[(f64, Vec<usize>)]) -> f64 {
-    pictures.iter().map(|(seconds, _)| seconds).sum::<f64>() / pictures.len() as f64
+fn mean(frames: &[(f64, Vec<usize>)]) -> f64 {
+    frames.iter().map(|(seconds, _)| seconds).sum::<f64>() / frames.len() as f64
 }
 
 /// Milliseconds: what each call costs, and a unit.
@@ -77,7 +77,7 @@ fn linear(devices: &'static [(f64, f64)]) -> impl Fn(usize, usize, &[usize]) -> 
 }
 
 #[test]
-fn shares_settle_within_20_pictures() {
+fn shares_settle_within_20_frames() {
     for (devices, noise) in [
         (&[(0.0, 0.1), (0.0, 0.1)][..], 0.0),
         (&[(0.0, 0.1), (0.0, 0.7)], 5.0),
@@ -98,7 +98,7 @@ fn shares_settle_within_20_pictures() {
 }
 
 #[test]
-fn a_load_is_followed_within_20_pictures_and_back() {
+fn a_load_is_followed_within_20_frames_and_back() {
     let quiet = linear(&[(0.1, 0.1), (0.1, 0.1)]);
     let loaded = linear(&[(0.1, 0.1), (0.1, 0.4)]);
     let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
@@ -111,7 +111,7 @@ fn a_load_is_followed_within_20_pictures_and_back() {
     assert!(after[20..].iter().filter(near_half).count() >= 34, "{after:?}");
 }
 
-/// A helper that a picture costs much whatever its share, beside a device twice as fast: a load leaves it
+/// A helper that a frame costs much whatever its share, beside a device twice as fast: a load leaves it
 /// a row or none, and what it does then says next to nothing of what it could do.
 #[test]
 fn a_helper_of_high_fixed_cost_comes_back_after_a_load() {
@@ -138,7 +138,7 @@ fn a_helper_of_high_fixed_cost_comes_back_after_a_load() {
     }
 }
 
-/// The better of two is faster alone than beside the other that gets a row: the picture is copied for both.
+/// The better of two is faster alone than beside the other that gets a row: the frame is copied for both.
 /// What the helper does of a row says little of what it does of many, so that more are given than it can do.
 #[test]
 fn a_trial_goes_on_while_it_promises_something() {
@@ -161,7 +161,7 @@ fn a_trial_goes_on_while_it_promises_something() {
     }
 }
 
-/// Rows that a device did not have are sent to it again, and it takes longer for that picture: shares must
+/// Rows that a device did not have are sent to it again, and it takes longer for that frame: shares must
 /// not move by that time once more.
 #[test]
 fn shares_stay_though_moving_them_costs_time() {
@@ -177,10 +177,10 @@ fn shares_stay_though_moving_them_costs_time() {
         };
         let mut balancer = Balancer::new(Balance::Adaptive, &[1.0, 1.0]);
         run_in_flight(&mut balancer, 40, 135, 5.0, depth, &model);
-        let pictures = run_in_flight(&mut balancer, 1000, 135, 5.0, depth, &model);
-        let moves = pictures.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+        let frames = run_in_flight(&mut balancer, 1000, 135, 5.0, depth, &model);
+        let moves = frames.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
         assert!(moves <= 16, "{moves}");
-        assert!(mean(&pictures) < 1.05 * 0.78e-3, "{}", mean(&pictures));
+        assert!(mean(&frames) < 1.05 * 0.78e-3, "{}", mean(&frames));
     }
 }
 
@@ -204,8 +204,8 @@ fn who_does_not_help_is_left_idle_and_costs_next_to_nothing() {
     assert_eq!(balancer.take_notes(), [(1, true)]);
 }
 
-/// Two equal devices: each trial without one sends a whole picture to the other, which takes as long as ten
-/// pictures, and sends it back.
+/// Two equal devices: each trial without one sends a whole frame to the other, which takes as long as ten
+/// frames, and sends it back.
 #[test]
 fn trials_are_rarer_where_they_move_much() {
     let (mut balancer, mut before) = (Balancer::new(Balance::Adaptive, &[1.0, 1.0]), vec![50, 50]);
@@ -260,8 +260,8 @@ fn a_device_that_goes_leaves_its_work_to_the_others() {
 #[test]
 fn weights_hold_where_they_are_static() {
     let mut balancer = Balancer::new(Balance::Static, &[0.9, 0.1]);
-    let pictures = run(&mut balancer, 50, 100, 5.0, &linear(&[(0.0, 1.0), (0.0, 0.1)]));
-    assert!(pictures.iter().all(|(_, shares)| shares == &[90, 10]));
+    let frames = run(&mut balancer, 50, 100, 5.0, &linear(&[(0.0, 1.0), (0.0, 0.1)]));
+    assert!(frames.iter().all(|(_, shares)| shares == &[90, 10]));
 }
 
 #[test]

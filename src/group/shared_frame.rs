@@ -1,30 +1,30 @@
-//! A picture that several threads read.
+//! A frame that several threads read.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::estimator::{HostBlock, HostMemory, Parameters, Picture, PictureBuf};
+use crate::estimator::{FrameBuf, FrameView, HostBlock, HostMemory, Parameters};
 
-/// Room for all rows of a picture, of which some are there.
+/// Room for all rows of a frame, of which some are there.
 struct Place {
     /// As a rule memory from which one of the devices reads without a copy.
     samples: Box<dyn HostBlock>,
     rows: Range<usize>,
 }
 
-/// A picture and its number, which no other picture of the group ever has.
+/// A frame and its number, which no other frame of the group ever has.
 ///
 /// Each row is copied to where the device that needs it reads it, and to nowhere else where that is
-/// one device. Together the places hold the whole picture, so that any device can do the work of
+/// one device. Together the places hold the whole frame, so that any device can do the work of
 /// another.
-pub(super) struct Frame {
+pub(super) struct SharedFrame {
     number: u64,
     width: usize,
     height: usize,
     places: Vec<Place>,
 }
 
-impl Frame {
+impl SharedFrame {
     fn new(parameters: &Parameters, memories: &[Option<Arc<dyn HostMemory>>]) -> Self {
         let Parameters { width, height, .. } = *parameters;
         let bytes = width * height;
@@ -41,7 +41,7 @@ impl Frame {
         self.number
     }
 
-    /// The picture with at least its rows `needed`, from `place` where they are there, else put together
+    /// The frame with at least its rows `needed`, from `place` where they are there, else put together
     /// in `room`.
     ///
     /// Of the rows outside the second value, which are at most those `wanted`, anything is there.
@@ -51,7 +51,7 @@ impl Frame {
         needed: &Range<usize>,
         wanted: &Range<usize>,
         room: &'a mut Vec<u8>,
-    ) -> (Picture<'a>, Range<usize>) {
+    ) -> (FrameView<'a>, Range<usize>) {
         let covers = |place: &&Place| place.rows.start <= needed.start && needed.end <= place.rows.end;
         let own = self.places.get(place).filter(covers);
         match own.or_else(|| self.places.iter().find(covers)) {
@@ -66,7 +66,7 @@ impl Frame {
         }
     }
 
-    /// `rows` from wherever they are, each where it lies in the whole picture.
+    /// `rows` from wherever they are, each where it lies in the whole frame.
     fn gather(&self, rows: &Range<usize>, room: &mut Vec<u8>) {
         if room.len() != self.width * self.height {
             // Not touched before several threads do.
@@ -81,45 +81,45 @@ impl Frame {
         }
     }
 
-    /// The samples of a picture of this size.
-    fn view<'a>(&self, samples: &'a [u8]) -> Picture<'a> {
-        Picture::new(samples, self.width, self.height, self.width)
+    /// The samples of a frame of this size.
+    fn view<'a>(&self, samples: &'a [u8]) -> FrameView<'a> {
+        FrameView::new(samples, self.width, self.height, self.width)
             .unwrap_or_else(|_| unreachable!("there is memory for every sample"))
     }
 
-    /// A copy of the picture.
-    pub(super) fn picture(&self) -> Option<PictureBuf> {
+    /// A copy of the frame.
+    pub(super) fn frame(&self) -> Option<FrameBuf> {
         let mut samples = Vec::new();
         self.gather(&(0..self.height), &mut samples);
-        PictureBuf::new(samples, self.width, self.height).ok()
+        FrameBuf::new(samples, self.width, self.height).ok()
     }
 
-    fn fill(&mut self, number: u64, picture: &Picture<'_>, wanted: &[Range<usize>]) {
+    fn fill(&mut self, number: u64, frame: &FrameView<'_>, wanted: &[Range<usize>]) {
         self.number = number;
         for (place, wanted) in self.places.iter_mut().zip(wanted) {
             place.rows = wanted.start.min(self.height)..wanted.end.min(self.height);
             if !place.rows.is_empty() {
                 let to = place.rows.start * self.width..place.rows.end * self.width;
-                picture.band(place.rows.clone()).copy_to(&mut (*place.samples).as_mut()[to]);
+                frame.band(place.rows.clone()).copy_to(&mut (*place.samples).as_mut()[to]);
             }
         }
     }
 }
 
-/// Frames that nobody reads any more, to be filled again.
-pub(super) struct Frames {
+/// FramePool that nobody reads any more, to be filled again.
+pub(super) struct FramePool {
     parameters: Parameters,
     /// One a place.
     memories: Vec<Option<Arc<dyn HostMemory>>>,
     /// The place of each device.
     places: Vec<usize>,
     /// Some of them may be read still.
-    spare: Vec<Arc<Frame>>,
+    spare: Vec<Arc<SharedFrame>>,
     filled: u64,
 }
 
-impl Frames {
-    /// Frames for pictures as `parameters` say, read by devices with such memory of their own.
+impl FramePool {
+    /// FramePool for frames as `parameters` say, read by devices with such memory of their own.
     pub(super) fn new(parameters: &Parameters, devices: Vec<Option<Arc<dyn HostMemory>>>) -> Self {
         // Who has none reads anywhere: beside one memory that is there, beside several a place that
         // is nobody's.
@@ -157,15 +157,19 @@ impl Frames {
         self.memories.len() > 1
     }
 
-    /// A copy of `picture`, which must be of the parameters' size. In a running stream nothing is
+    /// A copy of `frame`, which must be of the parameters' size. In a running stream nothing is
     /// allocated for it. `wanted` tells which rows each device will need, as far as that is known: the
     /// rows that nobody names are given to the first.
-    pub(super) fn fill(&mut self, picture: &Picture<'_>, wanted: &[(usize, Range<usize>)]) -> Arc<Frame> {
+    pub(super) fn fill(
+        &mut self,
+        frame: &FrameView<'_>,
+        wanted: &[(usize, Range<usize>)],
+    ) -> Arc<SharedFrame> {
         self.filled += 1;
-        let free = self.spare.iter_mut().position(|frame| Arc::get_mut(frame).is_some());
-        let mut frame = match free {
+        let free = self.spare.iter_mut().position(|shared| Arc::get_mut(shared).is_some());
+        let mut shared = match free {
             Some(index) => self.spare.swap_remove(index),
-            None => Arc::new(Frame::new(&self.parameters, &self.memories)),
+            None => Arc::new(SharedFrame::new(&self.parameters, &self.memories)),
         };
         let height = self.parameters.height;
         let mut rows = vec![height..0; self.memories.len()];
@@ -176,15 +180,15 @@ impl Frames {
         if !covers(&rows, height) {
             rows[0] = 0..height;
         }
-        if let Some(frame) = Arc::get_mut(&mut frame) {
-            frame.fill(self.filled, picture, &rows);
+        if let Some(shared) = Arc::get_mut(&mut shared) {
+            shared.fill(self.filled, frame, &rows);
         }
-        frame
+        shared
     }
 
     /// Takes a frame back that is wanted no longer, though it may be read.
-    pub(super) fn put_back(&mut self, frame: Arc<Frame>) {
-        self.spare.push(frame);
+    pub(super) fn put_back(&mut self, shared: Arc<SharedFrame>) {
+        self.spare.push(shared);
     }
 }
 
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn every_row_is_where_it_is_wanted_and_all_are_somewhere() {
         let parameters = Parameters::new(31, 40, 8, Window::symmetric(3, 3).unwrap());
-        let picture = PictureBuf::from_fn(31, 40, |x, y| (x * 7 + y * 13) as u8);
+        let frame = FrameBuf::from_fn(31, 40, |x, y| (x * 7 + y * 13) as u8);
         for (devices, places) in [
             (&[false][..], &[0][..]),
             (&[true], &[0]),
@@ -224,24 +228,24 @@ mod tests {
             (&[true, false, true, false], &[0, 1, 2, 1]),
         ] {
             let mut room = Vec::new();
-            let mut frames = Frames::new(&parameters, devices.iter().map(|&d| memory(d)).collect());
-            let found: Vec<usize> = (0..devices.len()).map(|device| frames.place_of(device)).collect();
+            let mut frame_pool = FramePool::new(&parameters, devices.iter().map(|&d| memory(d)).collect());
+            let found: Vec<usize> = (0..devices.len()).map(|device| frame_pool.place_of(device)).collect();
             assert_eq!(found, places);
             for wanted in [&[][..], &[(0, 0..22), (1, 20..40)], &[(1, 5..10)], &[(0, 0..40), (1, 0..99)]] {
-                let frame = frames.fill(&picture.view(), wanted);
-                assert_eq!(frame.picture().as_ref(), Some(&picture), "{devices:?} {wanted:?}");
+                let shared = frame_pool.fill(&frame.view(), wanted);
+                assert_eq!(shared.frame().as_ref(), Some(&frame), "{devices:?} {wanted:?}");
                 for device in 0..=devices.len() {
                     for (needed, wanted) in [(3..30, 0..33), (25..26, 24..40), (0..40, 0..40)] {
-                        let place = frames.place_of(device);
-                        let (view, rows) = frame.rows(place, &needed, &wanted, &mut room);
+                        let place = frame_pool.place_of(device);
+                        let (view, rows) = shared.rows(place, &needed, &wanted, &mut room);
                         assert!(rows.start <= needed.start && needed.end <= rows.end);
                         assert!(wanted.start <= rows.start && rows.end <= wanted.end);
                         for y in rows {
-                            assert_eq!(view.row(y), picture.view().row(y), "{y}");
+                            assert_eq!(view.row(y), frame.view().row(y), "{y}");
                         }
                     }
                 }
-                frames.put_back(frame);
+                frame_pool.put_back(shared);
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::estimator::PictureBuf;
+use gstmotionestimate::estimator::FrameBuf;
 use gstmotionestimate::meta::MotionVectorMeta;
 
 use crate::fields;
 use crate::support::*;
 
-/// Pushes pictures with fields of `block` and compares what comes out in every mode.
+/// Pushes frames with fields of `block` and compares what comes out in every mode.
 fn check(format: VideoFormat, size: (u32, u32), block: (u32, u32), pad: Option<usize>) {
     let info = info(format, size);
     for mode in ["prediction", "residual", "original"] {
@@ -31,7 +31,7 @@ fn check(format: VideoFormat, size: (u32, u32), block: (u32, u32), pad: Option<u
             }
             let (pts, field) = (input.pts(), MotionVectorMeta::of(&input).map(Result::unwrap));
             let out = harness.push_and_pull(input).unwrap();
-            let name = format!("{mode} of picture {time}, {format} {size:?} in {block:?}, {pad:?}");
+            let name = format!("{mode} of frame {time}, {format} {size:?} in {block:?}, {pad:?}");
             assert!(read(&info, &out) == expected, "{name}");
             assert_eq!(out.pts(), pts, "{name}");
             let kept = MotionVectorMeta::of(&out).map(Result::unwrap);
@@ -76,34 +76,34 @@ fn run(launch: &str) -> (VideoInfo, Vec<gst::Buffer>) {
     (VideoInfo::from_caps(&caps).unwrap(), buffers)
 }
 
-/// A picture that moves by 4 samples to the left is predicted wholly, but for what comes into view.
+/// A frame that moves by 4 samples to the left is predicted wholly, but for what comes into view.
 #[test]
-fn moving_pictures_are_reconstructed() {
+fn moving_frames_are_reconstructed() {
     for format in ["GRAY8", "I420", "NV21"] {
         let source = format!(
             "videotestsrc num-buffers=4 pattern=zone-plate kx2=9 ky2=7 horizontal-speed=4 \
              ! video/x-raw,format={format},width=160,height=90"
         );
         let motion = "motionestimate device=native search-range=6";
-        let (info, pictures) = run(&format!("{source} ! appsink name=sink"));
+        let (info, frames) = run(&format!("{source} ! appsink name=sink"));
         let compensated = |mode: &str| {
             run(&format!("{source} ! {motion} ! motioncompensate mode={mode} ! appsink name=sink")).1
         };
         let (predictions, residuals) = (compensated("prediction"), compensated("residual"));
-        assert_eq!((pictures.len(), predictions.len(), residuals.len()), (4, 4, 4));
-        for (time, picture) in pictures.iter().enumerate() {
-            let picture = read(&info, picture);
+        assert_eq!((frames.len(), predictions.len(), residuals.len()), (4, 4, 4));
+        for (time, frame) in frames.iter().enumerate() {
+            let frame = read(&info, frame);
             let (prediction, residual) = (read(&info, &predictions[time]), read(&info, &residuals[time]));
             if time == 0 {
-                assert!(picture == prediction && picture == residual, "{format}: nothing to predict from");
+                assert!(frame == prediction && frame == residual, "{format}: nothing to predict from");
                 continue;
             }
-            assert!(picture != read(&info, &pictures[time - 1]), "{format}: it moves");
-            for (index, plane) in picture.iter().enumerate() {
+            assert!(frame != read(&info, &frames[time - 1]), "{format}: it moves");
+            for (index, plane) in frame.iter().enumerate() {
                 // What is left of the last block that can see the border.
                 let certain = plane.view().width() * 8 / 10;
                 for y in 0..plane.view().height() {
-                    let row = |plane: &PictureBuf| plane.view().row(y)[..certain].to_vec();
+                    let row = |plane: &FrameBuf| plane.view().row(y)[..certain].to_vec();
                     assert_eq!(row(plane), row(&prediction[index]), "{format} plane {index} row {y}");
                     assert_eq!(row(&residual[index]), vec![128; certain], "{format} plane {index} row {y}");
                 }
@@ -125,7 +125,7 @@ fn moving_colors_are_reconstructed_in_every_format() {
                 let (plane, pixel) = (plane.view(), sampling.pixel());
                 let x = time * pixel * if sampling.halved_x { 2 } else { 4 };
                 let y = time * if sampling.halved_y { 1 } else { 2 };
-                PictureBuf::from_fn(plane.width(), plane.height(), |column, row| {
+                FrameBuf::from_fn(plane.width(), plane.height(), |column, row| {
                     plane.row((row + y) % plane.height())[(column + x) % plane.width()]
                 })
             });
@@ -135,17 +135,17 @@ fn moving_colors_are_reconstructed_in_every_format() {
                 // The last blocks see what comes into view, all others what was there before.
                 let (width, height) = (plane.view().width() * 5 / 6, plane.view().height() * 4 / 5);
                 for y in 0..height {
-                    let row = |plane: &PictureBuf| plane.view().row(y)[..width].to_vec();
-                    assert_eq!(row(plane), row(out), "{format} picture {time} plane {index} row {y}");
+                    let row = |plane: &FrameBuf| plane.view().row(y)[..width].to_vec();
+                    assert_eq!(row(plane), row(out), "{format} frame {time} plane {index} row {y}");
                 }
-                assert_eq!(plane == out, time == 0, "{format} picture {time} plane {index}");
+                assert_eq!(plane == out, time == 0, "{format} frame {time} plane {index}");
             }
         }
     }
 }
 
 #[test]
-fn modes_change_between_two_pictures() {
+fn modes_change_between_two_frames() {
     let info = info(VideoFormat::I420, (61, 47));
     let (mut harness, _bus) = harness("motioncompensate", &info);
     let element = harness.find_element("motioncompensate").unwrap();
@@ -166,7 +166,7 @@ fn modes_change_between_two_pictures() {
             _ => current.clone(),
         };
         let out = harness.push_and_pull(input).unwrap();
-        assert!(read(&info, &out) == expected, "{mode} of picture {time}");
+        assert!(read(&info, &out) == expected, "{mode} of frame {time}");
         before = current;
     }
 }

@@ -1,19 +1,19 @@
-//! What is searched: made pictures, and the first pictures of a clip.
+//! What is searched: made frames, and the first frames of a clip.
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gstmotionestimate::estimator::PictureBuf;
+use gstmotionestimate::estimator::FrameBuf;
 
 #[path = "../../examples/shared/luma.rs"]
 mod luma;
 
-/// A reference picture and the one that is described from it.
+/// A reference frame and the one that is described from it.
 #[derive(Clone)]
 pub struct Scene {
-    pub reference: PictureBuf,
-    pub current: PictureBuf,
+    pub reference: FrameBuf,
+    pub current: FrameBuf,
 }
 
 impl Scene {
@@ -23,8 +23,8 @@ impl Scene {
             .map(|i| (28.0 + 27.0 * (f64::from(i) * std::f64::consts::TAU / 1024.0).sin()) as u8)
             .collect();
         let mut grain = 1_u32;
-        let mut picture = |shift_x: usize, shift_y: usize| {
-            PictureBuf::from_fn(width, height, |x, y| {
+        let mut frame = |shift_x: usize, shift_y: usize| {
+            FrameBuf::from_fn(width, height, |x, y| {
                 let (x, y) = (x + shift_x, y + shift_y);
                 grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let phases = [34 * x + 8 * y, 27 * y + 1019 * x, x * y / 9];
@@ -32,15 +32,15 @@ impl Scene {
                 40 + texture + (grain >> 29) as u8
             })
         };
-        Self { reference: picture(0, 3), current: picture(5, 0) }
+        Self { reference: frame(0, 3), current: frame(5, 0) }
     }
 
-    /// A still picture seen by a camera that moved by `shift` samples to the right and down. Its
+    /// A still frame seen by a camera that moved by `shift` samples to the right and down. Its
     /// detail falls with its fineness, as in nature: layers of smooth noise, each half as large and
     /// two thirds as strong as the one before.
     pub fn shifted(width: usize, height: usize, shift: usize) -> Self {
         let view = |shift: usize| {
-            PictureBuf::from_fn(width, height, |x, y| {
+            FrameBuf::from_fn(width, height, |x, y| {
                 let (x, y) = ((x + shift) as u32, (y + shift) as u32);
                 let layer = |i| (noise(x, y, 8 - i, i) - 0.5) * (2.0_f64 / 3.0).powi(i as i32);
                 (128.0 + 180.0 * (0..7).map(layer).sum::<f64>()) as u8
@@ -70,29 +70,29 @@ fn noise(x: u32, y: u32, log_side: u32, layer: u32) -> f64 {
     mix(above, mix(corner(column, row + 1), corner(column + 1, row + 1), across), down)
 }
 
-/// The first two pictures of a video.
+/// The first two frames of a video.
 pub struct Clip {
     pub path: PathBuf,
     pub scene: Scene,
 }
 
 impl Clip {
-    /// Reads the luma of the first two pictures: a `.y4m` as it is, anything else by decodebin.
+    /// Reads the luma of the first two frames: a `.y4m` as it is, anything else by decodebin.
     ///
     /// # Errors
     /// What cannot be read, decoded or found in the file, with its name.
     pub fn open(path: &Path) -> Result<Self, String> {
         let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
         let is_y4m = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
-        let pictures = if is_y4m {
+        let frames = if is_y4m {
             fs::read(path)
                 .map_err(|error| name(error.into()))
                 .and_then(|bytes| y4m(&bytes, 2).map_err(|error| name(error.into())))?
         } else {
             luma::luma(path, 2).map_err(name)?
         };
-        let [reference, current] = <[PictureBuf; 2]>::try_from(pictures)
-            .map_err(|pictures| name(format!("{} pictures, two are needed", pictures.len()).into()))?;
+        let [reference, current] = <[FrameBuf; 2]>::try_from(frames)
+            .map_err(|frames| name(format!("{} frames, two are needed", frames.len()).into()))?;
         Ok(Self { path: path.to_owned(), scene: Scene { reference, current } })
     }
 
@@ -107,11 +107,11 @@ impl Clip {
     }
 }
 
-/// The luma planes of the first `count` pictures of a YUV4MPEG2 stream of 8 bits.
+/// The luma planes of the first `count` frames of a YUV4MPEG2 stream of 8 bits.
 ///
 /// # Errors
-/// What keeps the stream from being read; a stream with fewer pictures is none.
-pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<PictureBuf>, String> {
+/// What keeps the stream from being read; a stream with fewer frames is none.
+pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<FrameBuf>, String> {
     let (header, mut rest) = line(bytes).ok_or("no header")?;
     let mut words = header.split(' ');
     if words.next() != Some("YUV4MPEG2") {
@@ -135,22 +135,22 @@ pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<PictureBuf>, String> {
         "mono" => Some(0),
         _ => return Err(format!("colours \"{colours}\" are not read: use 420, 422, 444 or mono of 8 bits")),
     };
-    let luma = width.checked_mul(height).ok_or("a picture too large")?;
-    let chroma = chroma.and_then(|samples| samples.checked_mul(2)).ok_or("a picture too large")?;
+    let luma = width.checked_mul(height).ok_or("a frame too large")?;
+    let chroma = chroma.and_then(|samples| samples.checked_mul(2)).ok_or("a frame too large")?;
 
-    let mut pictures = Vec::new();
-    while pictures.len() < count && !rest.is_empty() {
-        let (frame, samples) = line(rest).ok_or("a picture without a header")?;
+    let mut frames = Vec::new();
+    while frames.len() < count && !rest.is_empty() {
+        let (frame, samples) = line(rest).ok_or("a frame without a header")?;
         if !frame.starts_with("FRAME") {
-            return Err("a picture without a header".into());
+            return Err("a frame without a header".into());
         }
-        let end = luma.checked_add(chroma).ok_or("a picture too large")?;
-        let (planes, next) = samples.split_at_checked(end).ok_or("the last picture is cut off")?;
+        let end = luma.checked_add(chroma).ok_or("a frame too large")?;
+        let (planes, next) = samples.split_at_checked(end).ok_or("the last frame is cut off")?;
         let luma = planes[..luma].to_vec();
-        pictures.push(PictureBuf::new(luma, width, height).map_err(|error| error.to_string())?);
+        frames.push(FrameBuf::new(luma, width, height).map_err(|error| error.to_string())?);
         rest = next;
     }
-    Ok(pictures)
+    Ok(frames)
 }
 
 /// The first line of `bytes` and what follows it.

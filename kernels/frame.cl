@@ -1,15 +1,15 @@
-// Lays an uploaded picture out as common.cl describes, its edge samples repeated in all the room
+// Lays an uploaded frame out as common.cl describes, its edge samples repeated in all the room
 // around it.
 //
 // Not in the thesis, which adds its border of 16 bytes (6.2.1) on the host: here it is made on the
 // device, so that an upload carries the samples once and nothing else.
 //
 //   packed   sample (x, y) at byte y * width + x
-//   picture  common.cl's layout; item (i, j) writes 4 samples at byte j * pitch + 4 * i
+//   frame  common.cl's layout; item (i, j) writes 4 samples at byte j * pitch + 4 * i
 
 #include "common.cl"
 
-__kernel void extend(__global const uchar *packed, __global uint *picture, int width, int height,
+__kernel void extend(__global const uchar *packed, __global uint *frame, int width, int height,
                      int padded_rows, Geometry g)
 {
     const int word = (int)get_global_id(0), row = (int)get_global_id(1);
@@ -25,5 +25,5 @@ __kernel void extend(__global const uchar *packed, __global uint *picture, int w
         samples = as_uint((uchar4)(line[clamp(x, 0, last)], line[clamp(x + 1, 0, last)],
                                    line[clamp(x + 2, 0, last)], line[clamp(x + 3, 0, last)]));
     }
-    picture[(size_t)row * (size_t)(g.pitch / 4) + (size_t)word] = samples;
+    frame[(size_t)row * (size_t)(g.pitch / 4) + (size_t)word] = samples;
 }

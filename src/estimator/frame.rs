@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use super::{EstimateError, Parameters, PictureError};
+use super::{EstimateError, FrameError, Parameters};
 use crate::lock::lock;
 
 /// Bytes that are copied at a time.
@@ -11,28 +11,28 @@ const BYTES_A_HELPER: usize = 512 << 10;
 
 /// A luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture<'a> {
+pub struct FrameView<'a> {
     samples: &'a [u8],
     width: usize,
     height: usize,
     stride: usize,
 }
 
-impl<'a> Picture<'a> {
-    /// The picture in `samples`, whose last row may end with its last sample.
+impl<'a> FrameView<'a> {
+    /// The frame in `samples`, whose last row may end with its last sample.
     ///
     /// # Errors
-    /// [`PictureError`] where the picture is empty, rows overlap or `samples` is too short.
-    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, PictureError> {
+    /// [`FrameError`] where the frame is empty, rows overlap or `samples` is too short.
+    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, FrameError> {
         if width == 0 || height == 0 {
-            return Err(PictureError::Empty(width, height));
+            return Err(FrameError::Empty(width, height));
         }
         if stride < width {
-            return Err(PictureError::Stride { width, stride });
+            return Err(FrameError::Stride { width, stride });
         }
         let needed = (stride.saturating_mul(height - 1)).saturating_add(width);
         if samples.len() < needed {
-            return Err(PictureError::Short { needed, present: samples.len() });
+            return Err(FrameError::Short { needed, present: samples.len() });
         }
         Ok(Self { samples, width, height, stride })
     }
@@ -60,7 +60,7 @@ impl<'a> Picture<'a> {
     /// The samples of row `y`.
     ///
     /// # Panics
-    /// Where the picture has no such row.
+    /// Where the frame has no such row.
     #[inline]
     pub fn row(&self, y: usize) -> &'a [u8] {
         &self.samples[y * self.stride..][..self.width]
@@ -69,13 +69,13 @@ impl<'a> Picture<'a> {
     /// These rows alone, at least one.
     ///
     /// # Panics
-    /// Where the picture does not have them.
+    /// Where the frame does not have them.
     pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
         assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
         Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
     }
 
-    /// Copies the samples to `to`, rows without padding. Of a large picture others copy a part: the
+    /// Copies the samples to `to`, rows without padding. Of a large frame others copy a part: the
     /// caller begins at once, as those may have to be woken.
     ///
     /// # Panics
@@ -109,15 +109,15 @@ impl<'a> Picture<'a> {
         });
     }
 
-    /// A copy of the picture.
-    pub(crate) fn to_buf(self) -> PictureBuf {
+    /// A copy of the frame.
+    pub(crate) fn to_buf(self) -> FrameBuf {
         let Self { width, height, .. } = self;
         let mut samples = vec![0; width * height];
         self.copy_to(&mut samples);
-        PictureBuf { samples, width, height }
+        FrameBuf { samples, width, height }
     }
 
-    /// The sample at `(x, y)` of the picture continued outside by its edge samples.
+    /// The sample at `(x, y)` of the frame continued outside by its edge samples.
     #[inline]
     pub fn extended(&self, x: i32, y: i32) -> u8 {
         let x = x.clamp(0, self.width as i32 - 1) as usize;
@@ -125,50 +125,50 @@ impl<'a> Picture<'a> {
         self.samples[y * self.stride + x]
     }
 
-    /// Checks that the picture has the size of `parameters`.
+    /// Checks that the frame has the size of `parameters`.
     ///
     /// # Errors
-    /// [`EstimateError::PictureSize`] where it has not.
+    /// [`EstimateError::FrameSize`] where it has not.
     pub fn check_size(&self, parameters: &Parameters) -> Result<(), EstimateError> {
         let Parameters { width, height, .. } = *parameters;
         if (self.width, self.height) == (width, height) {
             Ok(())
         } else {
-            Err(EstimateError::PictureSize(self.width, self.height, width, height))
+            Err(EstimateError::FrameSize(self.width, self.height, width, height))
         }
     }
 }
 
 /// A luma plane that owns its samples, rows without padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PictureBuf {
+pub struct FrameBuf {
     samples: Vec<u8>,
     width: usize,
     height: usize,
 }
 
-impl PictureBuf {
-    /// The picture in `samples`, `height` rows of `width`.
+impl FrameBuf {
+    /// The frame in `samples`, `height` rows of `width`.
     ///
     /// # Errors
-    /// [`PictureError`] as [`Picture::new`].
-    pub fn new(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, PictureError> {
-        Picture::new(&samples, width, height, width)?;
+    /// [`FrameError`] as [`FrameView::new`].
+    pub fn new(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, FrameError> {
+        FrameView::new(&samples, width, height, width)?;
         Ok(Self { samples, width, height })
     }
 
-    /// A picture whose sample at `(x, y)` is `sample(x, y)`.
+    /// A frame whose sample at `(x, y)` is `sample(x, y)`.
     ///
     /// # Panics
     /// Where it has no samples.
     pub fn from_fn(width: usize, height: usize, mut sample: impl FnMut(usize, usize) -> u8) -> Self {
-        assert!(width > 0 && height > 0, "a picture needs at least one sample");
+        assert!(width > 0 && height > 0, "a frame needs at least one sample");
         let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
         Self { samples: samples.collect(), width, height }
     }
 
-    /// The picture as a view.
-    pub fn view(&self) -> Picture<'_> {
-        Picture { samples: &self.samples, width: self.width, height: self.height, stride: self.width }
+    /// The frame as a view.
+    pub fn view(&self) -> FrameView<'_> {
+        FrameView { samples: &self.samples, width: self.width, height: self.height, stride: self.width }
     }
 }

@@ -1,4 +1,4 @@
-"""The pictures that everybody gets: the luma of a clip's frames, decoded beforehand."""
+"""The frames that everybody gets: the luma of a clip's frames, decoded beforehand."""
 
 import itertools
 
@@ -32,16 +32,16 @@ def frames(path):
 
 
 def decode(path, skip, count):
-    """`count` consecutive pictures of the clip after the first `skip`, or around its middle where that is
-    None; or as many as there are. A `pictures x height x width` array, and how many came before it.
+    """`count` consecutive frames of the clip after the first `skip`, or around its middle where that is
+    None; or as many as there are. A `frames x height x width` array, and how many came before it.
 
-    Raises `PeersError` where the clip cannot be read or has fewer than three such pictures.
+    Raises `PeersError` where the clip cannot be read or has fewer than three such frames.
     """
     if skip is None:
         skip = max(0, (sum(1 for _ in frames(path)) - count) // 2)
-    pictures = [luma(frame) for frame in itertools.islice(frames(path), skip, skip + count)]
-    if len(pictures) < 3:
-        raise PeersError(f"{path} has {len(pictures)} pictures after the first {skip}: three are needed")
-    if len({picture.shape for picture in pictures}) > 1:
+    frames = [luma(frame) for frame in itertools.islice(frames(path), skip, skip + count)]
+    if len(frames) < 3:
+        raise PeersError(f"{path} has {len(frames)} frames after the first {skip}: three are needed")
+    if len({frame.shape for frame in frames}) > 1:
         raise PeersError(f"{path} changes its size")
-    return numpy.stack(pictures), skip
+    return numpy.stack(frames), skip

@@ -1,4 +1,4 @@
-//! The pictures on the device, with the room around them that lets kernels read without branches.
+//! The frames on the device, with the room around them that lets kernels read without branches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::flight::between;
 use super::host::Block;
 use super::program::{self, Source};
 use super::watch::Watch;
-use crate::estimator::{self, Border, Parameters, Part, Picture, PictureBuf, SetupError, Window};
+use crate::estimator::{self, Border, FrameBuf, FrameView, Parameters, Part, SetupError, Window};
 
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
@@ -41,7 +41,7 @@ pub(super) struct Geometry {
     inside_only: i32,
 }
 
-/// How a picture lies in its buffer; `common.cl` has the formula.
+/// How a frame lies in its buffer; `common.cl` has the formula.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) geometry: Geometry,
@@ -51,12 +51,12 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(parameters: &Parameters, window: &Window) -> Self {
         let left = (window.x0().unsigned_abs() as usize + OVER_READ).next_multiple_of(ALIGNMENT);
-        // Idle items of the collaborative kernel work on a block right of the picture.
+        // Idle items of the collaborative kernel work on a block right of the frame.
         let right = window.x1() as usize + parameters.block_size + OVER_READ;
         let pitch = (left + parameters.extended_width() + right).next_multiple_of(ALIGNMENT);
         let top = window.y0().unsigned_abs() as usize;
         let grid = parameters.grid();
-        // Pictures have at most 32768 samples an axis and windows 8191: all of it fits 31 bits.
+        // Frames have at most 32768 samples an axis and windows 8191: all of it fits 31 bits.
         let geometry = Geometry {
             pitch: pitch as i32,
             left: left as i32,
@@ -95,7 +95,7 @@ impl Layout {
         self.geometry.pitch as usize
     }
 
-    /// Bytes of a picture: as many as samples.
+    /// Bytes of a frame: as many as samples.
     pub(super) fn bytes(&self) -> usize {
         self.pitch() * self.padded_rows
     }
@@ -119,27 +119,27 @@ pub(super) fn buffer(
     })
 }
 
-/// A slot: a picture on the device, and the way to it.
+/// A slot: a frame on the device, and the way to it.
 struct Place {
-    /// What pictures are copied to that cannot be read from where they are.
+    /// What frames are copied to that cannot be read from where they are.
     staging: Block,
-    /// The picture as it comes.
+    /// The frame as it comes.
     packed: Buffer,
-    /// The picture with its margins.
+    /// The frame with its margins.
     padded: Buffer,
-    /// Where the picture is read from, where it is not `staging`.
+    /// Where the frame is read from, where it is not `staging`.
     source: Option<Lent>,
     /// Whether all of it was loaded.
     is_whole: bool,
     /// Tells when its samples are on the device, and read no more on the host.
     written: Option<Event>,
-    /// Tells when the picture can be searched.
+    /// Tells when the frame can be searched.
     ready: Option<Event>,
     /// How long the host took to hand it over.
     upload: Duration,
 }
 
-/// A picture in memory that others may write to when they are told that it is needed no longer.
+/// A frame in memory that others may write to when they are told that it is needed no longer.
 struct Lent {
     block: Arc<Block>,
     /// Where in the block it begins, and the bytes from one row to the next.
@@ -150,7 +150,7 @@ struct Lent {
 impl Place {
     /// Copies the rows of `width` samples that lie in `source` to `rows`.
     fn copy_lent(source: &Lent, width: usize, rows: &mut [u8]) {
-        // SAFETY: whoever lent the picture does not write to it as long as it is needed; the device
+        // SAFETY: whoever lent the frame does not write to it as long as it is needed; the device
         // does not either.
         let samples = unsafe { source.block.as_slice() };
         let from = samples[source.offset..].chunks(source.stride);
@@ -158,14 +158,14 @@ impl Place {
     }
 }
 
-/// The slots, and what fills them: one upload and one kernel a picture.
+/// The slots, and what fills them: one upload and one kernel a frame.
 pub(super) struct Slots {
     layout: Layout,
     width: usize,
     height: usize,
     places: Vec<Place>,
     extend: Kernel,
-    /// Whether pictures can be salvaged.
+    /// Whether frames can be salvaged.
     keeps: bool,
     watch: Arc<Watch>,
 }
@@ -182,11 +182,11 @@ impl Slots {
         count: usize,
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, .. } = *parameters;
-        let program = program::build(context, device, kernel, &Source::Picture.whole(), "")?;
+        let program = program::build(context, device, kernel, &Source::Frame.whole(), "")?;
         let place = |_| {
             Ok(Place {
-                packed: buffer(context, device, "a picture", width * height)?,
-                padded: buffer(context, device, "a picture and its margins", layout.bytes())?,
+                packed: buffer(context, device, "a frame", width * height)?,
+                padded: buffer(context, device, "a frame and its margins", layout.bytes())?,
                 staging: Block::new(context, device, queue, width * height)?,
                 source: None,
                 is_whole: false,
@@ -206,31 +206,31 @@ impl Slots {
         })
     }
 
-    /// The picture in `slot`, and what tells when it is there, where one was loaded.
+    /// The frame in `slot`, and what tells when it is there, where one was loaded.
     pub(super) fn get(&self, slot: estimator::Slot) -> Option<(&Buffer, &Event)> {
         let place = self.places.get(slot.index())?;
         Some((&place.padded, place.ready.as_ref()?))
     }
 
-    /// How long the host took to hand over the picture in `slot`.
+    /// How long the host took to hand over the frame in `slot`.
     pub(super) fn upload_time(&mut self, slot: estimator::Slot) -> &mut Duration {
         &mut self.places[slot.index()].upload
     }
 
-    /// Begins to upload `picture`, which must be of the size the slots were made for, and to extend
+    /// Begins to upload `frame`, which must be of the size the slots were made for, and to extend
     /// it: one flush. Of the rows outside `rows`, at least one, anything is then there. Where it lies in
-    /// `source` it is read from there, else copied before. The picture that was there before is waited
+    /// `source` it is read from there, else copied before. The frame that was there before is waited
     /// for, `limit` long.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
         limit: Duration,
         slot: estimator::Slot,
-        picture: &Picture<'_>,
+        frame: &FrameView<'_>,
         rows: Range<usize>,
         source: Option<Arc<Block>>,
     ) -> cl::Result<()> {
-        let (top, is_whole, picture) = (rows.start, rows.len() == picture.height(), picture.band(rows));
+        let (top, is_whole, frame) = (rows.start, rows.len() == frame.height(), frame.band(rows));
         let Self { width, height, ref mut places, ref mut extend, ref watch, .. } = *self;
         watch.check()?;
         let place = &mut places[slot.index()];
@@ -244,24 +244,24 @@ impl Slots {
         }
         place.is_whole = is_whole;
         place.source = source.map(|block| Lent {
-            offset: picture.as_bytes().as_ptr() as usize - block.start(),
-            stride: picture.stride(),
+            offset: frame.as_bytes().as_ptr() as usize - block.start(),
+            stride: frame.stride(),
             block,
         });
         let written = if place.source.is_none() {
             // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
             let staging = unsafe { place.staging.as_mut_slice() };
-            let staging = &mut staging[..width * picture.height()];
-            picture.copy_to(staging);
+            let staging = &mut staging[..width * frame.height()];
+            frame.copy_to(staging);
             // SAFETY: the memory lives as long as the estimator, which waits for its queues.
             unsafe { queue.begin_write(&place.packed, top * width, staging)? }
-        } else if picture.stride() == width {
+        } else if frame.stride() == width {
             // SAFETY: `source`, in which the samples lie, is kept until the event is done.
-            unsafe { queue.begin_write(&place.packed, top * width, picture.as_bytes())? }
+            unsafe { queue.begin_write(&place.packed, top * width, frame.as_bytes())? }
         } else {
-            let to = Rectangle { left: 0, top, width, height: picture.height(), pitch: width };
+            let to = Rectangle { left: 0, top, width, height: frame.height(), pitch: width };
             // SAFETY: as above.
-            unsafe { queue.begin_write_rows(&place.packed, to, picture.as_bytes(), picture.stride())? }
+            unsafe { queue.begin_write_rows(&place.packed, to, frame.as_bytes(), frame.stride())? }
         };
         place.written = Some(written);
         let Layout { geometry, padded_rows } = self.layout;
@@ -283,18 +283,18 @@ impl Slots {
         Ok(())
     }
 
-    /// How long the picture in `slot` was on its way to the device, where the device tells.
+    /// How long the frame in `slot` was on its way to the device, where the device tells.
     pub(super) fn transfer(&self, slot: estimator::Slot) -> Option<Duration> {
         let written = self.places.get(slot.index())?.written.as_ref()?;
         between(written.started(), written.ended())
     }
 
-    /// From now on keeps pictures for [`Self::salvage`].
+    /// From now on keeps frames for [`Self::salvage`].
     pub(super) fn keep(&mut self) {
         self.keeps = true;
     }
 
-    /// Lets go of the memory that the picture in `slot` was read from, unless it is kept there: it must
+    /// Lets go of the memory that the frame in `slot` was read from, unless it is kept there: it must
     /// be on the device.
     pub(super) fn release(&mut self, slot: estimator::Slot) {
         if !self.keeps {
@@ -302,48 +302,48 @@ impl Slots {
         }
     }
 
-    /// Whether the picture in `slot` is kept in memory of others.
+    /// Whether the frame in `slot` is kept in memory of others.
     pub(super) fn is_lent(&self, slot: estimator::Slot) -> bool {
         self.keeps && self.places.get(slot.index()).is_some_and(|place| place.source.is_some())
     }
 
-    /// Copies the picture in `slot`, which must be on the device, from memory of others.
+    /// Copies the frame in `slot`, which must be on the device, from memory of others.
     pub(super) fn copy_lent(&mut self, slot: estimator::Slot) {
         let Some(place) = self.places.get_mut(slot.index()) else { return };
         if let Some(source) = place.source.take().filter(|_| place.is_whole) {
-            // SAFETY: the staging memory is this slot's alone, and nothing of this picture went by it.
+            // SAFETY: the staging memory is this slot's alone, and nothing of this frame went by it.
             let staging = unsafe { place.staging.as_mut_slice() };
             Place::copy_lent(&source, self.width, &mut staging[..self.width * self.height]);
         }
     }
 
-    /// The picture in `slot` as it is in the host's memory.
-    pub(super) fn salvage(&self, slot: estimator::Slot) -> Option<PictureBuf> {
+    /// The frame in `slot` as it is in the host's memory.
+    pub(super) fn salvage(&self, slot: estimator::Slot) -> Option<FrameBuf> {
         let place = self.places.get(slot.index()).filter(|place| self.keeps && place.is_whole)?;
         let mut samples = vec![0; self.width * self.height];
         match &place.source {
             Some(source) => Place::copy_lent(source, self.width, &mut samples),
-            // SAFETY: it was written when the picture was loaded; the device reads it, if anything.
+            // SAFETY: it was written when the frame was loaded; the device reads it, if anything.
             None => samples.copy_from_slice(unsafe { &place.staging.as_slice()[..self.width * self.height] }),
         }
-        PictureBuf::new(samples, self.width, self.height).ok()
+        FrameBuf::new(samples, self.width, self.height).ok()
     }
 
-    /// Lets go of the memory that pictures were read from; what is kept there is so no longer.
+    /// Lets go of the memory that frames were read from; what is kept there is so no longer.
     pub(super) fn release_all(&mut self) {
         for place in &mut self.places {
             place.is_whole &= place.source.take().is_none();
         }
     }
 
-    /// Downloads the picture in `slot`, without the room around it, by the queue that it came by, and
+    /// Downloads the frame in `slot`, without the room around it, by the queue that it came by, and
     /// waits for it, `limit` long.
     pub(super) fn unload(
         &self,
         queue: &Queue,
         limit: Duration,
         slot: estimator::Slot,
-    ) -> cl::Result<Option<PictureBuf>> {
+    ) -> cl::Result<Option<FrameBuf>> {
         self.watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
         let Self { width, height, layout: Layout { geometry, .. }, .. } = *self;
@@ -358,6 +358,6 @@ impl Slots {
             return Err(cl::Error::SILENT);
         }
         read?;
-        Ok(PictureBuf::new(samples, width, height).ok())
+        Ok(FrameBuf::new(samples, width, height).ok())
     }
 }

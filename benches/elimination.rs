@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, Slot, Window,
+    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, Slot, Window,
 };
 use gstmotionestimate::native::{Level, Native};
 use luma::luma;
@@ -30,7 +30,7 @@ const FRAMES: usize = 50;
 const NOISE: &str = "noise";
 
 /// Frames of noise, 1280 × 720: enough to be searched again after all pauses.
-fn noise() -> Vec<FrameBuf> {
+fn noise() -> Vec<Frame> {
     let mut state = 1_u32;
     let mut next = move || {
         state ^= state << 13;
@@ -38,7 +38,7 @@ fn noise() -> Vec<FrameBuf> {
         state ^= state << 5;
         (state >> 24) as u8
     };
-    (0..FRAMES).map(|_| FrameBuf::from_fn(1280, 720, |_, _| next())).collect()
+    (0..FRAMES).map(|_| Frame::from_fn(1280, 720, |_, _| next())).collect()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn compare(
     parameters: &Parameters,
     level: Level,
-    frames: &[FrameBuf],
+    frames: &[Frame],
     all_count: bool,
 ) -> Result<[Duration; 2], Box<dyn Error + Send + Sync>> {
     let mut estimators = [

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
+    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
@@ -106,7 +106,7 @@ fn measure(
     kernel: Kernel,
     tuning: Tuning,
     parameters: &Parameters,
-    frames: &[FrameBuf],
+    frames: &[Frame],
 ) -> Result<(Duration, Fields), Box<dyn Error>> {
     let tuning = Tuning { depth: Some(frames.len() - 1), ..tuning };
     let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
@@ -134,14 +134,14 @@ fn measure(
 }
 
 /// The frames in a file.
-fn read(file: &str) -> Result<(String, Vec<FrameBuf>), Box<dyn Error>> {
+fn read(file: &str) -> Result<(String, Vec<Frame>), Box<dyn Error>> {
     let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).ok_or("no name")?;
     let (name, size) = stem.rsplit_once('_').ok_or("files are named NAME_WxH.y")?;
     let (width, height) = size.split_once('x').ok_or("files are named NAME_WxH.y")?;
     let (width, height) = (width.parse::<usize>()?, height.parse::<usize>()?);
     let samples = std::fs::read(file)?;
     let frames =
-        samples.chunks_exact(width * height).map(|plane| FrameBuf::new(plane.to_vec(), width, height));
+        samples.chunks_exact(width * height).map(|plane| Frame::from_samples(plane.to_vec(), width, height));
     let frames = frames.collect::<Result<Vec<_>, _>>()?;
     if frames.len() < 2 {
         return Err(format!("{file} holds fewer than two frames").into());
@@ -150,18 +150,18 @@ fn read(file: &str) -> Result<(String, Vec<FrameBuf>), Box<dyn Error>> {
 }
 
 /// Four times the same frame, two beside two.
-fn four(frame: &FrameBuf) -> FrameBuf {
+fn four(frame: &Frame) -> Frame {
     let frame = frame.view();
     let (width, height) = (frame.width(), frame.height());
-    FrameBuf::from_fn(2 * width, 2 * height, |x, y| frame.row(y % height)[x % width])
+    Frame::from_fn(2 * width, 2 * height, |x, y| frame.row(y % height)[x % width])
 }
 
 /// Frames that have nothing to do with each other.
-fn noise(width: usize, height: usize) -> Vec<FrameBuf> {
+fn noise(width: usize, height: usize) -> Vec<Frame> {
     let mut state = 1_u32;
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 24) as u8
     };
-    (0..3).map(|_| FrameBuf::from_fn(width, height, |_, _| noise())).collect()
+    (0..3).map(|_| Frame::from_fn(width, height, |_, _| noise())).collect()
 }

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, FrameBuf, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning, Window,
+    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
@@ -93,7 +93,7 @@ fn window(positions: i32) -> Window {
 }
 
 /// Noise, and the same moved by a few samples with other noise on top.
-fn frames(width: usize, height: usize) -> (FrameBuf, FrameBuf) {
+fn frames(width: usize, height: usize) -> (Frame, Frame) {
     let mut state = 1_u32;
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -103,7 +103,7 @@ fn frames(width: usize, height: usize) -> (FrameBuf, FrameBuf) {
     let moved: Vec<u8> = (0..width * height)
         .map(|i| samples[(i + 5 + 3 * width) % samples.len()].saturating_add(noise() >> 5))
         .collect();
-    let frame = |samples| FrameBuf::new(samples, width, height).expect("a frame");
+    let frame = |samples| Frame::from_samples(samples, width, height).expect("a frame");
     (frame(samples), frame(moved))
 }
 
@@ -112,8 +112,8 @@ fn measure(
     kernel: Kernel,
     depth: usize,
     parameters: &Parameters,
-    reference: &FrameBuf,
-    current: &FrameBuf,
+    reference: &Frame,
+    current: &Frame,
 ) -> Result<(Duration, Vec<MotionVector>), SetupError> {
     let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
     let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;

@@ -69,7 +69,7 @@ mod opencl {
 mod opencl {
     use criterion::BenchmarkId;
     use gstmotionestimate::estimator::{
-        Difference, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot,
+        Difference, Estimator, Frame, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot,
         Tuning, Window,
     };
     use gstmotionestimate::opencl::{Device, OpenCl, Recurrence, RecurrenceForm, devices};
@@ -127,7 +127,7 @@ mod opencl {
         };
         let mut estimator = OpenCl::new(device, Kernel::Auto, &Tuning::default(), &parameters)?;
         for (slot, seed) in [(Slot::A, 7), (Slot::B, 11)] {
-            let frame = FrameBuf::from_fn(width, height, |x, y| ((x * seed) ^ (y * (seed + 6))) as u8);
+            let frame = Frame::from_fn(width, height, |x, y| ((x * seed) ^ (y * (seed + 6))) as u8);
             estimator.load(slot, &frame.view())?;
         }
         estimator.search(Slot::B, &mut vec![MotionVector::default(); GRID.blocks()])?;

@@ -1,8 +1,7 @@
-//! The one place that decides which backend, device and kernel do the work.
+//! The one place that decides which device and kernel do the work.
 
 mod chosen;
 mod several;
-mod standby;
 #[cfg(feature = "opencl")]
 mod table;
 #[cfg(feature = "opencl")]
@@ -12,8 +11,9 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
-use crate::native::{Level, Native};
+use crate::estimator::{Device, Kernel, Parameters, SetupError, Tuning};
+use crate::native::{self, Level, Native};
+use crate::session::{Options, Session};
 
 pub use chosen::{Source, TuningWarning};
 #[cfg(feature = "opencl")]
@@ -85,7 +85,7 @@ impl fmt::Display for DeviceSelector {
 
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceInfo {
+pub struct AvailableDevice {
     /// What selects exactly this device: `native` or `P:D`.
     pub selector: DeviceSelector,
     /// Its name.
@@ -109,116 +109,99 @@ pub struct DeviceLimits {
     pub largest_group: usize,
 }
 
-/// An estimator, and what it stands in for.
-pub struct Opened {
-    /// The estimator.
-    pub estimator: Box<dyn Estimator>,
-    /// Why it is not the one that would have been taken: set where `auto` found a device that did
-    /// not start, or no device for the kernel asked for. Worth a warning, nothing more.
+/// How a device and its kernel were chosen.
+#[derive(Debug, Default)]
+pub struct Choice {
+    /// Why the first choice was not taken: set if `auto` found a device that does not start, or no device
+    /// for the kernel. Worth a warning, nothing more.
     pub fallback: Option<SetupError>,
     /// Where kernel and tuning come from.
     pub source: Source,
-    /// What was passed over on the way there. Worth a warning each.
+    /// Table entries that were passed over. Worth a warning each.
     pub warnings: Vec<TuningWarning>,
 }
 
-impl From<Box<dyn Estimator>> for Opened {
-    fn from(estimator: Box<dyn Estimator>) -> Self {
-        Self { estimator, fallback: None, source: Source::default(), warnings: Vec::new() }
-    }
-}
-
-impl fmt::Debug for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened")
-            .field("device", &self.estimator.device())
-            .field("kernel", &self.estimator.kernel())
-            .field("fallback", &self.fallback)
-            .field("source", &self.source)
-            .field("warnings", &self.warnings)
-            .finish()
-    }
-}
+/// A device that was opened, and how it was chosen.
+pub type Opened = (Box<dyn Device>, Choice);
 
 /// Every device that is there, the native CPU first.
-pub fn devices() -> Vec<DeviceInfo> {
+pub fn devices() -> Vec<AvailableDevice> {
     devices_and_limits().into_iter().map(|(info, _)| info).collect()
 }
 
 /// Every device that is there, the native CPU first, with the limits of the OpenCL devices.
-pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
-    let native = (Native::device_info(), None);
+pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
+    let native = AvailableDevice {
+        selector: DeviceSelector::Native,
+        name: native::NAME.into(),
+        kind: native::NAME,
+        driver: Level::best().name().into(),
+    };
+    let native = (native, None);
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Makes the estimator that `device` and `kernel` ask for. `tuning` holds for whichever it is; of
-/// it, the CPU without OpenCL has a use for depth and threads alone.
+/// Opens a session on the device or the devices that `device` names, with `kernel`.
 ///
-/// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; where there is none,
-/// or it does not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU has
-/// not it takes the best OpenCL device of any kind that runs it, and the CPU with [`Kernel::Auto`] where
-/// there is no OpenCL device. [`Opened::fallback`] tells.
+/// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; if there is none, or it does
+/// not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU does not have, it takes
+/// the best OpenCL device of any kind that runs the kernel, and the CPU with [`Kernel::Auto`] if there is no
+/// OpenCL device. [`Choice::fallback`] tells.
 ///
-/// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that
-/// says something about it: the user's tuning file, the shipped table, the rule for the kind of
-/// device. [`Opened::source`] tells which, [`Opened::warnings`] what the device could not run.
-///
-/// # Errors
-/// [`SetupError`]: wrong parameters or tuning, no such device, a kernel it cannot run; unless `device` is
-/// [`DeviceSelector::Auto`] also whatever keeps the device from starting.
-pub fn open(
-    device: &DeviceSelector,
-    kernel: Kernel,
-    tuning: &Tuning,
-    parameters: &Parameters,
-) -> Result<Opened, SetupError> {
-    open_alone(device, kernel, tuning, Grouping::default(), parameters)
-}
-
-/// As [`open`], with several devices working as `grouping` says, and with the CPU without OpenCL behind
-/// an OpenCL device by itself where [`Grouping::on_failure`] says so.
-///
-/// Whoever gives such a device frames in memory of its own looks at [`Estimator::needs_samples`].
+/// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that has an
+/// answer: the user's tuning file, the shipped table, the rule for the kind of device. [`Choice::source`]
+/// tells which, [`Choice::warnings`] what the device could not run.
 ///
 /// # Errors
-/// As [`open`].
-pub fn open_grouped(
+/// [`SetupError`]: invalid parameters or tuning, no such device, a kernel that the device cannot run; unless
+/// `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
+pub fn open<T>(
     device: &DeviceSelector,
     kernel: Kernel,
     tuning: &Tuning,
     grouping: Grouping,
     parameters: &Parameters,
-) -> Result<Opened, SetupError> {
-    let opened = open_alone(device, kernel, tuning, grouping, parameters)?;
-    if matches!(device, DeviceSelector::Several(_)) {
-        return Ok(opened);
-    }
-    Ok(match several::fallback(grouping, tuning, parameters) {
-        Some(fallback) => {
-            Opened { estimator: standby::Standby::behind(opened.estimator, fallback), ..opened }
+) -> Result<(Session<T>, Choice), SetupError> {
+    let (devices, balance, choice) = match device {
+        DeviceSelector::Several(list) => {
+            parameters.validate()?;
+            tuning.validate()?;
+            kernel.check_algorithm(parameters.algorithm, list)?;
+            let (devices, balance) = several::open(list, kernel, tuning, grouping, parameters)?;
+            (devices, balance, Choice::default())
         }
-        None => opened,
-    })
+        one => {
+            let (device, choice) = open_device(one, kernel, tuning, parameters)?;
+            (vec![device.into()], grouping.balance, choice)
+        }
+    };
+    let fallback = several::fallback(grouping, tuning, parameters);
+    let options = Options { split: grouping.split, balance, fallback, ..Options::default() };
+    Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
 }
 
-/// As [`open_grouped`], with nothing behind a device by itself.
-fn open_alone(
+/// Opens the one device that `device` names, as [`open`].
+///
+/// # Errors
+/// As [`open`], and [`SetupError::DeviceUnsupported`] for [`DeviceSelector::Several`].
+pub fn open_device(
     device: &DeviceSelector,
     kernel: Kernel,
     tuning: &Tuning,
-    grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<Opened, SetupError> {
     parameters.validate()?;
     tuning.validate()?;
     kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
     match device {
-        DeviceSelector::Auto if !of_opencl(kernel) => native(kernel, tuning, parameters).map(Opened::from),
-        DeviceSelector::Auto => open_best(kernel, tuning, parameters),
-        DeviceSelector::Native => native(kernel, tuning, parameters).map(Opened::from),
-        DeviceSelector::Several(list) => {
-            several::open(list, kernel, tuning, grouping, parameters).map(Opened::from)
+        DeviceSelector::Auto if of_opencl(kernel) => open_best(kernel, tuning, parameters),
+        DeviceSelector::Auto | DeviceSelector::Native => {
+            Ok((native(kernel, tuning, parameters)?, Choice::default()))
         }
+        DeviceSelector::Several(list) => Err(SetupError::DeviceUnsupported {
+            wanted: list.clone(),
+            reason: "it names several devices where one is wanted".into(),
+        }),
         DeviceSelector::Gpu
         | DeviceSelector::Cpu
         | DeviceSelector::Accelerator
@@ -231,7 +214,7 @@ fn native(
     kernel: Kernel,
     tuning: &Tuning,
     parameters: &Parameters,
-) -> Result<Box<dyn Estimator>, SetupError> {
+) -> Result<Box<dyn Device>, SetupError> {
     let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
     if let Some(threads) = tuning.threads {
         native = native.with_threads(threads)?;
@@ -268,7 +251,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
         }),
     };
     let kernel = if of_native(kernel) { kernel } else { Kernel::Auto };
-    Ok(Opened { fallback, ..native(kernel, tuning, parameters)?.into() })
+    Ok((native(kernel, tuning, parameters)?, Choice { fallback, ..Choice::default() }))
 }
 
 /// The error for a name that no device answers to.
@@ -290,15 +273,17 @@ mod opencl {
     use std::cmp::Reverse;
 
     use super::tables::{Proposal, Tables, user_file};
-    use super::{DeviceInfo, DeviceLimits, DeviceSelector, Opened, Source, TuningWarning, no_such_device};
+    use super::{
+        AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, Source, TuningWarning, no_such_device,
+    };
     use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
 
-    pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
+    pub(super) fn devices() -> Vec<(AvailableDevice, DeviceLimits)> {
         let describe = |device: Device| {
-            let info = DeviceInfo {
+            let info = AvailableDevice {
                 selector: DeviceSelector::Index(device.platform, device.index),
                 name: device.name,
                 kind: device.kind.name(),
@@ -315,8 +300,8 @@ mod opencl {
         opencl::devices().into_iter().map(describe).collect()
     }
 
-    fn opened(estimator: OpenCl, source: Source, warnings: Vec<TuningWarning>) -> Opened {
-        Opened { estimator: Box::new(estimator), fallback: None, source, warnings }
+    fn opened(device: OpenCl, source: Source, warnings: Vec<TuningWarning>) -> Opened {
+        (Box::new(device), Choice { fallback: None, source, warnings })
     }
 
     /// The estimator by the first proposal of the tables that `device` can follow, else as it is asked for.
@@ -331,7 +316,7 @@ mod opencl {
         let mut warnings = Vec::from_iter(tables.warning);
         for Proposal { kernel, tuning, source } in proposals {
             match OpenCl::new(device, kernel, &tuning, parameters) {
-                Ok(estimator) => return Ok(opened(estimator, source, warnings)),
+                Ok(opened_device) => return Ok(opened(opened_device, source, warnings)),
                 Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
             }
         }
@@ -389,12 +374,12 @@ mod opencl {
 /// A build without OpenCL has no such devices.
 #[cfg(not(feature = "opencl"))]
 mod opencl {
-    use super::{DeviceInfo, DeviceLimits, DeviceSelector, Opened, no_such_device};
+    use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
     use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
 
-    pub(super) fn devices() -> Vec<(DeviceInfo, DeviceLimits)> {
+    pub(super) fn devices() -> Vec<(AvailableDevice, DeviceLimits)> {
         Vec::new()
     }
 

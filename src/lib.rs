@@ -4,7 +4,8 @@
 pub mod backend;
 pub mod compensation;
 pub mod estimator;
-pub mod group;
+pub mod session;
+pub mod stages;
 mod lock;
 pub mod meta;
 pub mod motioncompensate;

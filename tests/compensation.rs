@@ -8,7 +8,7 @@ use gstmotionestimate::compensation::{
     self, CompensationError, Field, Output, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Estimator, FrameBuf, FrameView, Metric, MotionVector, Parameters, Slot, Window, oracle as oracle_search,
+    Estimator, Frame, FrameView, Metric, MotionVector, Parameters, Slot, Window, oracle as oracle_search,
 };
 use gstmotionestimate::native::Native;
 
@@ -55,13 +55,13 @@ fn vector(kind: Vectors, noise: &mut Noise) -> MotionVector {
     MotionVector { x: component(), y: component(), cost: 0 }
 }
 
-fn noise_plane(noise: &mut Noise, (width, height): (usize, usize)) -> FrameBuf {
-    FrameBuf::from_fn(width, height, |_, _| noise.next())
+fn noise_plane(noise: &mut Noise, (width, height): (usize, usize)) -> Frame {
+    Frame::from_fn(width, height, |_, _| noise.next())
 }
 
 /// Runs `work` on a plane of the size of `like` with room between its rows, and gives what it holds
 /// then; what is between the rows must stay as it is.
-fn written(like: &FrameView<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> FrameBuf {
+fn written(like: &FrameView<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> Frame {
     let (width, height) = (like.width(), like.height());
     let stride = width + 7;
     let mut bytes = vec![0x5a; stride * height];
@@ -69,7 +69,7 @@ fn written(like: &FrameView<'_>, work: impl FnOnce(&mut PlaneMut<'_>)) -> FrameB
     for row in bytes.chunks(stride) {
         assert!(row[width..].iter().all(|&byte| byte == 0x5a), "written past a row");
     }
-    FrameBuf::from_fn(width, height, |x, y| bytes[y * stride + x])
+    Frame::from_fn(width, height, |x, y| bytes[y * stride + x])
 }
 
 fn check(field: &Field<'_>, sampling: Sampling, size: (usize, usize), noise: &mut Noise, name: &str) {
@@ -135,7 +135,7 @@ fn large_frames_are_as_defined() {
 /// The definition itself, on numbers worked out by hand.
 #[test]
 fn samples_are_those_of_the_formula() {
-    let reference = FrameBuf::new(vec![10, 20, 40, 50, 90, 130], 3, 2).unwrap();
+    let reference = Frame::from_samples(vec![10, 20, 40, 50, 90, 130], 3, 2).unwrap();
     let predicted = |sampling, size, x, y| {
         let vectors = [MotionVector { x, y, cost: 0 }];
         let field = Field::new(size, (16, 16), &vectors).unwrap();
@@ -162,7 +162,7 @@ fn samples_are_those_of_the_formula() {
 #[test]
 fn chroma_takes_the_vector_of_its_top_left_luma_sample() {
     // Blocks 5 wide: chroma samples 0 to 2 have luma samples 0, 2, 4; sample 3 begins the next.
-    let reference = FrameBuf::from_fn(5, 1, |x, _| 10 * x as u8);
+    let reference = Frame::from_fn(5, 1, |x, _| 10 * x as u8);
     let vectors = [MotionVector::default(), MotionVector { x: 8, y: 0, cost: 0 }];
     let field = Field::new((10, 1), (5, 5), &vectors).unwrap();
     let sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
@@ -200,7 +200,7 @@ fn what_does_not_fit_is_an_error() {
     new((usize::MAX, usize::MAX), (1, 1));
 
     let field = Field::new((8, 8), (4, 4), &vectors).unwrap();
-    let (fits, larger) = (FrameBuf::from_fn(8, 8, |_, _| 0), FrameBuf::from_fn(9, 8, |_, _| 0));
+    let (fits, larger) = (Frame::from_fn(8, 8, |_, _| 0), Frame::from_fn(9, 8, |_, _| 0));
     let mismatch = CompensationError::PlaneSize(8, 8, 9, 8);
     assert_eq!(oracle::predict(&field, Sampling::LUMA, &larger.view()), Err(mismatch.clone()));
     assert_eq!(compensation::mse(&fits.view(), &larger.view()), Err(mismatch.clone()));
@@ -237,7 +237,7 @@ fn serial_and_parallel_searches_give_the_same_reconstruction() {
             let difference = oracle::residual(&expected.view(), &found.view()).unwrap();
             assert!(difference.view().as_bytes().iter().all(|&sample| sample == 128));
             // And the reconstruction is closer to the frame than its reference is.
-            let mse = |frame: &FrameBuf| compensation::mse(&current.view(), &frame.view()).unwrap();
+            let mse = |frame: &Frame| compensation::mse(&current.view(), &frame.view()).unwrap();
             assert!(4.0 * mse(&found) < mse(&reference), "{} {}", mse(&found), mse(&reference));
         }
     }

@@ -12,7 +12,7 @@ use gstmotionestimate::estimator::{
     Tuning, Window,
 };
 #[cfg(feature = "opencl")]
-use gstmotionestimate::estimator::{FrameBuf, FrameView, HostBlock};
+use gstmotionestimate::estimator::{Frame, FrameView, HostBlock};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(5, 4).unwrap();
@@ -135,7 +135,7 @@ fn frames_are_salvaged_from_the_hosts_memory() {
     for stride in [61, 80] {
         let mut estimator = open(&zero, Kernel::Auto, &Tuning::default());
         let mut block = estimator.host_memory().expect("OpenCL has it").allocate(7 + stride * 47).unwrap();
-        let write = |block: &mut dyn HostBlock, frame: &FrameBuf| {
+        let write = |block: &mut dyn HostBlock, frame: &Frame| {
             let rows = block.as_mut()[7..].chunks_mut(stride);
             rows.zip(0..47).for_each(|(row, y)| row[..61].copy_from_slice(frame.view().row(y)));
         };

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Case, Noise, cases, check, frames, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, FrameBuf, FrameView, Kernel, Metric, MotionVector,
+    Algorithm, Border, EstimateError, Estimator, Frame, FrameView, Kernel, Metric, MotionVector,
     Parameters, SetupError, Slot, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
@@ -30,7 +30,7 @@ fn every_level_finds_the_oracles_field() {
 }
 
 /// What every kernel finds in frame after frame.
-fn check_kernels(parameters: &Parameters, frames: &[FrameBuf]) {
+fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
     for level in Level::available() {
         let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel)));
         let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
@@ -62,8 +62,8 @@ fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
 }
 
 /// A smooth frame, moved.
-fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> FrameBuf {
-    FrameBuf::from_fn(width, height, |x, y| {
+fn waves((width, height): (usize, usize), (left, up): (usize, usize)) -> Frame {
+    Frame::from_fn(width, height, |x, y| {
         let (x, y) = ((x + left) as f64, (y + up) as f64);
         (127.0 + 60.0 * (x * 0.31).sin() + 60.0 * (y * 0.23 + x * 0.05).cos()) as u8
     })
@@ -91,8 +91,8 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
     // Long enough that frames without a use for elimination make it pause, and that it goes on.
     let frames: Vec<_> = (0..60)
         .map(|index| match index {
-            10..40 => FrameBuf::from_fn(width, height, |_, _| noise.next()),
-            40..44 => FrameBuf::from_fn(width, height, |x, y| ((x / 8 + y / 8) % 2 * 90) as u8),
+            10..40 => Frame::from_fn(width, height, |_, _| noise.next()),
+            40..44 => Frame::from_fn(width, height, |x, y| ((x / 8 + y / 8) % 2 * 90) as u8),
             _ => moved(index),
         })
         .collect();
@@ -138,11 +138,11 @@ fn slots_are_used_again_and_again() {
         for level in all() {
             let mut estimator = native(&parameters, level);
             let mut noise = Noise::new(7);
-            let mut previous: Option<FrameBuf> = None;
+            let mut previous: Option<Frame> = None;
             let mut slot = Slot::A;
             for turn in 0..20 {
                 let frame =
-                    FrameBuf::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
+                    Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
                 estimator.load(slot, &frame.view()).unwrap();
                 if let Some(reference) = &previous {
                     let expected = oracle::full_search(&parameters, &frame.view(), &reference.view());

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::estimator::{
-    Estimator, FrameBuf, Kernel, MotionVector, Parameters, Slot, Window, oracle,
+    Estimator, Frame, Kernel, MotionVector, Parameters, Slot, Window, oracle,
 };
 use gstmotionestimate::meta::MotionVectorMeta;
 use gstmotionestimate::native::{Level, Native};
@@ -33,8 +33,8 @@ fn line(frames: u32, device: &str) -> String {
     )
 }
 
-fn frame(buffer: &gst::BufferRef) -> FrameBuf {
-    FrameBuf::new(buffer.map_readable().unwrap().to_vec(), SIZE.0, SIZE.1).unwrap()
+fn frame(buffer: &gst::BufferRef) -> Frame {
+    Frame::from_samples(buffer.map_readable().unwrap().to_vec(), SIZE.0, SIZE.1).unwrap()
 }
 
 /// Runs `line`, checks every field, and says when it was done.

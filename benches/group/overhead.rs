@@ -1,7 +1,7 @@
 //! What a group adds to a frame beyond its slowest member: its devices take no time.
 
 use gstmotionestimate::estimator::{
-    EstimateError, Estimator, FrameBuf, FrameView, Kernel, MotionVector, Parameters, Part, Predictor, Slot,
+    EstimateError, Estimator, Frame, FrameView, Kernel, MotionVector, Parameters, Part, Predictor, Slot,
     StageTimes, Window,
 };
 use gstmotionestimate::group::{Balance, Split};
@@ -36,7 +36,7 @@ impl Estimator for Idle {
         Ok(())
     }
 
-    fn unload(&mut self, _: Slot) -> Result<Option<FrameBuf>, EstimateError> {
+    fn unload(&mut self, _: Slot) -> Result<Option<Frame>, EstimateError> {
         Ok(None)
     }
 

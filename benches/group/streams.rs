@@ -4,22 +4,22 @@ use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceInfo};
 use gstmotionestimate::estimator::{
-    DeviceShare, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Part, Slot, Tuning,
+    DeviceShare, Estimator, Frame, Kernel, MotionVector, Parameters, Part, Slot, Tuning,
 };
 use gstmotionestimate::group::{Balance, Device, Group, Options, Split, divide};
 
 /// A few frames of texture that moves.
-pub fn frames(parameters: &Parameters) -> Vec<FrameBuf> {
+pub fn frames(parameters: &Parameters) -> Vec<Frame> {
     let sample = |time: usize, x: usize, y: usize| {
         let (x, y) = (x + 3 * time, y + 2 * time);
         ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180 + (x * 31 + y * 17) % 40) as u8
     };
-    let frame = |time| FrameBuf::from_fn(parameters.width, parameters.height, |x, y| sample(time, x, y));
+    let frame = |time| Frame::from_fn(parameters.width, parameters.height, |x, y| sample(time, x, y));
     (0..8).map(frame).collect()
 }
 
 /// The frame at `time`: from the first to the last and back again, so that nothing jumps.
-fn at(frames: &[FrameBuf], time: usize) -> &FrameBuf {
+fn at(frames: &[Frame], time: usize) -> &Frame {
     let last = frames.len() - 1;
     &frames[last - (time % (2 * last)).abs_diff(last)]
 }
@@ -53,13 +53,13 @@ pub fn shares(estimator: &dyn Estimator) -> String {
 /// A stream of frames through an estimator, as many in flight as it has room for.
 pub struct Stream<'a> {
     pub estimator: Box<dyn Estimator>,
-    frames: &'a [FrameBuf],
+    frames: &'a [Frame],
     vectors: Vec<MotionVector>,
     next: usize,
 }
 
 impl<'a> Stream<'a> {
-    pub fn new(estimator: Box<dyn Estimator>, frames: &'a [FrameBuf]) -> Self {
+    pub fn new(estimator: Box<dyn Estimator>, frames: &'a [Frame]) -> Self {
         let vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
         Self { estimator, frames, vectors, next: 0 }
     }
@@ -139,7 +139,7 @@ impl OneThread {
     }
 
     /// The mean milliseconds of a frame of `count`. Nothing is in flight before and after.
-    pub fn mean(&mut self, frames: &[FrameBuf], count: usize) -> f64 {
+    pub fn mean(&mut self, frames: &[Frame], count: usize) -> f64 {
         let parameters = self.devices[0].parameters().clone();
         let (grid, depth) = (parameters.grid(), self.devices[0].depth());
         let mut vectors = vec![MotionVector::default(); grid.blocks()];

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gstmotionestimate::estimator::FrameBuf;
+use gstmotionestimate::estimator::Frame;
 
 #[path = "../../examples/shared/luma.rs"]
 mod luma;
@@ -12,8 +12,8 @@ mod luma;
 /// A reference frame and the one that is described from it.
 #[derive(Clone)]
 pub struct Scene {
-    pub reference: FrameBuf,
-    pub current: FrameBuf,
+    pub reference: Frame,
+    pub current: Frame,
 }
 
 impl Scene {
@@ -24,7 +24,7 @@ impl Scene {
             .collect();
         let mut grain = 1_u32;
         let mut frame = |shift_x: usize, shift_y: usize| {
-            FrameBuf::from_fn(width, height, |x, y| {
+            Frame::from_fn(width, height, |x, y| {
                 let (x, y) = (x + shift_x, y + shift_y);
                 grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let phases = [34 * x + 8 * y, 27 * y + 1019 * x, x * y / 9];
@@ -40,7 +40,7 @@ impl Scene {
     /// two thirds as strong as the one before.
     pub fn shifted(width: usize, height: usize, shift: usize) -> Self {
         let view = |shift: usize| {
-            FrameBuf::from_fn(width, height, |x, y| {
+            Frame::from_fn(width, height, |x, y| {
                 let (x, y) = ((x + shift) as u32, (y + shift) as u32);
                 let layer = |i| (noise(x, y, 8 - i, i) - 0.5) * (2.0_f64 / 3.0).powi(i as i32);
                 (128.0 + 180.0 * (0..7).map(layer).sum::<f64>()) as u8
@@ -91,7 +91,7 @@ impl Clip {
         } else {
             luma::luma(path, 2).map_err(name)?
         };
-        let [reference, current] = <[FrameBuf; 2]>::try_from(frames)
+        let [reference, current] = <[Frame; 2]>::try_from(frames)
             .map_err(|frames| name(format!("{} frames, two are needed", frames.len()).into()))?;
         Ok(Self { path: path.to_owned(), scene: Scene { reference, current } })
     }
@@ -111,7 +111,7 @@ impl Clip {
 ///
 /// # Errors
 /// What keeps the stream from being read; a stream with fewer frames is none.
-pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<FrameBuf>, String> {
+pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<Frame>, String> {
     let (header, mut rest) = line(bytes).ok_or("no header")?;
     let mut words = header.split(' ');
     if words.next() != Some("YUV4MPEG2") {
@@ -147,7 +147,7 @@ pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<FrameBuf>, String> {
         let end = luma.checked_add(chroma).ok_or("a frame too large")?;
         let (planes, next) = samples.split_at_checked(end).ok_or("the last frame is cut off")?;
         let luma = planes[..luma].to_vec();
-        frames.push(FrameBuf::new(luma, width, height).map_err(|error| error.to_string())?);
+        frames.push(Frame::from_samples(luma, width, height).map_err(|error| error.to_string())?);
         rest = next;
     }
     Ok(frames)

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use gst::prelude::*;
 use gst_video::prelude::*;
-use gstmotionestimate::estimator::{FrameBuf, FrameView};
+use gstmotionestimate::estimator::{Frame, FrameView};
 
 /// The luma planes of the first `count` frames.
-pub fn luma(video: &Path, count: usize) -> Result<Vec<FrameBuf>, Box<dyn Error>> {
+pub fn luma(video: &Path, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     gst::init()?;
     let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
     let pipeline = gst::parse::launch(&format!(
@@ -26,7 +26,7 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<FrameBuf>, Box<dyn Error>>
     frames
 }
 
-fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<FrameBuf>, Box<dyn Error>> {
+fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     let mut frames = Vec::new();
     while frames.len() < count && !sink.is_eos() {
         if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
@@ -41,7 +41,7 @@ fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<Fra
         let stride = usize::try_from(frame.plane_stride()[0])?;
         let (width, height) = (frame.width() as usize, frame.height() as usize);
         let plane = FrameView::new(frame.plane_data(0)?, width, height, stride)?;
-        frames.push(FrameBuf::from_fn(width, height, |x, y| plane.row(y)[x]));
+        frames.push(Frame::from_fn(width, height, |x, y| plane.row(y)[x]));
     }
     Ok(frames)
 }

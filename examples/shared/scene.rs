@@ -1,11 +1,11 @@
 //! Two made frames.
 
-use gstmotionestimate::estimator::FrameBuf;
+use gstmotionestimate::estimator::Frame;
 
 /// A reference and a current frame of one size.
 pub struct Scene {
-    pub reference: FrameBuf,
-    pub current: FrameBuf,
+    pub reference: Frame,
+    pub current: Frame,
 }
 
 impl Scene {
@@ -13,7 +13,7 @@ impl Scene {
     pub fn made(width: usize, height: usize) -> Self {
         let mut state = 1_u32;
         let mut frame = |shift_x: f64, shift_y: f64| {
-            FrameBuf::from_fn(width, height, |x, y| {
+            Frame::from_fn(width, height, |x, y| {
                 let (x, y) = (x as f64 + shift_x, y as f64 + shift_y);
                 let texture = 60.0 * (x * 0.21 + y * 0.05).sin() + 55.0 * (y * 0.17 - x * 0.03).cos();
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

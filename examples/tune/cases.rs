@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use gstmotionestimate::backend::Entry;
-use gstmotionestimate::estimator::{Algorithm, FrameBuf, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Frame, Metric, Parameters, Window};
 
 use crate::luma::luma;
 use crate::scene::Scene;
@@ -12,7 +12,7 @@ use crate::scene::Scene;
 impl Scene {
     /// The first two frames of a video file.
     pub fn of_clip(clip: &Path) -> Result<Self, Box<dyn Error>> {
-        match <[FrameBuf; 2]>::try_from(luma(clip, 2)?) {
+        match <[Frame; 2]>::try_from(luma(clip, 2)?) {
             Ok([reference, current]) => Ok(Self { reference, current }),
             Err(_) => Err(format!("{} has less than two frames", clip.display()).into()),
         }

@@ -1,24 +1,24 @@
-//! Several devices as one: which they are, and the group of them.
+//! Lists of devices.
 
 use super::{DeviceSelector, devices, native, opencl};
-use crate::estimator::{Estimator, Kernel, Parameters, Prediction, SetupError, Tuning};
-use crate::group::{Balance, Device, Fallback, Group, Options, Split};
+use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
+use crate::session::{Balance, Fallback, Split, WeightedDevice};
 
-/// How a group works, as a user chooses it.
+/// How several devices work together, as a user chooses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grouping {
     /// How the work is divided.
     pub split: Split,
-    /// How much each device gets. Weights in the list make it [`Balance::Static`].
+    /// How much each device gets.
     pub balance: Balance,
-    /// What becomes of a search when no device is left.
+    /// What happens when no device is left.
     pub on_failure: OnDeviceFailure,
 }
 
-/// What becomes of a search when the last device has failed.
+/// What happens when the last device has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnDeviceFailure {
-    /// The CPU without OpenCL goes on.
+    /// The CPU without OpenCL takes over.
     #[default]
     Native,
     /// It is an error.
@@ -72,60 +72,46 @@ pub(super) fn parse(list: &str) -> Result<Vec<Named>, SetupError> {
     Ok(named)
 }
 
-/// The group of the devices that `list` names.
+/// The devices that `list` names, and how to balance them: weights in the list make it
+/// [`Balance::Static`].
 pub(super) fn open(
     list: &str,
     kernel: Kernel,
     tuning: &Tuning,
     grouping: Grouping,
     parameters: &Parameters,
-) -> Result<Box<dyn Estimator>, SetupError> {
-    let refused = |reason: String| SetupError::DeviceUnsupported { wanted: list.into(), reason };
-    let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
+) -> Result<(Vec<WeightedDevice>, Balance), SetupError> {
     let mut known: Vec<DeviceSelector> = Vec::new();
-    let mut members = Vec::new();
+    let mut devices = Vec::new();
     let named = parse(list)?;
-    let is_weighed = named.iter().any(|named| named.weight.is_some());
-    // A kernel is for those that it is a kernel of; the others have their own.
-    let are_native = |named: &Named| named.selector == DeviceSelector::Native;
+    let is_weighted = named.iter().any(|named| named.weight.is_some());
+    // The kernel is used on the devices that have it; the others use their own.
+    let is_for_native = |named: &Named| named.selector == DeviceSelector::Native;
     let (is_native, is_opencl) = (Kernel::NATIVE.contains(&kernel), super::of_opencl(kernel));
-    let of = |is_theirs: bool, is_for_all: bool| if is_theirs || is_for_all { kernel } else { Kernel::Auto };
-    let of_native = of(is_native, named.iter().all(are_native));
-    let of_opencl = of(is_opencl, !named.iter().any(are_native));
+    let choose =
+        |has_it: bool, is_for_all: bool| if has_it || is_for_all { kernel } else { Kernel::Auto };
+    let of_native = choose(is_native, named.iter().all(is_for_native));
+    let of_opencl = choose(is_opencl, !named.iter().any(is_for_native));
     for Named { selector, weight } in named {
         let exactly = match &selector {
             DeviceSelector::Native => DeviceSelector::Native,
             other => opencl::exactly(other)?,
         };
         if known.contains(&exactly) {
-            return Err(refused(format!("{exactly} is in it twice, once as {selector}")));
+            let reason = format!("{exactly} is in it twice, once as {selector}");
+            return Err(SetupError::DeviceUnsupported { wanted: list.into(), reason });
         }
-        let estimator = match &exactly {
-            DeviceSelector::Native => native(of_native, tuning, &divided)?,
-            _ => opencl::open(&exactly, of_opencl, tuning, &divided)?.estimator,
+        let device = match &exactly {
+            DeviceSelector::Native => native(of_native, tuning, parameters)?,
+            _ => opencl::open(&exactly, of_opencl, tuning, parameters)?.0,
         };
         known.push(exactly);
-        members.push(Device { estimator, weight: weight.unwrap_or(1.0) });
+        devices.push(WeightedDevice { device, weight: weight.unwrap_or(1.0) });
     }
-    let balance = if is_weighed { Balance::Static } else { grouping.balance };
-    group(members, tuning, Grouping { balance, ..grouping }, parameters)
+    Ok((devices, if is_weighted { Balance::Static } else { grouping.balance }))
 }
 
-/// The group of `members`.
-pub(super) fn group(
-    members: Vec<Device>,
-    tuning: &Tuning,
-    grouping: Grouping,
-    parameters: &Parameters,
-) -> Result<Box<dyn Estimator>, SetupError> {
-    let divided = Parameters { prediction: Prediction::None, ..parameters.clone() };
-    let fallback = fallback(grouping, tuning, &divided);
-    let options =
-        Options { split: grouping.split, balance: grouping.balance, fallback, ..Options::default() };
-    Ok(Box::new(Group::new(parameters, tuning.depth.unwrap_or(1), members, options)?))
-}
-
-/// What takes the place of the last device that fails, to find what `parameters` ask for.
+/// What takes over when the last device has failed.
 pub(super) fn fallback(grouping: Grouping, tuning: &Tuning, parameters: &Parameters) -> Option<Fallback> {
     let (tuning, parameters) = (*tuning, parameters.clone());
     match grouping.on_failure {

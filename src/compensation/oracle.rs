@@ -1,7 +1,7 @@
 //! Compensation a sample at a time: the definition.
 
 use super::{CompensationError, Field, Sampling};
-use crate::estimator::{FrameBuf, FrameView};
+use crate::estimator::{Frame, FrameView};
 
 /// The prediction of a plane from the plane `reference` of the reference frame.
 ///
@@ -11,9 +11,9 @@ pub fn predict(
     field: &Field<'_>,
     sampling: Sampling,
     reference: &FrameView<'_>,
-) -> Result<FrameBuf, CompensationError> {
+) -> Result<Frame, CompensationError> {
     field.check(sampling, reference)?;
-    Ok(FrameBuf::from_fn(reference.width(), reference.height(), |byte, y| {
+    Ok(Frame::from_fn(reference.width(), reference.height(), |byte, y| {
         let (x, component) = (byte / sampling.pixel(), byte % sampling.pixel());
         sample(field, sampling, reference, x, y, component)
     }))
@@ -48,9 +48,9 @@ fn sample(
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
-pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<FrameBuf, CompensationError> {
+pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<Frame, CompensationError> {
     super::measure::check_sizes(current, prediction)?;
-    Ok(FrameBuf::from_fn(current.width(), current.height(), |x, y| {
+    Ok(Frame::from_fn(current.width(), current.height(), |x, y| {
         let difference = i32::from(current.row(y)[x]) - i32::from(prediction.row(y)[x]);
         (difference + 128).clamp(0, 255) as u8
     }))

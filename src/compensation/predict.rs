@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::squared_error_of_row;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
-use crate::estimator::{FrameBuf, FrameView, MotionVector, Parameters};
+use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
 
 /// Bytes that one task writes: fewer and starting it costs more than the copy, more and what it
 /// wrote has left the cache before it is compared.
@@ -65,14 +65,14 @@ pub fn predict_luma(
     parameters: &Parameters,
     reference: &FrameView<'_>,
     vectors: &[MotionVector],
-) -> Result<FrameBuf, CompensationError> {
+) -> Result<Frame, CompensationError> {
     let field = Field::of(parameters, vectors)?;
     let &Parameters { width, height, .. } = parameters;
     let too_large = || CompensationError::Blocks(width, height, parameters.block_size, parameters.block_size);
     let mut samples = vec![0; width.checked_mul(height).ok_or_else(too_large)?];
     let mut plane = PlaneMut::new(&mut samples, width, height, width).map_err(|_| too_large())?;
     predict(&field, Sampling::LUMA, reference, &mut plane)?;
-    FrameBuf::new(samples, width, height).map_err(|_| too_large())
+    Frame::from_samples(samples, width, height).map_err(|_| too_large())
 }
 
 /// What is to be done with a plane.
@@ -204,7 +204,7 @@ mod tests {
             let sampling = Sampling { interleaved, ..Sampling::LUMA };
             let (width, height) = sampling.plane_size(size.0, size.1);
             let frame = |seed: usize| {
-                FrameBuf::from_fn(width, height, |x, y| ((x * 37 + seed) ^ (y * 101) ^ (x * y)) as u8)
+                Frame::from_fn(width, height, |x, y| ((x * 37 + seed) ^ (y * 101) ^ (x * y)) as u8)
             };
             let (current, reference) = (frame(0), frame(91));
             let (current, reference) = (current.view(), reference.view());

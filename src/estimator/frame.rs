@@ -1,174 +1,161 @@
-use std::sync::Mutex;
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
-use super::{EstimateError, FrameError, Parameters};
-use crate::lock::lock;
+use super::{FrameError, FrameView, PooledRecords, SetupError};
 
-/// Bytes that are copied at a time.
-const BYTES_A_TASK: usize = 256 << 10;
+/// Memory that holds the samples of a [`Frame`] and keeps them unchanged while it lives.
+pub trait FrameSource: Send + Sync {
+    /// The bytes, the frame's first sample first. Every call returns the same slice.
+    fn bytes(&self) -> &[u8];
 
-/// Bytes for which one more thread is woken: it takes about as long as copying so many.
-const BYTES_A_HELPER: usize = 512 << 10;
+    /// The block of [`HostMemory`] that holds the bytes, if they are in such a block.
+    fn block(&self) -> Option<&BlockHandle> {
+        None
+    }
+}
 
-/// A luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameView<'a> {
-    samples: &'a [u8],
+impl FrameSource for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl FrameSource for PooledRecords<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// A luma plane, owned and shared, read only: clones share the samples.
+///
+/// The samples are in memory of this crate or of others, for instance a mapped buffer of GStreamer, which
+/// the frame keeps alive and unchanged. Whoever needs the samples keeps a clone.
+#[derive(Clone)]
+pub struct Frame {
+    source: Arc<dyn FrameSource>,
     width: usize,
     height: usize,
     stride: usize,
+    rows: Range<usize>,
 }
 
-impl<'a> FrameView<'a> {
-    /// The frame in `samples`, whose last row may end with its last sample.
-    ///
-    /// # Errors
-    /// [`FrameError`] where the frame is empty, rows overlap or `samples` is too short.
-    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, FrameError> {
-        if width == 0 || height == 0 {
-            return Err(FrameError::Empty(width, height));
-        }
-        if stride < width {
-            return Err(FrameError::Stride { width, stride });
-        }
-        let needed = (stride.saturating_mul(height - 1)).saturating_add(width);
-        if samples.len() < needed {
-            return Err(FrameError::Short { needed, present: samples.len() });
-        }
-        Ok(Self { samples, width, height, stride })
-    }
-
-    /// Samples a row.
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Rows.
-    pub fn height(&self) -> usize {
-        self.height
-    }
-
-    /// Bytes from one row to the next.
-    pub fn stride(&self) -> usize {
-        self.stride
-    }
-
-    /// All bytes from the first sample to the last, padding between rows included.
-    pub fn as_bytes(&self) -> &'a [u8] {
-        &self.samples[..self.stride * (self.height - 1) + self.width]
-    }
-
-    /// The samples of row `y`.
-    ///
-    /// # Panics
-    /// Where the frame has no such row.
-    #[inline]
-    pub fn row(&self, y: usize) -> &'a [u8] {
-        &self.samples[y * self.stride..][..self.width]
-    }
-
-    /// These rows alone, at least one.
-    ///
-    /// # Panics
-    /// Where the frame does not have them.
-    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
-        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
-        Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
-    }
-
-    /// Copies the samples to `to`, rows without padding. Of a large frame others copy a part: the
-    /// caller begins at once, as those may have to be woken.
-    ///
-    /// # Panics
-    /// Where `to` has no room for every sample.
-    pub(crate) fn copy_to(&self, to: &mut [u8]) {
-        let Self { width, height, stride, .. } = *self;
-        let to = &mut to[..width * height];
-        let rows_a_task = (BYTES_A_TASK / width).max(1);
-        let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
-        let work = || {
-            loop {
-                let next = lock(&tasks).next();
-                let Some((task, to)) = next else { return };
-                let from = self.band(task * rows_a_task..task * rows_a_task + to.len() / width);
-                if stride == width {
-                    to.copy_from_slice(from.as_bytes());
-                } else {
-                    to.chunks_exact_mut(width)
-                        .enumerate()
-                        .for_each(|(y, to)| to.copy_from_slice(from.row(y)));
-                }
-            }
-        };
-        let helpers = (width * height / BYTES_A_HELPER).min(rayon::current_num_threads() - 1);
-        if helpers == 0 {
-            return work();
-        }
-        rayon::in_place_scope(|scope| {
-            (0..helpers).for_each(|_| scope.spawn(|_| work()));
-            work();
-        });
-    }
-
-    /// A copy of the frame.
-    pub(crate) fn to_buf(self) -> FrameBuf {
-        let Self { width, height, .. } = self;
-        let mut samples = vec![0; width * height];
-        self.copy_to(&mut samples);
-        FrameBuf { samples, width, height }
-    }
-
-    /// The sample at `(x, y)` of the frame continued outside by its edge samples.
-    #[inline]
-    pub fn extended(&self, x: i32, y: i32) -> u8 {
-        let x = x.clamp(0, self.width as i32 - 1) as usize;
-        let y = y.clamp(0, self.height as i32 - 1) as usize;
-        self.samples[y * self.stride + x]
-    }
-
-    /// Checks that the frame has the size of `parameters`.
-    ///
-    /// # Errors
-    /// [`EstimateError::FrameSize`] where it has not.
-    pub fn check_size(&self, parameters: &Parameters) -> Result<(), EstimateError> {
-        let Parameters { width, height, .. } = *parameters;
-        if (self.width, self.height) == (width, height) {
-            Ok(())
-        } else {
-            Err(EstimateError::FrameSize(self.width, self.height, width, height))
-        }
-    }
-}
-
-/// A luma plane that owns its samples, rows without padding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrameBuf {
-    samples: Vec<u8>,
-    width: usize,
-    height: usize,
-}
-
-impl FrameBuf {
-    /// The frame in `samples`, `height` rows of `width`.
+impl Frame {
+    /// A frame of `height` rows of `width` samples, `stride` bytes apart, in the bytes of `source`.
     ///
     /// # Errors
     /// [`FrameError`] as [`FrameView::new`].
-    pub fn new(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, FrameError> {
-        FrameView::new(&samples, width, height, width)?;
-        Ok(Self { samples, width, height })
+    pub fn new(
+        source: Arc<dyn FrameSource>,
+        width: usize,
+        height: usize,
+        stride: usize,
+    ) -> Result<Self, FrameError> {
+        FrameView::new(source.bytes(), width, height, stride)?;
+        Ok(Self { source, width, height, stride, rows: 0..height })
+    }
+
+    /// A frame of these samples, rows without padding.
+    ///
+    /// # Errors
+    /// [`FrameError`] as [`FrameView::new`].
+    pub fn from_samples(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, FrameError> {
+        Self::new(Arc::new(samples), width, height, width)
     }
 
     /// A frame whose sample at `(x, y)` is `sample(x, y)`.
     ///
     /// # Panics
-    /// Where it has no samples.
+    /// If `width` or `height` is 0.
     pub fn from_fn(width: usize, height: usize, mut sample: impl FnMut(usize, usize) -> u8) -> Self {
-        assert!(width > 0 && height > 0, "a frame needs at least one sample");
         let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
-        Self { samples: samples.collect(), width, height }
+        Self::from_samples(samples.collect(), width, height)
+            .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
 
-    /// The frame as a view.
+    /// The same frame, of which only these rows are needed: the other rows may hold anything when it is
+    /// loaded. At least one row remains.
+    #[must_use]
+    pub fn with_rows(&self, rows: Range<usize>) -> Self {
+        let start = rows.start.min(self.height - 1);
+        Self { rows: start..rows.end.clamp(start + 1, self.height), ..self.clone() }
+    }
+
+    /// The rows that are needed: all of them but after [`Self::with_rows`].
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// All samples.
     pub fn view(&self) -> FrameView<'_> {
-        FrameView { samples: &self.samples, width: self.width, height: self.height, stride: self.width }
+        FrameView::new(self.source.bytes(), self.width, self.height, self.stride)
+            .unwrap_or_else(|_| unreachable!("the source has been checked, and it does not change"))
+    }
+
+    /// The block of [`HostMemory`] that holds the samples, if they are in such a block.
+    pub fn block(&self) -> Option<&BlockHandle> {
+        self.source.block()
+    }
+}
+
+impl PartialEq for Frame {
+    /// Compares sizes and samples.
+    fn eq(&self, other: &Self) -> bool {
+        let size = |frame: &Self| (frame.width, frame.height);
+        size(self) == size(other) && (0..self.height).all(|y| self.view().row(y) == other.view().row(y))
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Frame({} x {}, stride {})", self.width, self.height, self.stride)
+    }
+}
+
+/// What a device recognises a block of its [`HostMemory`] by. It keeps the block allocated.
+pub type BlockHandle = Arc<dyn Any + Send + Sync>;
+
+/// Memory of the host from which a device loads frames without a copy: page-locked memory, as a rule.
+pub trait HostMemory: Send + Sync {
+    /// A block of `bytes`, at least 1, all zero. It may outlive the device.
+    ///
+    /// # Errors
+    /// What the device reports.
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError>;
+}
+
+/// A block of [`HostMemory`].
+pub trait HostBlock: AsRef<[u8]> + AsMut<[u8]> + Send + Sync {
+    /// What the device recognises the block by: a [`FrameSource`] in the block returns it. `None` for
+    /// memory that no device recognises.
+    fn handle(&self) -> Option<BlockHandle> {
+        None
+    }
+}
+
+impl HostBlock for Vec<u8> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_compared_by_samples() {
+        let frame = Frame::from_fn(5, 3, |x, y| (x + 10 * y) as u8);
+        let padded: Vec<u8> = (0..27).map(|i| (i % 9 + 10 * (i / 9)) as u8).collect();
+        let padded = Frame::new(Arc::new(padded), 5, 3, 9).unwrap();
+        assert_eq!(frame, padded);
+        assert_ne!(frame, Frame::from_fn(5, 3, |x, y| (x + 10 * y) as u8 + u8::from((x, y) == (4, 2))));
+        assert_ne!(frame, Frame::from_fn(3, 5, |x, y| (x + 10 * y) as u8));
+        assert!(Frame::from_samples(vec![0; 14], 5, 3).is_err());
+    }
+
+    #[test]
+    fn at_least_one_row_is_needed() {
+        let frame = Frame::from_fn(5, 30, |_, _| 0);
+        for (wanted, rows) in [(0..30, 0..30), (7..9, 7..9), (4..4, 4..5), (20..99, 20..30), (50..60, 29..30)] {
+            assert_eq!(frame.with_rows(wanted).rows(), rows);
+        }
     }
 }

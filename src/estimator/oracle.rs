@@ -101,7 +101,7 @@ pub fn cost(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Border, FrameBuf, MotionVector, Window};
+    use crate::estimator::{Border, Frame, MotionVector, Window};
 
     fn parameters(width: usize, height: usize, block_size: usize, range: i32) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn vector_points_to_where_the_block_was() {
-        let reference = FrameBuf::from_fn(32, 32, texture);
+        let reference = Frame::from_fn(32, 32, texture);
         // What is seen at (x, y) now was 3 to the right of it and 2 above it in the reference.
-        let current = FrameBuf::from_fn(32, 32, |x, y| texture(x + 3, y.wrapping_sub(2).min(31)));
+        let current = Frame::from_fn(32, 32, |x, y| texture(x + 3, y.wrapping_sub(2).min(31)));
         let field = full_search(&parameters(32, 32, 8, 4), &current.view(), &reference.view());
         let inner = field.vectors[2 * field.grid.columns + 1];
         assert_eq!(inner, MotionVector { x: 3 * 4, y: -2 * 4, cost: 0 });
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn costs_by_hand() {
         // Every difference is 10; the 5 x 3 frame is one 8 x 8 block by its repeated edges.
-        let reference = FrameBuf::from_fn(5, 3, |_, _| 20);
-        let current = FrameBuf::from_fn(5, 3, |_, _| 30);
+        let reference = Frame::from_fn(5, 3, |_, _| 20);
+        let current = Frame::from_fn(5, 3, |_, _| 30);
         let mut parameters = parameters(5, 3, 8, 2);
         let sad = full_search(&parameters, &current.view(), &reference.view());
         assert_eq!(sad.vectors, [MotionVector { x: 0, y: 0, cost: 640 }]);
@@ -139,16 +139,16 @@ mod tests {
     #[test]
     fn ties_go_to_the_shortest_then_the_upper_then_the_left() {
         // Only odd columns match, so (-1, 0) and (1, 0) tie and the left one wins.
-        let reference = FrameBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 200 } else { 0 });
-        let current = FrameBuf::from_fn(12, 4, |x, _| if x % 2 == 1 { 0 } else { 200 });
+        let reference = Frame::from_fn(12, 4, |x, _| if x % 2 == 1 { 200 } else { 0 });
+        let current = Frame::from_fn(12, 4, |x, _| if x % 2 == 1 { 0 } else { 200 });
         let field = full_search(&parameters(12, 4, 4, 3), &current.view(), &reference.view());
         assert_eq!(field.vectors[1], MotionVector { x: -4, y: 0, cost: 0 });
     }
 
     #[test]
     fn restricted_candidates_stay_inside() {
-        let reference = FrameBuf::from_fn(16, 8, texture);
-        let current = FrameBuf::from_fn(16, 8, |x, _| if x < 8 { 255 } else { 0 });
+        let reference = Frame::from_fn(16, 8, texture);
+        let current = Frame::from_fn(16, 8, |x, _| if x < 8 { 255 } else { 0 });
         let mut parameters = parameters(16, 8, 8, 8);
         parameters.border = Border::Restrict;
         let field = full_search(&parameters, &current.view(), &reference.view());
@@ -160,8 +160,8 @@ mod tests {
     /// alone, so that vectors have no reason to leave the row.
     fn in_a_row(range: i32, current: impl Fn(usize) -> u8, reference: impl Fn(usize) -> u8) -> MotionField {
         let parameters = parameters(40, 4, 4, range);
-        let current = FrameBuf::from_fn(40, 4, |x, _| current(x));
-        let reference = FrameBuf::from_fn(40, 4, |x, _| reference(x));
+        let current = Frame::from_fn(40, 4, |x, _| current(x));
+        let reference = Frame::from_fn(40, 4, |x, _| reference(x));
         three_step(&parameters, &current.view(), &reference.view())
     }
 
@@ -182,8 +182,8 @@ mod tests {
         let current = |x| if (8..12).contains(&x) { [0, 200, 0, 200][x - 8] } else { 50 };
         let reference = |x| if (8..15).contains(&x) { [0, 200, 0, 0, 200, 0, 200][x - 8] } else { 100 };
         assert_eq!(in_a_row(7, current, reference).vectors[2], MotionVector { x: 0, y: 0, cost: 4 * 200 });
-        let current = FrameBuf::from_fn(40, 4, |x, _| current(x));
-        let reference = FrameBuf::from_fn(40, 4, |x, _| reference(x));
+        let current = Frame::from_fn(40, 4, |x, _| current(x));
+        let reference = Frame::from_fn(40, 4, |x, _| reference(x));
         let full = full_search(&parameters(40, 4, 4, 7), &current.view(), &reference.view());
         assert_eq!(full.vectors[2], MotionVector { x: 3 * 4, y: 0, cost: 0 });
     }
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn ties_of_a_step_go_up_and_left() {
         let square = |x: usize, y: usize| if (x / 4 + y / 4) % 2 == 1 { 200 } else { 0 };
-        let reference = FrameBuf::from_fn(20, 20, square);
-        let current = FrameBuf::from_fn(20, 20, |x, y| 200 - square(x, y));
+        let reference = Frame::from_fn(20, 20, square);
+        let current = Frame::from_fn(20, 20, |x, y| 200 - square(x, y));
         let mut parameters = parameters(20, 20, 4, 7);
         let field = three_step(&parameters, &current.view(), &reference.view());
         assert_eq!(field.vectors[2 * 5 + 2], MotionVector { x: 0, y: -4 * 4, cost: 0 });
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn three_steps_stay_in_the_window_and_inside_the_frame() {
         let slope = |x: usize| 3 * x as u8 + 40;
-        let frame = |shift: usize| FrameBuf::from_fn(40, 4, move |x, _| slope(x + shift));
+        let frame = |shift: usize| Frame::from_fn(40, 4, move |x, _| slope(x + shift));
         let (early, late) = (frame(0), frame(10));
         let window = Window::new(0, 9, 0, 0).unwrap();
         let mut parameters = Parameters { window, ..parameters(40, 4, 4, 9) };
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn search_follows_the_algorithm() {
         let mut parameters = parameters(40, 4, 4, 7);
-        let frame = FrameBuf::from_fn(40, 4, |x, y| texture(x * x, y));
-        let reference = FrameBuf::from_fn(40, 4, texture);
+        let frame = Frame::from_fn(40, 4, |x, y| texture(x * x, y));
+        let reference = Frame::from_fn(40, 4, texture);
         let full = full_search(&parameters, &frame.view(), &reference.view());
         let three = three_step(&parameters, &frame.view(), &reference.view());
         assert_ne!(full, three);

@@ -25,10 +25,26 @@ impl MotionVector {
         Self { x: (x * UNITS_PER_SAMPLE) as i16, y: (y * UNITS_PER_SAMPLE) as i16, cost }
     }
 
-    /// The displacement in whole samples: across, and down.
+    /// The full samples of the displacement: across, and down. The fraction is dropped.
     #[inline]
-    pub(crate) fn displacement(self) -> (i32, i32) {
+    pub(crate) fn full_samples(self) -> (i32, i32) {
         (i32::from(self.x) / UNITS_PER_SAMPLE, i32::from(self.y) / UNITS_PER_SAMPLE)
+    }
+
+    /// The better of two matches of one block, in the order of full search on the units of the vectors:
+    /// the smaller `(cost, |x| + |y|, y, x)`. A cost of [`u32::MAX`] marks a block without a match.
+    #[must_use]
+    pub fn better(self, other: Self) -> Self {
+        let key = |v: Self| {
+            let (x, y) = (i32::from(v.x), i32::from(v.y));
+            (v.cost, x.abs() + y.abs(), y, x)
+        };
+        match (self.cost, other.cost) {
+            (_, u32::MAX) => self,
+            (u32::MAX, _) => other,
+            _ if key(other) < key(self) => other,
+            _ => self,
+        }
     }
 }
 

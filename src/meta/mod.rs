@@ -265,6 +265,12 @@ pub fn attach_with(
     Ok(())
 }
 
+/// Whether `buffer` has a motion field.
+pub fn is_attached(buffer: &gst::BufferRef) -> bool {
+    let is_ours = |meta: gst::MetaRef<gst::Meta>| meta.try_as_custom_meta().is_some_and(|m| m.has_name(NAME));
+    buffer.iter_meta::<gst::Meta>().any(is_ours)
+}
+
 /// Drops every motion field of `buffer`.
 pub fn remove(buffer: &mut gst::BufferRef) {
     buffer.foreach_meta_mut(|meta| {

@@ -14,9 +14,10 @@ use gst_base::subclass::prelude::*;
 use super::messages::{setup_debug, setup_message, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use super::stream::Stream;
-use crate::estimator::{Estimator, Notice, SetupError};
+use super::stream::{Stream, Waiting};
+use crate::estimator::{Notice, SetupError};
 use crate::lock::lock;
+use crate::session::Session;
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -31,9 +32,9 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 #[derive(Default)]
 struct State {
     stream: Option<Stream>,
-    /// The estimator that was opened at start, to see that it can be. With the stream's it shares
-    /// all that takes long to set up, so it is kept until that one is open.
-    probe: Option<Box<dyn Estimator>>,
+    /// The session that was opened at start, to check the settings. It shares what takes long to set up with
+    /// the session of the stream, so it is kept until that one is open.
+    probe: Option<Session<Waiting>>,
     /// When the element was started; until the first vectors are there.
     started: Option<Instant>,
     /// What became of buffers that had to leave before an event, for upstream to be told.
@@ -57,27 +58,26 @@ pub struct MotionEstimate {
 }
 
 impl MotionEstimate {
-    /// Opens the estimator for `settings`, and tells who it is.
+    /// Opens the session for `settings`, and logs its device.
     fn open(
         &self,
         state: &mut State,
         settings: &Settings,
         info: &gst_video::VideoInfo,
-    ) -> Result<Box<dyn Estimator>, SetupError> {
-        let opened = settings.open(info.width(), info.height())?;
-        let estimator = opened.estimator;
-        if let Some(reason) = opened.fallback {
-            gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", estimator.device());
+    ) -> Result<Session<Waiting>, SetupError> {
+        let (session, choice) = settings.open(info.width(), info.height())?;
+        if let Some(reason) = choice.fallback {
+            gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", session.device());
             if !std::mem::replace(&mut state.warned_fallback, true) {
                 gst::element_imp_warning!(
                     self,
                     gst::ResourceError::Failed,
-                    ("Searching on {} instead: {reason}", estimator.device()),
+                    ("Searching on {} instead: {reason}", session.device()),
                     ["{}", setup_debug(&reason)]
                 );
             }
         }
-        for warning in opened.warnings {
+        for warning in choice.warnings {
             gst::warning!(CAT, imp = self, "{warning}");
             if !std::mem::replace(&mut state.warned_tuning, true) {
                 gst::element_imp_warning!(
@@ -92,13 +92,13 @@ impl MotionEstimate {
             CAT,
             imp = self,
             "{} with kernel {} searches {:?}, as {} says",
-            estimator.device(),
-            estimator.kernel(),
-            estimator.parameters(),
-            opened.source
+            session.device(),
+            session.kernel(),
+            session.parameters(),
+            choice.source
         );
-        lock(&self.statistics).set_estimator(estimator.as_ref());
-        Ok(estimator)
+        lock(&self.statistics).set_session(&session);
+        Ok(session)
     }
 
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
@@ -113,9 +113,9 @@ impl MotionEstimate {
         let state = &mut *lock(&self.state);
         let Some(info) = state.stream.as_ref().map(|stream| stream.info().clone()) else { return Ok(()) };
         let opened = self.open(state, &settings, &info).map_err(|error| setup_message(&error));
-        let moved = opened.and_then(|estimator| match state.stream.take() {
+        let moved = opened.and_then(|session| match state.stream.take() {
             None => Ok(None),
-            Some(stream) => stream.with_estimator(settings, estimator).map(Some).map_err(|error| {
+            Some(stream) => stream.with_session(settings, session).map(Some).map_err(|error| {
                 gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
             }),
         });
@@ -178,13 +178,9 @@ impl MotionEstimate {
         self.tell(stream.take_notices());
         let finished = finished.map_err(|error| stream_message(&error, stream));
         let buffer = finished.map_err(|message| self.fail(state, message))?;
-        let (started, estimator) = (state.started.take(), state.stream.as_ref().map(Stream::estimator));
-        if let (Some(started), Some(estimator)) = (started, estimator) {
-            let (passed, device) = (started.elapsed(), estimator.device());
+        if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
+            let (passed, device) = (started.elapsed(), stream.session().device());
             gst::info!(CAT, imp = self, "First vectors {passed:?} after start, by {device}");
-        }
-        if let (Some(buffer), Some(estimator)) = (&buffer, estimator) {
-            gst::trace!(CAT, imp = self, "{:?} took {:?}", buffer.pts(), estimator.stage_times());
         }
         Ok(buffer)
     }
@@ -234,7 +230,7 @@ impl MotionEstimate {
     /// Notes how long buffers wait for others, and tells the pipeline where that has changed.
     fn update_latency(&self, state: &State) {
         let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
-            let (fps, others) = (stream.info().fps(), stream.estimator().depth() as u64 - 1);
+            let (fps, others) = (stream.info().fps(), stream.session().depth() as u64 - 1);
             let (frames, seconds) = (u64::try_from(fps.numer()), u64::try_from(fps.denom()));
             let (Ok(frames @ 1..), Ok(seconds)) = (frames, seconds) else { return gst::ClockTime::ZERO };
             let waited = gst::ClockTime::SECOND.mul_div_ceil(others * seconds, frames);
@@ -324,7 +320,7 @@ impl BaseTransformImpl for MotionEstimate {
         // a device that is missing, a kernel it cannot run.
         let settings = lock(&self.settings).clone();
         let opened = settings.open(settings.block_size, settings.block_size);
-        let probe = Some(opened.map_err(|error| setup_message(&error))?.estimator);
+        let probe = Some(opened.map_err(|error| setup_message(&error))?.0);
         *lock(&self.state) = State { probe, started, ..State::default() };
         Ok(())
     }
@@ -345,7 +341,7 @@ impl BaseTransformImpl for MotionEstimate {
         // Nothing of the stream before may be taken for this one's, not even after an error.
         state.stream = None;
         let settings = lock(&self.settings).clone();
-        let estimator = self.open(state, &settings, &info).map_err(|error| {
+        let session = self.open(state, &settings, &info).map_err(|error| {
             self.post_error_message(setup_message(&error));
             gst::loggable_error!(CAT, "{error}")
         })?;
@@ -358,7 +354,7 @@ impl BaseTransformImpl for MotionEstimate {
                 ["{incaps}"]
             );
         }
-        state.stream = Some(Stream::new(info, settings, estimator));
+        state.stream = Some(Stream::new(info, settings, session));
         self.update_latency(state);
         Ok(())
     }
@@ -367,7 +363,7 @@ impl BaseTransformImpl for MotionEstimate {
         if direction == gst::PadDirection::Sink && query.is_serialized() {
             self.drain_before("a query");
             if let Some(stream) = &mut lock(&self.state).stream {
-                stream.let_go();
+                stream.release_buffers();
             }
         }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);

@@ -6,10 +6,10 @@
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use glib::subclass::prelude::*;
-use glib::translate::IntoGlibPtr;
+use glib::translate::{IntoGlib, IntoGlibPtr};
 use gst::subclass::prelude::*;
 
-use crate::estimator::{HostBlock, HostMemory};
+use crate::estimator::{BlockHandle, HostBlock, HostMemory};
 use crate::lock::lock;
 
 /// Blocks that are kept for the next who needs one: page-locking takes long. Pools keep theirs
@@ -60,6 +60,35 @@ impl Drop for Used {
     }
 }
 
+/// The name under which a memory carries its [`BlockHandle`].
+fn handle_quark() -> glib::Quark {
+    static QUARK: OnceLock<glib::Quark> = OnceLock::new();
+    *QUARK.get_or_init(|| glib::Quark::from_str("GstMotionEstimateBlockHandle"))
+}
+
+/// Lets [`handle_of`] find `handle`.
+fn set_handle(memory: &mut gst::MemoryRef, handle: BlockHandle) {
+    unsafe extern "C" fn free(handle: glib::ffi::gpointer) {
+        // SAFETY: it came from `Box::into_raw` below, and the memory that owned it is freed.
+        drop(unsafe { Box::from_raw(handle.cast::<BlockHandle>()) });
+    }
+    let (memory, handle) = (memory.as_mut_ptr().cast(), Box::into_raw(Box::new(handle)).cast());
+    // SAFETY: the memory is a mini object; it owns the handle from now on, and `free` frees it.
+    unsafe { gst::ffi::gst_mini_object_set_qdata(memory, handle_quark().into_glib(), handle, Some(free)) };
+}
+
+/// What a device recognises `memory` by, if it came from an [`Allocator`], whole or as a part that shares it.
+pub fn handle_of(memory: &gst::MemoryRef) -> Option<BlockHandle> {
+    let whole = memory.parent().unwrap_or(memory);
+    // SAFETY: the memory is a mini object, and only `set_handle` stores anything under this name. The handle
+    // lives as long as the memory, which is borrowed.
+    unsafe {
+        let whole = whole.as_ptr().cast_mut().cast();
+        let handle = gst::ffi::gst_mini_object_get_qdata(whole, handle_quark().into_glib());
+        handle.cast::<BlockHandle>().as_ref().cloned()
+    }
+}
+
 mod imp {
     use super::*;
 
@@ -86,9 +115,13 @@ mod imp {
                     (*block).as_mut()[range].fill(0);
                 }
             }
+            let handle = block.handle();
             let mut memory =
                 gst::Memory::from_mut_slice(Used { block: Some(block), home: Arc::downgrade(blocks) });
             memory.get_mut()?.resize(offset..offset + size);
+            if let Some(handle) = handle {
+                set_handle(memory.get_mut()?, handle);
+            }
             Some(memory)
         }
     }

@@ -30,7 +30,7 @@ pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
 /// What is told of `error`.
 pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
     match error {
-        StreamError::Frame(_) | StreamError::Luma(_) => gst::error_msg!(
+        StreamError::Luma(_) => gst::error_msg!(
             gst::StreamError::Format,
             ("A buffer does not hold the frame its caps promise"),
             ["{error}; {:?}", stream.info()]

@@ -166,12 +166,10 @@ use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
 mod imp;
 mod memory;
 mod messages;
-mod pool;
 mod settings;
 mod several;
 mod statistics;
 mod stream;
-mod tracker;
 mod tuning;
 
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};

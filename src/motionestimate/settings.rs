@@ -10,6 +10,7 @@ use super::{
 };
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Tuning, Window};
+use crate::session::Session;
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -79,11 +80,11 @@ impl Settings {
         })
     }
 
-    /// The estimator for frames of `width × height` samples.
+    /// The session for frames of `width × height` samples.
     ///
     /// # Errors
     /// As [`backend::open`], and [`SetupError::Tuning`].
-    pub fn open(&self, width: u32, height: u32) -> Result<backend::Opened, SetupError> {
+    pub fn open<T>(&self, width: u32, height: u32) -> Result<(Session<T>, backend::Choice), SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
         let tuning = Tuning {
@@ -97,7 +98,7 @@ impl Settings {
             on_failure: self.on_device_failure.into(),
         };
         let parameters = self.parameters(width, height)?;
-        backend::open_grouped(&device, self.kernel.into(), &tuning, grouping, &parameters)
+        backend::open(&device, self.kernel.into(), &tuning, grouping, &parameters)
     }
 
     /// The properties that set them.

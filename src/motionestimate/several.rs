@@ -1,7 +1,7 @@
 //! How several devices work together, as properties have it.
 
 use crate::backend::OnDeviceFailure;
-use crate::group::{Balance, Split};
+use crate::session::{Balance, Split};
 
 /// How several devices divide the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use glib::prelude::*;
 
-use crate::estimator::{DeviceShare, Estimator, Kernel, MotionVector, Parameters};
+use crate::estimator::{DeviceShare, Kernel, Output, Parameters};
+use crate::session::Session;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
@@ -31,30 +32,34 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Notes who does the work from now on.
-    pub fn set_estimator(&mut self, estimator: &dyn Estimator) {
-        self.device = Some(estimator.device().to_owned());
-        self.kernel = Some(match estimator.kernel() {
-            // What has but one kernel for an algorithm does not name it.
+    /// Notes the device and the kernel of `session`.
+    pub fn set_session<T>(&mut self, session: &Session<T>) {
+        self.device = Some(session.device().to_owned());
+        self.kernel = Some(match session.kernel() {
+            // The CPU has one kernel for three-step search.
             Kernel::Auto => "native",
             kernel => kernel.name(),
         });
     }
 
-    /// Counts the frame that `estimator` took last, with the vectors found for it.
-    pub fn add(&mut self, estimator: &dyn Estimator, vectors: Option<&[MotionVector]>) {
-        // Another may have taken the place of one that failed.
-        if self.device.as_deref() != Some(estimator.device()) {
-            self.set_estimator(estimator);
-        }
-        let times = estimator.stage_times();
+    /// Counts a frame without vectors.
+    pub fn add_frame(&mut self) {
         self.frames += 1;
-        self.upload += times.upload;
-        let Some(vectors) = vectors else { return };
-        estimator.shares(&mut self.shares);
-        let parameters = estimator.parameters();
+    }
+
+    /// Counts a frame for which `session` has found `output`.
+    pub fn add<T>(&mut self, session: &Session<T>, output: &Output) {
+        // Another device may have replaced one that failed.
+        if self.device.as_deref() != Some(session.device()) {
+            self.set_session(session);
+        }
+        self.shares = session.shares();
+        let parameters = session.parameters();
         let Parameters { width, height, block_size, .. } = *parameters;
+        let (times, vectors) = (output.times, &output.vectors);
+        self.frames += 1;
         self.with_vectors += 1;
+        self.upload += times.upload;
         self.search += times.search;
         self.download += times.download;
         self.prediction += times.prediction;
@@ -68,7 +73,7 @@ impl Statistics {
         gst::Structure::builder(NAME)
             .field("frames", self.frames)
             .field("frames-with-vectors", self.with_vectors)
-            .field("upload-time", mean_ns(self.upload, self.frames))
+            .field("upload-time", mean_ns(self.upload, self.with_vectors))
             .field("search-time", mean_ns(self.search, self.with_vectors))
             .field("download-time", mean_ns(self.download, self.with_vectors))
             .field("prediction-time", mean_ns(self.prediction, self.with_vectors))

@@ -1,37 +1,33 @@
 //! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 use gst::prelude::*;
 
-use super::MotionEstimateOnDeviceFailure;
-use super::memory::Allocator;
+use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use super::tracker::{Found, Tracker};
-use crate::estimator::{EstimateError, Estimator, Notice};
+use crate::estimator::{EstimateError, Frame, Notice, Output, RecordPool, Slot};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
+use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
 
-/// Why a buffer gets no vectors that should.
+/// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The buffer cannot be mapped as a frame.
-    #[error("{0}")]
-    Frame(#[from] glib::BoolError),
-    /// Its luma plane cannot be read.
+    /// The luma plane of the buffer cannot be read.
     #[error("it has {0}")]
     Luma(#[from] PlaneError),
     /// The search failed.
     #[error(transparent)]
     Search(#[from] EstimateError),
-    /// What was found cannot be attached.
+    /// The vectors cannot be attached.
     #[error(transparent)]
     Attach(#[from] MetaError),
 }
 
 /// A buffer whose search is in flight.
-struct Waiting {
+pub struct Waiting {
     buffer: gst::Buffer,
     reference_pts: Option<gst::ClockTime>,
 }
@@ -39,40 +35,32 @@ struct Waiting {
 /// What holds from one caps to the next.
 pub struct Stream {
     info: gst_video::VideoInfo,
-    /// The settings by which `tracker` was made.
+    /// The settings with which `session` was opened.
     settings: Settings,
-    tracker: Tracker,
-    /// Timestamp of the reference frame.
-    reference_pts: Option<gst::ClockTime>,
-    /// One a search in flight, oldest first.
-    waiting: VecDeque<Waiting>,
-    /// Whose memory is uploaded without a copy, where there is such.
+    session: Session<Waiting>,
+    /// The slot of the previous frame, if the next one is to be searched in it, and its timestamp.
+    reference: Option<(Slot, Option<gst::ClockTime>)>,
+    /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
     /// The pool of the last buffer, and how many of its buffers may wait.
     pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
-    /// How many buffers downstream asks of a pool for itself.
+    /// The number of buffers that downstream needs of a pool for itself.
     needed_downstream: usize,
-    /// The buffer that left last, where its samples are needed though it is downstream: should the
-    /// device fail, another finds the frame before in it.
-    reference: Option<gst::Buffer>,
+    /// Memory for copies of frames whose buffers upstream needs back.
+    copies: RecordPool<u8>,
 }
 
 impl Stream {
-    pub fn new(info: gst_video::VideoInfo, settings: Settings, estimator: Box<dyn Estimator>) -> Self {
-        let waiting = VecDeque::with_capacity(estimator.depth());
-        let allocator = estimator.host_memory().map(Allocator::new);
-        let tracker = Tracker::new(estimator);
-        let (pool, reference, reference_pts, needed_downstream) = (None, None, None, 0);
+    pub fn new(info: gst_video::VideoInfo, settings: Settings, session: Session<Waiting>) -> Self {
         Self {
             info,
             settings,
-            tracker,
-            reference_pts,
-            waiting,
-            allocator,
-            pool,
-            needed_downstream,
-            reference,
+            allocator: session.host_memory().map(Allocator::new),
+            session,
+            reference: None,
+            pool: None,
+            needed_downstream: 0,
+            copies: RecordPool::default(),
         }
     }
 
@@ -84,36 +72,30 @@ impl Stream {
         &self.settings
     }
 
-    pub fn estimator(&self) -> &dyn Estimator {
-        self.tracker.estimator()
+    pub fn session(&self) -> &Session<Waiting> {
+        &self.session
     }
 
-    /// What the estimator has to tell.
+    /// What has happened in the session since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        self.tracker.take_notices()
+        self.session.take_notices()
     }
 
-    /// How many buffers wait.
+    /// The number of buffers that wait.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.session.in_flight()
     }
 
-    /// How many may wait, once all that is ready has left.
+    /// The number of buffers that may wait after one that is ready has left.
     pub fn may_wait(&self) -> usize {
         let most = self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most);
-        most.min(self.estimator().depth() - 1)
+        most.min(self.session.depth() - 1)
     }
 
-    /// Whether the buffer that left last may be held too: not where its pool has too few.
-    fn may_hold(&self) -> bool {
-        self.pool.as_ref().is_none_or(|(_, most)| *most >= self.estimator().depth())
-    }
-
-    /// Holds no buffer that does not wait, as upstream wants them back.
-    pub fn let_go(&mut self) {
-        if self.reference.take().is_some() {
-            self.tracker.copy_samples();
-        }
+    /// Holds no buffer any more that does not wait, because upstream needs it back.
+    pub fn release_buffers(&mut self) {
+        let copies = &self.copies;
+        self.session.copy_frames(|frame| copy_of(frame, copies));
     }
 
     /// Adds to downstream's answer to an ALLOCATION query what this element needs: memory that is
@@ -135,8 +117,7 @@ impl Stream {
             (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
             (None, _) => (),
         }
-        let is_kept = self.settings.on_device_failure == MotionEstimateOnDeviceFailure::Native;
-        let held = self.estimator().depth() as u32 - 1 + u32::from(allocator.is_some() && is_kept);
+        let held = self.session.depth() as u32 - 1 + u32::from(self.session.keeps_frames());
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
             let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
             query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
@@ -167,100 +148,99 @@ impl Stream {
         self.pool = Some((pool.downgrade(), may_wait));
     }
 
-    /// Goes on with `estimator`, made by `settings`: the reference moves to it. No buffer may wait.
+    /// Continues with `session`, opened with `settings`: the reference frame moves to it. No buffer may
+    /// wait.
     ///
     /// # Errors
-    /// What either estimator reports.
-    pub fn with_estimator(
-        self,
+    /// What either session reports.
+    pub fn with_session(
+        mut self,
         settings: Settings,
-        estimator: Box<dyn Estimator>,
+        mut session: Session<Waiting>,
     ) -> Result<Self, EstimateError> {
-        let waiting = VecDeque::with_capacity(estimator.depth());
-        let allocator = estimator.host_memory().map(Allocator::new);
-        let tracker = self.tracker.with_estimator(estimator)?;
-        Ok(Self { settings, tracker, waiting, allocator, pool: None, reference: None, ..self })
+        let mut reference = None;
+        if let Some((slot, pts)) = self.reference
+            && let Some(frame) = self.session.unload(slot)?
+        {
+            reference = Some((session.add(frame)?, pts));
+        }
+        Ok(Self { reference, ..Self::new(self.info, settings, session) })
     }
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
-        self.tracker.forget();
-        if self.waiting.is_empty() {
-            self.reference = None;
-        }
+        self.reference = None;
+        self.session.release_frames();
     }
 
     /// Drops the buffers that wait, and forgets the reference.
     pub fn discard(&mut self) {
-        self.tracker.cancel();
-        self.waiting.clear();
-        self.reference = None;
+        self.session.cancel();
+        self.forget();
     }
 
-    /// Takes `buffer`: it waits while its search is in flight, or is given back where there is no
-    /// reference to search.
+    /// Takes `buffer`: it waits while its search is in flight, or is returned if there is no reference.
     ///
     /// # Errors
-    /// [`StreamError`]. The buffer is dropped and there is no reference then; those that wait do
-    /// so still.
+    /// [`StreamError`]. The buffer is dropped and there is no reference then; the buffers before it still
+    /// wait.
     pub fn submit(
         &mut self,
         mut buffer: gst::Buffer,
         statistics: &mut Statistics,
     ) -> Result<Option<gst::Buffer>, StreamError> {
-        let begun = self.begin(&buffer);
-        if begun.is_err() {
-            self.forget();
-        }
-        let begun = begun?;
-        let reference_pts = std::mem::replace(&mut self.reference_pts, buffer.pts());
-        if begun {
-            self.note_pool(&buffer);
-            self.waiting.push_back(Waiting { buffer, reference_pts });
-            return Ok(None);
-        }
-        statistics.add(self.tracker.estimator(), None);
-        meta::remove(buffer.make_mut());
-        Ok(Some(buffer))
+        self.note_pool(&buffer);
+        let reference = self.reference.take();
+        let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
+        let current = self.session.add(luma(&buffer, &self.info, block)?)?;
+        let pts = buffer.pts();
+        let returned = match reference {
+            Some((slot, reference_pts)) => {
+                self.session.begin(current, slot, Waiting { buffer, reference_pts })?;
+                None
+            }
+            None => {
+                statistics.add_frame();
+                if meta::is_attached(&buffer) {
+                    meta::remove(buffer.make_mut());
+                }
+                Some(buffer)
+            }
+        };
+        self.reference = Some((current, pts));
+        Ok(returned)
     }
 
-    fn begin(&mut self, buffer: &gst::BufferRef) -> Result<bool, StreamError> {
-        let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &self.info)?;
-        Ok(self.tracker.submit(&luma(&frame)?)?)
-    }
-
-    /// The buffer that has waited longest, with its vectors; `None` where none waits.
+    /// The buffer that has waited longest, with its vectors; `None` if none waits.
     ///
     /// # Errors
     /// [`StreamError`]. No buffer waits any more and there is no reference then.
     pub fn finish(&mut self, statistics: &mut Statistics) -> Result<Option<gst::Buffer>, StreamError> {
-        let Some(Waiting { mut buffer, reference_pts }) = self.waiting.pop_front() else { return Ok(None) };
-        let may_hold = self.may_hold();
-        let attached = self.tracker.finish(may_hold).map_err(StreamError::from).and_then(|found| {
-            statistics.add(self.tracker.estimator(), Some(&found.vectors));
-            let is_needed = found.needs_samples;
-            self.attach(buffer.make_mut(), found, reference_pts).map(|()| is_needed)
-        });
-        match attached {
-            Ok(is_needed) => {
-                self.reference = is_needed.then(|| buffer.clone());
-                Ok(Some(buffer))
-            }
-            Err(error) => {
-                self.discard();
-                Err(error)
-            }
+        if self.waiting() == 0 {
+            return Ok(None);
         }
+        let finished = self.session.finish().map_err(StreamError::from);
+        let attached = finished.and_then(|(Waiting { mut buffer, reference_pts }, output)| {
+            statistics.add(&self.session, &output);
+            self.attach(buffer.make_mut(), output, reference_pts).map(|()| buffer)
+        });
+        if attached.is_err() {
+            self.discard();
+        } else if self.pool.as_ref().is_some_and(|(_, most)| *most < self.session.depth()) {
+            // Its pool has too few buffers for one more that is held.
+            self.release_buffers();
+        }
+        attached.map(Some)
     }
 
     fn attach(
         &self,
         buffer: &mut gst::BufferRef,
-        found: Found,
+        output: Output,
         reference_pts: Option<gst::ClockTime>,
     ) -> Result<(), StreamError> {
         meta::remove(buffer);
-        let parameters = self.estimator().parameters();
+        let parameters = self.session.parameters();
         let grid = parameters.grid();
         let description = FieldDescription {
             width: parameters.width as u32,
@@ -273,9 +253,9 @@ impl Stream {
             reference_pts,
             metric: parameters.metric,
         };
-        let vectors = glib::Bytes::from_owned(found.vectors);
-        let predictors = found.predictors.map(glib::Bytes::from_owned);
-        let extras = Extras { predictors, devices: self.row_devices(found.row_devices) };
+        let vectors = glib::Bytes::from_owned(output.vectors);
+        let predictors = output.predictors.map(glib::Bytes::from_owned);
+        let extras = Extras { predictors, devices: self.row_devices(output.row_devices) };
         Ok(meta::attach_with(buffer, &description, vectors, extras)?)
     }
 
@@ -286,9 +266,7 @@ impl Stream {
         if rows.is_empty() {
             return None;
         }
-        let mut shares = Vec::new();
-        self.estimator().shares(&mut shares);
-        let names: Vec<_> = shares.into_iter().map(|share| share.device).collect();
+        let names: Vec<_> = self.session.shares().into_iter().map(|share| share.device).collect();
         (names.len() <= MOST).then(|| RowDevices::new(names, glib::Bytes::from_owned(rows)).ok())?
     }
 }
@@ -297,4 +275,13 @@ impl Stream {
 fn is_plain_pool(pool: &gst::BufferPool) -> bool {
     let is_plain = ["GstBufferPool", "GstVideoBufferPool"].contains(&pool.type_().name());
     is_plain && pool.config().allocator().is_none_or(|(allocator, _)| allocator.is_none())
+}
+
+/// A copy of `frame` in memory of `pool`.
+fn copy_of(frame: &Frame, pool: &RecordPool<u8>) -> Frame {
+    let view = frame.view();
+    let mut samples = pool.take(view.width() * view.height());
+    view.copy_to(&mut samples);
+    Frame::new(Arc::new(samples), view.width(), view.height(), view.width())
+        .unwrap_or_else(|_| unreachable!("there is one byte a sample"))
 }

@@ -331,7 +331,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let at_last = last.get(self.row * columns + column);
             let around = [above_left, above.get(column), above.get(column + 1), at_last];
             for (n, (displacement, vector)) in displacements.iter_mut().zip(around).enumerate() {
-                *displacement = target.nearest(vector.copied().unwrap_or_default().displacement());
+                *displacement = target.nearest(vector.copied().unwrap_or_default().full_samples());
                 blocks_listed[i * KNOWN + n] = i as u16;
                 offsets[i * KNOWN + n] = target.offset(*displacement);
             }

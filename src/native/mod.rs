@@ -23,7 +23,6 @@ mod level;
 mod neon;
 mod plane;
 mod portable;
-mod predict;
 #[cfg(target_arch = "x86_64")]
 mod products;
 mod search;
@@ -40,7 +39,6 @@ mod tile;
 mod workspace;
 
 pub use level::Level;
-pub use predict::median_predictors;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -48,21 +46,19 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, InFlight, Kernel, MotionVector,
-    Parameters, Part, Predictor, SetupError, Slot, StageTimes,
+    Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, Kernel, MotionVector, Output, Parameters,
+    Request, SetupError, Slot, StageTimes, Ticket,
 };
 use crate::lock::lock;
 use experience::Experience;
 use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
-use predict::LastField;
 use search::Job;
 use workspace::{Taken, Workspace};
 
 /// The name of this device.
-const NAME: &str = "native";
+pub(crate) const NAME: &str = "native";
 
 /// Full or three-step search on the CPU's cores.
 ///
@@ -71,7 +67,7 @@ const NAME: &str = "native";
 /// finished, so that its vectors are written once, to where they belong. It keeps a padded frame a
 /// slot, and with prediction a field.
 pub struct Native {
-    parameters: Parameters,
+    info: DeviceInfo,
     level: Level,
     functions: Functions,
     elimination: Option<Elimination>,
@@ -79,11 +75,8 @@ pub struct Native {
     planes: Vec<Plane>,
     /// How long each took to fill.
     uploads: Vec<Duration>,
-    flights: Flights,
+    flights: Flights<()>,
     threads: Option<Arc<rayon::ThreadPool>>,
-    /// What is predicted, if anything is.
-    last_field: Option<LastField>,
-    times: StageTimes,
 }
 
 /// Shares the rows of blocks from `first` on among the threads.
@@ -179,7 +172,7 @@ impl Elimination {
 }
 
 impl Native {
-    /// An estimator for `parameters` with the fastest instructions there are.
+    /// A device for `parameters` with the fastest instructions there are.
     ///
     /// # Errors
     /// [`SetupError`] where `parameters` are not valid or the frames do not fit into memory.
@@ -187,7 +180,7 @@ impl Native {
         Self::with_kernel(parameters, Kernel::Auto, Level::best())
     }
 
-    /// An estimator for `parameters` with the instructions of `level`.
+    /// A device for `parameters` with the instructions of `level`.
     ///
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] where this CPU lacks `level`.
@@ -195,7 +188,7 @@ impl Native {
         Self::with_kernel(parameters, Kernel::Auto, level)
     }
 
-    /// An estimator for `parameters` with `kernel` in the instructions of `level`.
+    /// A device for `parameters` with `kernel` in the instructions of `level`.
     /// [`Kernel::Auto`] is [`Kernel::Elimination`], and [`Kernel::Exhaustive`] where the window is
     /// too small for it to pay, or memory for what it keeps.
     ///
@@ -227,17 +220,28 @@ impl Native {
             _ if parameters.window.candidates() < FEW_CANDIDATES => None,
             _ => Elimination::new(&functions, &parameters, &layout).ok(),
         };
+        let info = DeviceInfo {
+            name: NAME.into(),
+            kernel: match (parameters.algorithm, &elimination) {
+                (Algorithm::ThreeStep, _) => Kernel::Auto,
+                (Algorithm::Full, None) => Kernel::Exhaustive,
+                (Algorithm::Full, Some(_)) => Kernel::Elimination,
+            },
+            parameters,
+            depth: 1,
+            slots: planes.len(),
+            can_fail: false,
+            memory: None,
+        };
         Ok(Self {
             level,
             functions,
             elimination,
+            uploads: vec![Duration::ZERO; planes.len()],
+            flights: Flights::new(planes.len(), info.depth),
             planes,
-            uploads: vec![Duration::ZERO; 2],
-            flights: Flights::new(1),
             threads: None,
-            last_field: LastField::new(&parameters),
-            times: StageTimes::default(),
-            parameters,
+            info,
         })
     }
 
@@ -252,7 +256,8 @@ impl Native {
             self.planes.push(Plane::new(layout, available_memory())?);
         }
         self.uploads = vec![Duration::ZERO; depth + 1];
-        self.flights = Flights::new(depth);
+        self.flights = Flights::new(depth + 1, depth);
+        (self.info.depth, self.info.slots) = (depth, depth + 1);
         Ok(self)
     }
 
@@ -271,19 +276,9 @@ impl Native {
         self.level
     }
 
-    /// The CPU as a device; its driver is the instruction set that [`Self::new`] takes.
-    pub fn device_info() -> DeviceInfo {
-        DeviceInfo {
-            selector: DeviceSelector::Native,
-            name: NAME.into(),
-            kind: "native",
-            driver: Level::best().name().into(),
-        }
-    }
-
     /// What searches a row of blocks where nothing is eliminated.
     fn row_search(&self) -> RowSearch {
-        match self.parameters.algorithm {
+        match self.info.parameters.algorithm {
             Algorithm::Full => self.functions.search_row,
             Algorithm::ThreeStep => self.functions.three_step,
         }
@@ -298,121 +293,70 @@ fn run<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Sen
     }
 }
 
-impl Estimator for Native {
-    fn parameters(&self) -> &Parameters {
-        &self.parameters
+impl Device for Native {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
     }
 
-    fn device(&self) -> &str {
-        NAME
-    }
-
-    fn kernel(&self) -> Kernel {
-        match (self.parameters.algorithm, &self.elimination) {
-            (Algorithm::ThreeStep, _) => Kernel::Auto,
-            (Algorithm::Full, None) => Kernel::Exhaustive,
-            (Algorithm::Full, Some(_)) => Kernel::Elimination,
-        }
-    }
-
-    fn depth(&self) -> usize {
-        self.flights.depth()
-    }
-
-    fn can_fail(&self) -> bool {
-        false
-    }
-
-    fn in_flight(&self) -> usize {
-        self.flights.len()
-    }
-
-    fn load(&mut self, slot: Slot, frame: &FrameView<'_>) -> Result<(), EstimateError> {
-        self.load_rows(slot, frame, 0..frame.height())
-    }
-
-    fn load_rows(
-        &mut self,
-        slot: Slot,
-        frame: &FrameView<'_>,
-        rows: Range<usize>,
-    ) -> Result<(), EstimateError> {
+    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        frame.check_size(&self.parameters)?;
+        frame.view().check_size(&self.info.parameters)?;
         let start = Instant::now();
         let plane = &mut self.planes[slot.index()];
-        run(self.threads.as_deref(), || plane.fill(frame, &rows));
+        run(self.threads.as_deref(), || plane.fill(&frame.view(), &frame.rows()));
         self.flights.fill(slot);
         self.uploads[slot.index()] = start.elapsed();
-        if self.flights.len() == 0 {
-            self.times.upload = start.elapsed();
+        Ok(())
+    }
+
+    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+        let Parameters { width, height, .. } = self.info.parameters;
+        if !self.flights.is_loaded(slot) {
+            return Ok(None);
         }
-        Ok(())
+        let mut samples = vec![0; width * height];
+        self.planes[slot.index()].frame(width, height).copy_to(&mut samples);
+        Ok(Frame::from_samples(samples, width, height).ok())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<FrameBuf>, EstimateError> {
-        let Parameters { width, height, .. } = self.parameters;
-        let is_loaded = self.flights.is_loaded(slot);
-        Ok(is_loaded.then(|| self.planes[slot.index()].frame(width, height).to_buf()))
+    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+        request.part.check(&self.info.parameters)?;
+        self.flights.check(&request)?;
+        Ok(self.flights.begin(request, ()))
     }
 
-    fn begin_part(&mut self, current: Slot, reference: Slot, part: Part) -> Result<(), EstimateError> {
-        part.check(&self.parameters)?;
-        self.flights.check_begin(current, reference)?;
-        self.flights.begin(current, reference, part);
-        Ok(())
-    }
-
-    fn finish(&mut self, vectors: &mut [MotionVector]) -> Result<(), EstimateError> {
-        let InFlight { current, reference, part } = self.flights.oldest()?;
-        let grid = part.grid(&self.parameters);
-        grid.check(vectors)?;
+    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+        let Request { current, reference, part } = self.flights.oldest(ticket)?.request;
+        let parameters = &self.info.parameters;
+        part.grid(parameters).check(&output.vectors)?;
         self.flights.finish();
-        let window = part.window(&self.parameters.window);
-        let parameters = Parameters { window, ..self.parameters.clone() };
-        let (functions, row_search, is_cut) =
-            (&self.functions, self.row_search(), window != self.parameters.window);
+        let window = part.window(&parameters.window);
+        let is_cut = window != parameters.window;
+        let parameters = Parameters { window, ..parameters.clone() };
+        let (functions, row_search) = (&self.functions, self.row_search());
         let job = Job {
             parameters: &parameters,
             current: &self.planes[current.index()],
             reference: &self.planes[reference.index()],
             last: &[],
         };
-        let elimination = &mut self.elimination;
+        let (elimination, vectors) = (&mut self.elimination, &mut output.vectors[..]);
         let start = Instant::now();
         run(self.threads.as_deref(), || match elimination {
-            // It begins at no motion, which a part of the window may leave out.
+            // Elimination starts at no motion, which a part of the window may leave out.
             Some(elimination) if !is_cut => elimination.search(functions, job, part.rows(), vectors),
             _ => search_rows(row_search, &job, part.rows().start, vectors),
         });
-        if let Some(field) = &mut self.last_field {
-            match part == Part::whole(&self.parameters) {
-                true => field.keep(vectors),
-                false => field.clear(),
-            }
-        }
-        self.times.upload = self.uploads[current.index()];
-        self.times.search = start.elapsed();
+        output.device_time = None;
+        output.times = StageTimes {
+            upload: self.uploads[current.index()],
+            search: start.elapsed(),
+            ..StageTimes::default()
+        };
         Ok(())
     }
 
     fn cancel(&mut self) {
         self.flights.clear();
-        if let Some(field) = &mut self.last_field {
-            field.clear();
-        }
-    }
-
-    fn predict(&mut self, predictors: &mut [Predictor]) -> Result<(), EstimateError> {
-        let start = Instant::now();
-        let field = self.last_field.as_ref().ok_or(EstimateError::NotPredicting)?;
-        let grid = self.parameters.grid();
-        run(self.threads.as_deref(), || field.predict(grid, predictors))?;
-        self.times.prediction = start.elapsed();
-        Ok(())
-    }
-
-    fn stage_times(&self) -> StageTimes {
-        self.times
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn available_memory() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{FrameBuf, Window};
+    use crate::estimator::{Frame, Window};
 
     fn parameters(size: usize, range: i32, border: Border) -> Parameters {
         let window = Window::symmetric(range, range).unwrap();
@@ -174,7 +174,7 @@ mod tests {
             [(37, 5, Border::Extend), (5, 90, Border::Extend), (37, 5, Border::Restrict)]
         {
             let parameters = parameters(size, range, border);
-            let frame = FrameBuf::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
+            let frame = Frame::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
             let layout = Layout::new(&parameters);
             let mut plane = Plane::new(layout, u64::MAX).unwrap();
             plane.fill(&frame.view(), &(0..size));
@@ -185,7 +185,8 @@ mod tests {
                     assert_eq!(plane.samples()[y * layout.pitch + x], expected, "{x}, {y}");
                 }
             }
-            assert_eq!(plane.frame(size, size).to_buf(), frame);
+            let kept = plane.frame(size, size);
+            (0..size).for_each(|y| assert_eq!(kept.row(y), frame.view().row(y)));
         }
     }
 

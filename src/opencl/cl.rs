@@ -5,6 +5,8 @@
 
 mod transfer;
 
+pub(super) use transfer::between;
+
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 

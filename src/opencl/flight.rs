@@ -1,5 +1,4 @@
-//! Searches in flight: where the vectors of each are on the device, and where they arrive on the
-//! host.
+//! Searches in flight: their queues, and the way of their vectors to the host.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,26 +6,24 @@ use std::time::{Duration, Instant};
 use super::cl::{self, Arg, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::Device;
-use super::frame::buffer;
-use super::host::Block;
-use super::prediction::Prediction;
+use super::host::PinnedBlock;
 use super::search::{Run, Search};
 use super::watch::Watch;
 use crate::estimator::pace::{self, PATIENCE, Pace};
-use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes, Window};
+use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes, Window};
 
-/// Queues, each in order: what is on one goes on beside what is on the others.
+/// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {
     pub(super) upload: Arc<Queue>,
-    /// Taken in turn.
+    /// Used in turn.
     searches: Vec<Arc<Queue>>,
     pub(super) download: Arc<Queue>,
 }
 
 impl Queues {
-    /// One queue for each of upload, search and download; where one search at a time leaves nothing to
-    /// go on beside another, one in all. Where searches need not wait for each other, two for them:
-    /// the first work-groups of one then fill the units that the last of another leave idle.
+    /// One queue for all if one search is in flight at a time; else a queue each for uploads, searches and
+    /// downloads, and two for searches that are independent: the first work-groups of one search then fill
+    /// the units that the last ones of the search before leave idle.
     pub(super) fn new(
         context: &Context,
         device: &Device,
@@ -47,10 +44,9 @@ impl Queues {
         &self.searches[turn % self.searches.len()]
     }
 
-    /// Waits, `limit` long, until nothing runs any more, be it for an error: the first of those of
-    /// searches.
+    /// Waits, `limit` long, until no command runs any more. Returns the first error of a search.
     pub(super) fn finish(&self, watch: &Watch, limit: Duration) -> cl::Result<()> {
-        // Which error it was, whoever waits for an event is told.
+        // Errors of uploads and downloads are reported where their events are waited for.
         let _ = watch.finish(&self.upload, limit);
         let searched = self.searches.iter().map(|queue| watch.finish(queue, limit));
         let searched = searched.fold(Ok(()), cl::Result::and);
@@ -59,145 +55,101 @@ impl Queues {
     }
 }
 
-/// Records of one kind, one a block: on the device, and where they arrive on the host.
-struct Records {
+/// Where the vectors of one search are: on the device, and where they arrive on the host.
+struct FieldRoom {
     device: Buffer,
-    host: Block,
+    host: PinnedBlock,
 }
 
-impl Records {
-    /// Begins to bring the first `bytes` of them, all or fewer, to the host, once `after` is done.
-    fn begin_read(&mut self, queue: &Queue, bytes: usize, after: &Event) -> cl::Result<Event> {
-        let bytes = bytes.min(self.host.bytes());
-        // SAFETY: there are at least as many bytes, as long as the estimator lives, which waits for its
-        // queues; they are not read before the event is done, as `Flight::events` keeps it.
-        unsafe { queue.begin_read(&self.device, self.host.target(), bytes, after) }
-    }
-}
-
-/// What tells how far a search is.
-struct Events {
-    is_whole: bool,
-    /// How much of a search it is.
+/// A search in flight: its room, and how far it is.
+pub(super) struct Flight {
+    room: usize,
+    /// How much of a whole search it is, 0 to 1.
     share: f64,
     skipped: usize,
     begun: Instant,
-    /// Both frames are there, and nothing before it is on its queue.
+    /// Done when both frames are on the device and the search is the next one on its queue.
     started: Event,
     found: Event,
-    predicted: Option<Event>,
-    /// Vectors and predictors are on the host.
+    /// Done when the vectors are on the host.
     read: Event,
 }
 
-/// Room for a search, and the search in it.
-struct Flight {
-    vectors: Records,
-    predictors: Option<Records>,
-    /// `None` where none has begun.
-    events: Option<Events>,
-}
-
-/// Room for searches in flight and for the field found last, used in turn.
-pub(super) struct Ring {
-    flights: Vec<Flight>,
-    /// The room for the next search.
-    next: usize,
-    /// The room of the oldest search in flight.
-    oldest: usize,
-    /// The room of the field found last.
-    last: Option<usize>,
-    /// How many searches were begun.
+/// Begins searches and collects their vectors.
+pub(super) struct Searches {
+    /// One for each search in flight, used in turn.
+    rooms: Vec<FieldRoom>,
+    /// The number of searches begun so far.
     begun: usize,
-    /// When the search before was done, by the device's clock.
+    /// When the previous search was done, by the device's clock.
     searched: Option<u64>,
     watch: Arc<Watch>,
     pace: Pace,
     /// The absolute differences of a whole search.
     differences: f64,
-    /// How long a search may take at least.
+    /// How long a search may take at least before the device counts as lost.
     pub(super) patience: Duration,
 }
 
-impl Ring {
+impl Searches {
+    /// Room for the searches in flight that `info` announces. `queue` maps memory on the host.
     pub(super) fn new(
         context: &Arc<Context>,
         device: &Device,
         queue: &Arc<Queue>,
-        parameters: &Parameters,
-        depth: usize,
-        is_predicting: bool,
+        info: &DeviceInfo,
     ) -> Result<Self, SetupError> {
-        let blocks = parameters.grid().blocks();
-        let records = |what, bytes| {
-            let (on_device, host) =
-                (buffer(context, device, what, bytes)?, Block::new(context, device, queue, bytes)?);
-            Ok::<_, SetupError>(Records { device: on_device, host })
-        };
-        let flight = |_| {
-            let predictors = || records("the predictors", size_of::<Predictor>() * blocks);
-            Ok(Flight {
-                vectors: records("the vectors", size_of::<MotionVector>() * blocks)?,
-                predictors: if is_predicting { Some(predictors()?) } else { None },
-                events: None,
+        let bytes = size_of::<MotionVector>() * info.parameters.grid().blocks();
+        let room = |_| {
+            Ok(FieldRoom {
+                device: context.device_buffer(device, "the vectors", bytes)?,
+                host: PinnedBlock::new(context, device, queue, bytes)?,
             })
         };
-        let flights = (0..=depth).map(flight).collect::<Result<_, SetupError>>()?;
         Ok(Self {
-            flights,
-            next: 0,
-            oldest: 0,
-            last: None,
+            rooms: (0..info.depth).map(room).collect::<Result<_, SetupError>>()?,
             begun: 0,
             searched: None,
             watch: context.watch().clone(),
             pace: Pace::default(),
-            differences: pace::differences(parameters),
+            differences: pace::differences(&info.parameters),
             patience: PATIENCE,
         })
     }
 
-    /// Queues a search, its prediction and the way back of what is found: one flush each. After an
-    /// error some of it may be running.
+    /// Queues a search and the download of its vectors, one flush each. After an error, some of it may be
+    /// running.
     pub(super) fn begin(
         &mut self,
         queues: &Queues,
         search: &mut dyn Search,
-        prediction: Option<&mut Prediction>,
-        frames: FramePair<'_>,
-    ) -> cl::Result<()> {
+        pair: FramePair<'_>,
+    ) -> cl::Result<Flight> {
         self.watch.check()?;
-        let Flight { vectors, predictors, events } = &mut self.flights[self.next];
+        let room_index = self.begun % self.rooms.len();
+        let room = &mut self.rooms[room_index];
         let begun = Instant::now();
-        let FramePair { current, reference, blocks, skipped, window, share, is_whole, geometry } = frames;
+        let FramePair { current, reference, blocks, skipped, window, share, geometry } = pair;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
         search.queue(&Run {
             queue,
             current: current.0,
             reference: reference.0,
-            vectors: &vectors.device,
+            vectors: &room.device,
             blocks,
             window,
             geometry,
         })?;
         let found = queue.marker()?;
-        let mut predicted = None;
-        let predictors = predictors.as_mut().filter(|_| is_whole);
-        if let (Some(prediction), Some(predictors)) = (prediction, &predictors) {
-            prediction.queue(queue, &vectors.device, &predictors.device)?;
-            predicted = Some(queue.marker()?);
-        }
         queue.flush()?;
-        let mut read = vectors.begin_read(&queues.download, size_of::<MotionVector>() * blocks, &found)?;
-        if let (Some(predictors), Some(predicted)) = (predictors, &predicted) {
-            read = predictors.begin_read(&queues.download, size_of::<Predictor>() * blocks, predicted)?;
-        }
+        let bytes = (size_of::<MotionVector>() * blocks).min(room.host.bytes());
+        // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its
+        // queues, and it is not read before the event is done.
+        let read = unsafe { queues.download.begin_read(&room.device, room.host.target(), bytes, &found)? };
         queues.download.flush()?;
-        *events = Some(Events { is_whole, share, skipped, begun, started, found, predicted, read });
-        self.next = (self.next + 1) % self.flights.len();
         self.begun = self.begun.wrapping_add(1);
-        Ok(())
+        Ok(Flight { room: room_index, share, skipped, begun, started, found, read })
     }
 
     /// How long the oldest search may take from now on.
@@ -205,97 +157,62 @@ impl Ring {
         self.pace.allowed(self.patience, self.differences)
     }
 
-    /// Waits for the oldest search in flight, which there must be, as long as it may take, and copies its
-    /// vectors, as many as there are. Its frames were there at `ready`, by the device's clock. Returns
-    /// how long its stages took, and how long it kept the device's units from the next search where the
-    /// device tells.
+    /// Waits for `flight`, the oldest search, as long as it may take, and copies its vectors, as many as
+    /// `vectors` holds. Both frames were on the device at `ready`, by the device's clock.
+    ///
+    /// Returns how long the stages took, and how long the search kept the device's units from the next one,
+    /// if the device measures it.
     pub(super) fn finish(
         &mut self,
+        flight: Flight,
         vectors: &mut [MotionVector],
         ready: impl FnOnce() -> Option<u64>,
     ) -> cl::Result<(StageTimes, Option<Duration>)> {
         let (allowed, waiting) = (self.allowed(), Instant::now());
-        self.last = None;
-        let index = self.oldest;
-        self.oldest = (index + 1) % self.flights.len();
-        let oldest = &mut self.flights[index];
-        let Some(events) = oldest.events.take() else { return Ok(Default::default()) };
-        self.watch.wait(&events.read, allowed)?;
+        self.watch.wait(&flight.read, allowed)?;
         let copied = Instant::now();
-        // SAFETY: what the device has written is read, and it writes no more.
-        let bytes = unsafe { oldest.vectors.host.as_slice() };
+        // SAFETY: the download is done, and the device writes here again only for a later search.
+        let bytes = unsafe { self.rooms[flight.room].host.as_slice() };
         let vectors = bytemuck::cast_slice_mut(vectors);
-        vectors.copy_from_slice(&bytes[events.skipped * size_of::<MotionVector>()..][..vectors.len()]);
-        self.last = events.is_whole.then_some(index);
-        let before = std::mem::replace(&mut self.searched, events.found.ended());
-        // Of a barrier some drivers note when it was next in its queue, not when it was passed.
-        let start = events.started.ended().max(ready()).max(before);
-        let occupied = between(start, events.last().ended());
-        let times = events.times(copied, start);
-        // Others may have had the device; the host may have done something else.
-        self.pace.count(events.share, (copied - waiting).max(times.search + times.prediction));
-        Ok((times, occupied))
+        vectors.copy_from_slice(&bytes[flight.skipped * size_of::<MotionVector>()..][..vectors.len()]);
+        let found = flight.found.ended();
+        let previous = std::mem::replace(&mut self.searched, found);
+        // Some drivers note when a barrier was next in its queue, not when it was passed.
+        let start = flight.started.ended().max(ready()).max(previous);
+        let device_time = cl::between(start, found);
+        // Without the device's clock, everything since the beginning counts as search.
+        let times = StageTimes {
+            search: device_time.unwrap_or_else(|| copied - flight.begun),
+            download: cl::between(flight.read.started(), flight.read.ended()).unwrap_or_default()
+                + copied.elapsed(),
+            ..StageTimes::default()
+        };
+        // Other work may have had the device, or the host may have waited late: the longer time counts.
+        self.pace.count(flight.share, (copied - waiting).max(times.search));
+        Ok((times, device_time))
     }
 
-    /// The predictors of the field found last, where there is one.
-    pub(super) fn predictors(&self) -> Option<&[Predictor]> {
-        let found = self.flights[self.last?].predictors.as_ref()?;
-        // SAFETY: they were read with the vectors, and nothing writes there before this room is
-        // used again, which is after another search is finished.
-        Some(bytemuck::cast_slice(unsafe { found.host.as_slice() }))
+    /// The vectors on the device of the search that is begun `turn` searches after the next one.
+    pub(super) fn vectors(&self, turn: usize) -> &Buffer {
+        &self.rooms[(self.begun + turn) % self.rooms.len()].device
     }
 
-    /// Where search number `turn` from the next on puts its vectors.
-    pub(super) fn room(&self, turn: usize) -> &Buffer {
-        &self.flights[(self.next + turn) % self.flights.len()].vectors.device
-    }
-
-    /// Forgets all searches and the field found last. None may be running.
+    /// Forgets the previous search. No search may be running.
     pub(super) fn clear(&mut self) {
-        for flight in &mut self.flights {
-            flight.events = None;
-        }
-        (self.next, self.oldest, self.last, self.searched) = (0, 0, None, None);
+        self.searched = None;
     }
 }
 
-/// Two frames on the device, each with the event that tells when it is there.
+/// Two frames on the device, each with the event that tells when it is there, and what to search.
 pub(super) struct FramePair<'a> {
     pub(super) current: (&'a Buffer, &'a Event),
     pub(super) reference: (&'a Buffer, &'a Event),
-    /// What is searched of them.
+    /// The number of blocks that are searched.
     pub(super) blocks: usize,
-    /// How many of these blocks nobody asked for, from the first on.
+    /// The number of blocks at the start whose vectors are not wanted.
     pub(super) skipped: usize,
     pub(super) window: Window,
-    /// How much that is of a whole search, 0 to 1.
+    /// How much of a whole search that is, 0 to 1.
     pub(super) share: f64,
-    /// Whether that is all there is: only a whole field is predicted.
-    pub(super) is_whole: bool,
     pub(super) geometry: Arg<'a>,
-}
-
-/// The time between two of the device's clock.
-pub(super) fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
-    Some(Duration::from_nanos(to?.saturating_sub(from?)))
-}
-
-impl Events {
-    /// What is computed last.
-    fn last(&self) -> &Event {
-        self.predicted.as_ref().unwrap_or(&self.found)
-    }
-
-    /// The times by the device's clock; where it does not tell, all between beginning and `copied`
-    /// is search. Until `start` it waited for its frames, or the search before took the time.
-    fn times(&self, copied: Instant, start: Option<u64>) -> StageTimes {
-        let search = between(start, self.found.ended());
-        let predicted = self.predicted.as_ref();
-        StageTimes {
-            upload: Duration::ZERO,
-            search: search.unwrap_or_else(|| copied - self.begun),
-            download: between(self.read.started(), self.read.ended()).unwrap_or_default() + copied.elapsed(),
-            prediction: predicted.and_then(|p| between(self.found.ended(), p.ended())).unwrap_or_default(),
-        }
-    }
 }

@@ -1,19 +1,16 @@
-//! The frames on the device, with the room around them that lets kernels read without branches.
+//! Frames on the device, with margins that let kernels read outside the frame without branches.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 
 use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
 use super::context::Context;
 use super::device::Device;
-use super::flight::between;
-use super::host::Block;
+use super::host::PinnedBlock;
 use super::program::{self, Source};
-use super::watch::Watch;
-use crate::estimator::{self, Border, FrameBuf, FrameView, Parameters, Part, SetupError, Window};
+use crate::estimator::{Border, DeviceInfo, Frame, Parameters, Part, SetupError, Slot, Window};
 
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
@@ -101,95 +98,51 @@ impl Layout {
     }
 }
 
-/// Makes a buffer of `bytes`, or says that the device has no room for `what`.
-pub(super) fn buffer(
-    context: &Context,
-    device: &Device,
-    what: &'static str,
-    bytes: usize,
-) -> Result<Buffer, SetupError> {
-    let (needed, limit) = (bytes as u64, device.largest_buffer);
-    let no_room = |limit| SetupError::Memory { device: device.name.clone(), what, needed, limit };
-    if needed > limit {
-        return Err(no_room(limit));
-    }
-    context.buffer(bytes).map_err(|error| match error.code {
-        -4 | -5 | -61 => no_room(limit),
-        _ => device.refused(error),
-    })
-}
-
-/// A slot: a frame on the device, and the way to it.
-struct Place {
-    /// What frames are copied to that cannot be read from where they are.
-    staging: Block,
-    /// The frame as it comes.
+/// A slot: a frame on the device, and how it gets there.
+struct FrameSlot {
+    /// Page-locked memory to which frames are copied that the device cannot read where they are.
+    staging: PinnedBlock,
+    /// The frame without margins.
     packed: Buffer,
     /// The frame with its margins.
     padded: Buffer,
-    /// Where the frame is read from, where it is not `staging`.
-    source: Option<Lent>,
-    /// Whether all of it was loaded.
-    is_whole: bool,
-    /// Tells when its samples are on the device, and read no more on the host.
+    /// The frame that the device reads, if it is not in `staging`.
+    source: Option<Frame>,
+    /// Done when the samples are on the device, and are read no more on the host.
     written: Option<Event>,
-    /// Tells when the frame can be searched.
+    /// Done when the frame can be searched.
     ready: Option<Event>,
-    /// How long the host took to hand it over.
+    /// How long the host took to load the frame.
     upload: Duration,
 }
 
-/// A frame in memory that others may write to when they are told that it is needed no longer.
-struct Lent {
-    block: Arc<Block>,
-    /// Where in the block it begins, and the bytes from one row to the next.
-    offset: usize,
-    stride: usize,
-}
-
-impl Place {
-    /// Copies the rows of `width` samples that lie in `source` to `rows`.
-    fn copy_lent(source: &Lent, width: usize, rows: &mut [u8]) {
-        // SAFETY: whoever lent the frame does not write to it as long as it is needed; the device
-        // does not either.
-        let samples = unsafe { source.block.as_slice() };
-        let from = samples[source.offset..].chunks(source.stride);
-        rows.chunks_exact_mut(width).zip(from).for_each(|(row, from)| row.copy_from_slice(&from[..width]));
-    }
-}
-
 /// The slots, and what fills them: one upload and one kernel a frame.
-pub(super) struct Slots {
+pub(super) struct FrameSlots {
     layout: Layout,
     width: usize,
     height: usize,
-    places: Vec<Place>,
+    slots: Vec<FrameSlot>,
     extend: Kernel,
-    /// Whether frames can be salvaged.
-    keeps: bool,
-    watch: Arc<Watch>,
+    context: Arc<Context>,
 }
 
-impl Slots {
-    /// `count` slots; `queue` maps their memory on the host.
+impl FrameSlots {
+    /// The slots that `info` announces. `queue` maps their memory on the host.
     pub(super) fn new(
         context: &Arc<Context>,
         device: &Device,
         queue: &Arc<Queue>,
-        kernel: estimator::Kernel,
-        parameters: &Parameters,
+        info: &DeviceInfo,
         layout: Layout,
-        count: usize,
     ) -> Result<Self, SetupError> {
-        let Parameters { width, height, .. } = *parameters;
-        let program = program::build(context, device, kernel, &Source::Frame.whole(), "")?;
-        let place = |_| {
-            Ok(Place {
-                packed: buffer(context, device, "a frame", width * height)?,
-                padded: buffer(context, device, "a frame and its margins", layout.bytes())?,
-                staging: Block::new(context, device, queue, width * height)?,
+        let Parameters { width, height, .. } = info.parameters;
+        let program = program::build(context, device, info.kernel, &Source::Frame.whole(), "")?;
+        let slot = |_| {
+            Ok(FrameSlot {
+                packed: context.device_buffer(device, "a frame", width * height)?,
+                padded: context.device_buffer(device, "a frame and its margins", layout.bytes())?,
+                staging: PinnedBlock::new(context, device, queue, width * height)?,
                 source: None,
-                is_whole: false,
                 written: None,
                 ready: None,
                 upload: Duration::ZERO,
@@ -199,75 +152,69 @@ impl Slots {
             layout,
             width,
             height,
-            places: (0..count).map(place).collect::<Result<_, SetupError>>()?,
+            slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
             extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
-            keeps: false,
-            watch: context.watch().clone(),
+            context: context.clone(),
         })
     }
 
-    /// The frame in `slot`, and what tells when it is there, where one was loaded.
-    pub(super) fn get(&self, slot: estimator::Slot) -> Option<(&Buffer, &Event)> {
-        let place = self.places.get(slot.index())?;
-        Some((&place.padded, place.ready.as_ref()?))
+    /// The padded frame in `slot` and the event that tells when it is there, if one was loaded.
+    pub(super) fn get(&self, slot: Slot) -> Option<(&Buffer, &Event)> {
+        let slot = self.slots.get(slot.index())?;
+        Some((&slot.padded, slot.ready.as_ref()?))
     }
 
-    /// How long the host took to hand over the frame in `slot`.
-    pub(super) fn upload_time(&mut self, slot: estimator::Slot) -> &mut Duration {
-        &mut self.places[slot.index()].upload
+    /// How long the host took to load the frame in `slot`.
+    pub(super) fn upload_time(&self, slot: Slot) -> Duration {
+        self.slots[slot.index()].upload
     }
 
-    /// Begins to upload `frame`, which must be of the size the slots were made for, and to extend
-    /// it: one flush. Of the rows outside `rows`, at least one, anything is then there. Where it lies in
-    /// `source` it is read from there, else copied before. The frame that was there before is waited
-    /// for, `limit` long.
+    /// Begins to upload the needed rows of `frame`, which must be of the size that the slots were made for,
+    /// and to extend it: one flush. The device reads a frame in page-locked memory of its context where it
+    /// is; any other frame is copied first. An upload to the same slot that is not done is waited for,
+    /// `limit` long.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
         limit: Duration,
-        slot: estimator::Slot,
-        frame: &FrameView<'_>,
-        rows: Range<usize>,
-        source: Option<Arc<Block>>,
+        slot: Slot,
+        frame: &Frame,
     ) -> cl::Result<()> {
-        let (top, is_whole, frame) = (rows.start, rows.len() == frame.height(), frame.band(rows));
-        let Self { width, height, ref mut places, ref mut extend, ref watch, .. } = *self;
+        let start = Instant::now();
+        let (top, view) = (frame.rows().start, frame.view().band(frame.rows()));
+        let Self { width, height, ref mut slots, ref mut extend, ref context, .. } = *self;
+        let watch = context.watch();
         watch.check()?;
-        let place = &mut places[slot.index()];
-        place.ready = None;
-        if let Some(written) = place.written.take() {
-            // What became of it does not matter any more, but that it is over.
+        let slot = &mut slots[slot.index()];
+        slot.ready = None;
+        if let Some(written) = slot.written.take() {
+            // It must be over; whether it succeeded does not matter any more.
             if watch.wait(&written, limit) == Err(cl::Error::SILENT) {
-                place.written = Some(written);
+                slot.written = Some(written);
                 return Err(cl::Error::SILENT);
             }
         }
-        place.is_whole = is_whole;
-        place.source = source.map(|block| Lent {
-            offset: frame.as_bytes().as_ptr() as usize - block.start(),
-            stride: frame.stride(),
-            block,
-        });
-        let written = if place.source.is_none() {
-            // SAFETY: the staging memory is this slot's alone, and nothing reads it any more.
-            let staging = unsafe { place.staging.as_mut_slice() };
-            let staging = &mut staging[..width * frame.height()];
-            frame.copy_to(staging);
-            // SAFETY: the memory lives as long as the estimator, which waits for its queues.
-            unsafe { queue.begin_write(&place.packed, top * width, staging)? }
-        } else if frame.stride() == width {
-            // SAFETY: `source`, in which the samples lie, is kept until the event is done.
-            unsafe { queue.begin_write(&place.packed, top * width, frame.as_bytes())? }
+        slot.source = PinnedBlock::holds(frame, context).then(|| frame.clone());
+        let written = if slot.source.is_none() {
+            // SAFETY: only this slot uses the staging memory, and the device has read it.
+            let staging = unsafe { slot.staging.as_mut_slice() };
+            let staging = &mut staging[..width * view.height()];
+            view.copy_to(staging);
+            // SAFETY: the memory lives as long as the device, which waits for its queues.
+            unsafe { queue.begin_write(&slot.packed, top * width, staging)? }
+        } else if view.stride() == width {
+            // SAFETY: `source` keeps the samples until the event is done.
+            unsafe { queue.begin_write(&slot.packed, top * width, view.as_bytes())? }
         } else {
-            let to = Rectangle { left: 0, top, width, height: frame.height(), pitch: width };
+            let to = Rectangle { left: 0, top, width, height: view.height(), pitch: width };
             // SAFETY: as above.
-            unsafe { queue.begin_write_rows(&place.packed, to, frame.as_bytes(), frame.stride())? }
+            unsafe { queue.begin_write_rows(&slot.packed, to, view.as_bytes(), view.stride())? }
         };
-        place.written = Some(written);
+        slot.written = Some(written);
         let Layout { geometry, padded_rows } = self.layout;
         let args = [
-            Arg::Buffer(&place.packed),
-            Arg::Buffer(&place.padded),
+            Arg::Buffer(&slot.packed),
+            Arg::Buffer(&slot.padded),
             Arg::Int(width as i32),
             Arg::Int(height as i32),
             Arg::Int(padded_rows as i32),
@@ -279,85 +226,40 @@ impl Slots {
         // writes only below pitch x padded_rows, the size of `padded`.
         let ready = unsafe { queue.launch_after(extend, &args, groups, ITEMS, &[])? };
         queue.flush()?;
-        place.ready = Some(ready);
+        slot.ready = Some(ready);
+        // The upload itself goes on while the host does something else.
+        slot.upload = start.elapsed();
         Ok(())
     }
 
-    /// How long the frame in `slot` was on its way to the device, where the device tells.
-    pub(super) fn transfer(&self, slot: estimator::Slot) -> Option<Duration> {
-        let written = self.places.get(slot.index())?.written.as_ref()?;
-        between(written.started(), written.ended())
+    /// How long the transfer of the frame in `slot` to the device took, if the device measures it.
+    pub(super) fn transfer(&self, slot: Slot) -> Option<Duration> {
+        let written = self.slots.get(slot.index())?.written.as_ref()?;
+        cl::between(written.started(), written.ended())
     }
 
-    /// From now on keeps frames for [`Self::salvage`].
-    pub(super) fn keep(&mut self) {
-        self.keeps = true;
+    /// Releases the memory from which the frame in `slot` was read. The frame must be on the device.
+    pub(super) fn release(&mut self, slot: Slot) {
+        self.slots[slot.index()].source = None;
     }
 
-    /// Lets go of the memory that the frame in `slot` was read from, unless it is kept there: it must
-    /// be on the device.
-    pub(super) fn release(&mut self, slot: estimator::Slot) {
-        if !self.keeps {
-            self.places[slot.index()].source = None;
-        }
-    }
-
-    /// Whether the frame in `slot` is kept in memory of others.
-    pub(super) fn is_lent(&self, slot: estimator::Slot) -> bool {
-        self.keeps && self.places.get(slot.index()).is_some_and(|place| place.source.is_some())
-    }
-
-    /// Copies the frame in `slot`, which must be on the device, from memory of others.
-    pub(super) fn copy_lent(&mut self, slot: estimator::Slot) {
-        let Some(place) = self.places.get_mut(slot.index()) else { return };
-        if let Some(source) = place.source.take().filter(|_| place.is_whole) {
-            // SAFETY: the staging memory is this slot's alone, and nothing of this frame went by it.
-            let staging = unsafe { place.staging.as_mut_slice() };
-            Place::copy_lent(&source, self.width, &mut staging[..self.width * self.height]);
-        }
-    }
-
-    /// The frame in `slot` as it is in the host's memory.
-    pub(super) fn salvage(&self, slot: estimator::Slot) -> Option<FrameBuf> {
-        let place = self.places.get(slot.index()).filter(|place| self.keeps && place.is_whole)?;
-        let mut samples = vec![0; self.width * self.height];
-        match &place.source {
-            Some(source) => Place::copy_lent(source, self.width, &mut samples),
-            // SAFETY: it was written when the frame was loaded; the device reads it, if anything.
-            None => samples.copy_from_slice(unsafe { &place.staging.as_slice()[..self.width * self.height] }),
-        }
-        FrameBuf::new(samples, self.width, self.height).ok()
-    }
-
-    /// Lets go of the memory that frames were read from; what is kept there is so no longer.
-    pub(super) fn release_all(&mut self) {
-        for place in &mut self.places {
-            place.is_whole &= place.source.take().is_none();
-        }
-    }
-
-    /// Downloads the frame in `slot`, without the room around it, by the queue that it came by, and
-    /// waits for it, `limit` long.
-    pub(super) fn unload(
-        &self,
-        queue: &Queue,
-        limit: Duration,
-        slot: estimator::Slot,
-    ) -> cl::Result<Option<FrameBuf>> {
-        self.watch.check()?;
+    /// Downloads the frame in `slot`, without its margins, and waits for it, `limit` long.
+    pub(super) fn unload(&self, queue: &Queue, limit: Duration, slot: Slot) -> cl::Result<Option<Frame>> {
+        let watch = self.context.watch();
+        watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
         let Self { width, height, layout: Layout { geometry, .. }, .. } = *self;
         let (left, top, pitch) = (geometry.left as usize, geometry.top as usize, geometry.pitch as usize);
         let mut samples = vec![0; width * height];
         let rows = Rectangle { left, top, width, height, pitch };
-        // SAFETY: the samples stay where they are until the event is done, and for ever where it is not.
+        // SAFETY: the samples stay allocated until the event is done, and are leaked if it never is.
         let read = unsafe { queue.begin_read_rows(buffer, rows, &mut samples)? };
-        let read = queue.flush().and_then(|()| self.watch.wait(&read, limit));
-        if self.watch.is_lost() {
+        let read = queue.flush().and_then(|()| watch.wait(&read, limit));
+        if watch.is_lost() {
             std::mem::forget(samples);
             return Err(cl::Error::SILENT);
         }
         read?;
-        Ok(FrameBuf::new(samples, width, height).ok())
+        Ok(Frame::from_samples(samples, width, height).ok())
     }
 }

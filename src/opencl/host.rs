@@ -1,4 +1,4 @@
-//! Memory of the host's that the device reads and writes without help: page-locked, as a rule.
+//! Memory of the host that the device reads and writes directly: page-locked, as a rule.
 
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
@@ -8,11 +8,11 @@ use super::cl::{self, Buffer, Queue};
 use super::context::Context;
 use super::device::Device;
 use crate::estimator::pace::PATIENCE;
-use crate::estimator::{HostBlock, HostMemory, SetupError};
+use crate::estimator::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
 
 /// A block of such memory, mapped as long as it lives.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct PinnedBlock {
     start: NonNull<u8>,
     bytes: usize,
     mapped: ManuallyDrop<Mapped>,
@@ -28,12 +28,12 @@ struct Mapped {
 }
 
 // SAFETY: the memory is the block's alone, and the OpenCL objects may be used from any thread.
-unsafe impl Send for Block {}
+unsafe impl Send for PinnedBlock {}
 
 // SAFETY: as above; through a shared reference the memory is not touched.
-unsafe impl Sync for Block {}
+unsafe impl Sync for PinnedBlock {}
 
-impl Block {
+impl PinnedBlock {
     /// A block of `bytes`, at least 1, all zero. `queue` maps it.
     pub(super) fn new(
         context: &Arc<Context>,
@@ -62,9 +62,16 @@ impl Block {
         Ok(Self { start, bytes, mapped: ManuallyDrop::new(mapped) })
     }
 
-    /// The address of its first byte.
-    pub(super) fn start(&self) -> usize {
-        self.start.as_ptr() as usize
+    /// Whether the samples of `frame` are in a block of `context`.
+    pub(super) fn holds(frame: &Frame, context: &Arc<Context>) -> bool {
+        let Some(block) = frame.block().and_then(|handle| handle.downcast_ref::<Self>()) else {
+            return false;
+        };
+        let (start, samples) = (block.start.as_ptr() as usize, frame.view());
+        let samples = samples.as_bytes().as_ptr_range();
+        Arc::ptr_eq(&block.mapped.context, context)
+            && start <= samples.start as usize
+            && samples.end as usize <= start + block.bytes
     }
 
     /// Its first byte, for the device to write to.
@@ -99,7 +106,7 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl Drop for PinnedBlock {
     fn drop(&mut self) {
         let Mapped { buffer, queue, context } = &*self.mapped;
         let watch = context.watch();
@@ -120,41 +127,87 @@ impl Drop for Block {
     }
 }
 
-/// Blocks for others, in which a context finds the frames that it need not copy.
-pub(super) struct Host {
+/// Page-locked memory of a device, as others see it.
+pub(super) struct PinnedMemory {
     pub(super) context: Arc<Context>,
     pub(super) device: Device,
     pub(super) queue: Arc<Queue>,
 }
 
-impl HostMemory for Host {
+impl HostMemory for PinnedMemory {
     fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
         if self.context.watch().is_lost() {
-            // The stream goes on without the device, in memory that came from here.
+            // The stream goes on without the device, in memory from here.
             return Ok(Box::new(vec![0; bytes]));
         }
-        let block = Arc::new(Block::new(&self.context, &self.device, &self.queue, bytes)?);
-        self.context.register(&block);
-        Ok(Box::new(Lent(block)))
+        let block = PinnedBlock::new(&self.context, &self.device, &self.queue, bytes)?;
+        Ok(Box::new(SharedBlock(Arc::new(block))))
     }
 }
 
-/// A block that others write to and read. An estimator that shares it keeps it alive and lets the
-/// device read it, nothing else.
-struct Lent(Arc<Block>);
+/// A block that its user writes to and reads. A device that loads a frame from it keeps it allocated and
+/// reads it.
+struct SharedBlock(Arc<PinnedBlock>);
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for SharedBlock {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: only who has this alone, and to itself, can write to it; the device does not.
+        // SAFETY: only the owner of `self` can write, and `self` is borrowed; the device does not write.
         unsafe { self.0.as_slice() }
     }
 }
 
-impl AsMut<[u8]> for Lent {
+impl AsMut<[u8]> for SharedBlock {
     fn as_mut(&mut self) -> &mut [u8] {
-        // SAFETY: nobody else reaches the bytes but the device, which reads alone.
+        // SAFETY: `self` is borrowed alone, and the device only reads.
         unsafe { self.0.as_mut_slice() }
     }
 }
 
-impl HostBlock for Lent {}
+impl HostBlock for SharedBlock {
+    fn handle(&self) -> Option<BlockHandle> {
+        Some(self.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::FrameSource;
+    use crate::opencl::devices;
+
+    struct InBlock(Box<dyn HostBlock>, Option<BlockHandle>);
+
+    impl FrameSource for InBlock {
+        fn bytes(&self) -> &[u8] {
+            (*self.0).as_ref()
+        }
+
+        fn block(&self) -> Option<&BlockHandle> {
+            self.1.as_ref()
+        }
+    }
+
+    #[test]
+    fn frames_in_memory_of_the_context_are_recognised() {
+        let devices = devices();
+        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+        for device in devices {
+            let context = || Arc::new(Context::new(device.raw()).unwrap());
+            let (own, other) = (context(), context());
+            let queue = Arc::new(own.queue(device.raw()).unwrap());
+            let memory = PinnedMemory { context: own.clone(), device: device.clone(), queue };
+            let block = || {
+                let block = memory.allocate(100).unwrap();
+                assert_eq!((*block).as_ref(), [0; 100]);
+                (block.handle(), block)
+            };
+            let ((handle, block), (foreign, _)) = (block(), block());
+            let frame = |source: InBlock| Frame::new(Arc::new(source), 10, 9, 11).unwrap();
+            let there = frame(InBlock(block, handle));
+            assert!(PinnedBlock::holds(&there, &own) && !PinnedBlock::holds(&there, &other));
+            // A wrong handle is not believed.
+            assert!(!PinnedBlock::holds(&frame(InBlock(Box::new(vec![0; 100]), foreign)), &own));
+            assert!(!PinnedBlock::holds(&Frame::from_fn(10, 9, |_, _| 0), &own));
+        }
+    }
+}

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::cl::{self, Arg, Buffer, Kernel, Queue};
 use super::context::Context;
 use super::device::Device;
-use super::frame::buffer;
 use super::program::Source;
 use crate::estimator::{Difference, EstimateError, Grid, MotionVector, SetupError};
 
@@ -112,8 +111,8 @@ impl Recurrence {
         };
         let items = items.min(1 << largest.max(1).ilog2());
         let blocks = grid.blocks();
-        let vectors = buffer(&context, device, "the vectors", size_of::<MotionVector>() * blocks)?;
-        let differences = buffer(&context, device, "the differences", size_of::<Difference>() * blocks)?;
+        let vectors = context.device_buffer(device, "the vectors", size_of::<MotionVector>() * blocks)?;
+        let differences = context.device_buffer(device, "the differences", size_of::<Difference>() * blocks)?;
         Ok(Self {
             form,
             grid,

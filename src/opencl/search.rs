@@ -5,7 +5,6 @@ use std::ffi::CStr;
 use super::cl::{self, Arg, Buffer, Queue};
 use super::context::Context;
 use super::device::{Device, DeviceKind};
-use super::frame;
 use super::program::{self, Source};
 use super::{collaborative, elimination, reference, three_step, tiled, two_pass};
 use crate::estimator::{Kernel, Parameters, SetupError, Tuning, Window};
@@ -170,7 +169,7 @@ impl Task<'_> {
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
-        frame::buffer(self.context, self.device, what, bytes)
+        self.context.device_buffer(self.device, what, bytes)
     }
 
     /// The kernel cannot run here, for `reason`.

@@ -147,7 +147,7 @@ fn ask(event: &Event, start: Instant, limit: Duration) -> Result<bool> {
 mod tests {
     use super::*;
     use crate::estimator::{
-        EstimateError, Estimator, FrameBuf, Kernel, MotionVector, Parameters, Slot, Tuning, Window,
+        Device as _, EstimateError, Frame, Kernel, Output, Parameters, Part, Request, Slot, Tuning, Window,
     };
     use crate::opencl::{Device, OpenCl, cl, devices};
 
@@ -185,34 +185,32 @@ mod tests {
     }
 
     #[test]
-    fn an_estimator_whose_device_hangs_fails_and_goes() {
+    fn a_device_that_hangs_fails_and_can_be_dropped() {
         let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
-        let frame = |time| FrameBuf::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
+        let frame = |time| Frame::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
         for depth in [1, 4] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
-            let mut estimator = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
-            estimator.ring.patience = LIMIT;
-            assert!(estimator.keep_frames());
-            estimator.load(Slot::A, &frame(0).view()).unwrap();
-            let never = estimator.context.user_event().unwrap();
-            let _held = estimator.queues.upload.barrier([&never]).unwrap();
-            estimator.load(Slot::B, &frame(1).view()).unwrap();
-            estimator.begin(Slot::B, Slot::A).unwrap();
-            let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+            let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
+            opened.searches.patience = LIMIT;
+            opened.load(Slot::A, &frame(0)).unwrap();
+            let never = opened.context.user_event().unwrap();
+            let _held = opened.queues.upload.barrier([&never]).unwrap();
+            opened.load(Slot::B, &frame(1)).unwrap();
+            let request =
+                Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters) };
+            let ticket = opened.begin(request).unwrap();
+            let mut output = Output::new(parameters.grid().blocks());
             let lost = |error| matches!(error, EstimateError::Device { .. });
-            assert!(lost(estimator.finish(&mut vectors).unwrap_err()));
-            assert!(lost(estimator.unload(Slot::A).unwrap_err()));
-            for time in 0..2 {
-                assert_eq!(estimator.salvage(Slot::new(time)), Some(frame(time)));
-            }
-            assert!(lost(estimator.begin(Slot::B, Slot::A).unwrap_err()));
-            assert!(lost(estimator.load(Slot::A, &frame(2).view()).unwrap_err()));
-            let memory = estimator.host_memory().unwrap();
+            assert!(lost(opened.finish(ticket, &mut output).unwrap_err()));
+            assert!(lost(opened.unload(Slot::A).unwrap_err()));
+            assert!(lost(opened.begin(request).unwrap_err()));
+            assert!(lost(opened.load(Slot::A, &frame(2)).unwrap_err()));
+            let memory = opened.info().memory.clone().unwrap();
             assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
-            // Another gets a context that is well.
+            // The next user of the device gets another context.
             assert!(!device().context().unwrap().watch().is_lost());
-            estimator.cancel();
-            drop(estimator);
+            opened.cancel();
+            drop(opened);
             never.complete(0).unwrap();
         }
     }

@@ -1,14 +1,19 @@
 //! The planes of a video frame, wherever they lie.
 
+use std::sync::Arc;
+
 use gst_video::prelude::*;
 use gst_video::video_frame::IsVideoFrame;
 
 use crate::compensation::{PlaneMut, Sampling};
-use crate::estimator::{FrameError, FrameView};
+use crate::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
 
 /// Why a frame's plane cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaneError {
+    /// The buffer cannot be mapped as a frame of its caps.
+    #[error("no frame that can be mapped")]
+    Unmapped,
     /// The frame is not of the size that its caps say.
     #[error("a frame of {0} x {1} samples")]
     Size(u32, u32),
@@ -68,7 +73,7 @@ fn size(
 
 /// The samples of plane `index` and of whatever is mapped behind them, and the stride.
 fn samples<'a>(
-    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
+    frame: &'a impl IsVideoFrame,
     index: usize,
 ) -> Result<(&'a [u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
@@ -77,13 +82,37 @@ fn samples<'a>(
     Ok((unsafe { std::slice::from_raw_parts(start, present) }, stride))
 }
 
-/// The luma plane of `frame`: the first plane of every format that [`super::caps`] names.
+/// A mapped buffer, as the source of its luma plane.
+struct MappedBuffer {
+    frame: gst_video::VideoFrame<gst_video::video_frame::Readable>,
+    block: Option<BlockHandle>,
+}
+
+impl FrameSource for MappedBuffer {
+    fn bytes(&self) -> &[u8] {
+        samples(&self.frame, 0).map_or(&[], |(samples, _)| samples)
+    }
+
+    fn block(&self) -> Option<&BlockHandle> {
+        self.block.as_ref()
+    }
+}
+
+/// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names. It keeps the
+/// buffer mapped; `block` is the block of a device's memory that holds it, if there is one.
 ///
 /// # Errors
-/// [`PlaneError`] where the plane does not lie in the mapped memory.
-pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<FrameView<'a>, PlaneError> {
-    let (samples, stride) = samples(frame, 0)?;
-    FrameView::new(samples, frame.width() as usize, frame.height() as usize, stride)
+/// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
+pub fn luma(
+    buffer: &gst::Buffer,
+    info: &gst_video::VideoInfo,
+    block: Option<BlockHandle>,
+) -> Result<Frame, PlaneError> {
+    let mapped = gst_video::VideoFrame::from_buffer_readable(buffer.clone(), info);
+    let frame = mapped.map_err(|_| PlaneError::Unmapped)?;
+    let (width, height) = (frame.width() as usize, frame.height() as usize);
+    let (_, stride) = samples(&frame, 0)?;
+    Frame::new(Arc::new(MappedBuffer { frame, block }), width, height, stride)
         .map_err(|error| PlaneError::Samples(0, error))
 }
 

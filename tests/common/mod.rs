@@ -3,7 +3,7 @@
 
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, FrameBuf, FrameView, Metric, MotionVector, OrderKey,
+    Algorithm, Border, EstimateError, Estimator, Frame, FrameView, Metric, MotionVector, OrderKey,
     Parameters, Part, Prediction, Predictor, Slot, Window, oracle,
 };
 
@@ -11,8 +11,8 @@ use gstmotionestimate::estimator::{
 pub struct Case {
     pub name: String,
     pub parameters: Parameters,
-    pub reference: FrameBuf,
-    pub current: FrameBuf,
+    pub reference: Frame,
+    pub current: Frame,
 }
 
 /// A small generator of noise: the same numbers everywhere.
@@ -57,14 +57,14 @@ pub const CONTENTS: [Content; 6] = [
 ];
 
 /// Reference and current frame.
-pub fn frames(content: Content, width: usize, height: usize) -> (FrameBuf, FrameBuf) {
+pub fn frames(content: Content, width: usize, height: usize) -> (Frame, Frame) {
     let mut noise = Noise::new((width * 31 + height) as u32);
     let texture = |x: i32, y: i32| {
         let (x, y) = (f64::from(x), f64::from(y));
         127.0 + 60.0 * (x * 0.21 + y * 0.05).sin() + 60.0 * (y * 0.17 - x * 0.03).cos()
     };
     let mut make = |is_current: bool| {
-        FrameBuf::from_fn(width, height, |x, y| match content {
+        Frame::from_fn(width, height, |x, y| match content {
             Content::Noise => noise.next(),
             Content::Checkerboard => {
                 if (x + y + usize::from(is_current)).is_multiple_of(2) {
@@ -171,9 +171,9 @@ pub fn three_step_cases() -> Vec<Case> {
 }
 
 /// `reference` rebuilt block by block as `vectors` say, over the frame extended to whole blocks.
-pub fn reconstruct(parameters: &Parameters, reference: &FrameView<'_>, vectors: &[MotionVector]) -> FrameBuf {
+pub fn reconstruct(parameters: &Parameters, reference: &FrameView<'_>, vectors: &[MotionVector]) -> Frame {
     let (columns, side) = (parameters.grid().columns, parameters.block_size);
-    FrameBuf::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
+    Frame::from_fn(parameters.extended_width(), parameters.extended_height(), |x, y| {
         let vector = vectors[y / side * columns + x / side];
         reference.extended(x as i32 + i32::from(vector.x) / 4, y as i32 + i32::from(vector.y) / 4)
     })
@@ -239,7 +239,7 @@ fn compare(who: &str, columns: usize, expected: &[MotionVector], found: &[Motion
 ///
 /// # Panics
 /// Where a vector, a cost or a predictor differs.
-pub fn check_in_flight(estimator: &mut dyn Estimator, frames: &[FrameBuf]) {
+pub fn check_in_flight(estimator: &mut dyn Estimator, frames: &[Frame]) {
     let (parameters, depth) = (estimator.parameters().clone(), estimator.depth());
     let who = format!("{} {}, depth {depth}", estimator.kernel(), estimator.device());
     let memory = estimator.host_memory();
@@ -345,11 +345,11 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
                 part = part.with_displacements(half.clone());
             }
             // What the part does not need is something else.
-            let rows = |samples: &std::ops::Range<usize>, frame: &FrameBuf| {
+            let rows = |samples: &std::ops::Range<usize>, frame: &Frame| {
                 let sample = |x: usize, y: usize| {
                     if samples.contains(&y) { frame.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
                 };
-                FrameBuf::from_fn(parameters.width, parameters.height, sample)
+                Frame::from_fn(parameters.width, parameters.height, sample)
             };
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);
@@ -371,12 +371,12 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
 }
 
 /// `count` frames of texture that moves, with grain.
-pub fn stream(width: usize, height: usize, count: usize) -> Vec<FrameBuf> {
+pub fn stream(width: usize, height: usize, count: usize) -> Vec<Frame> {
     let mut noise = Noise::new(count as u32);
     let sample = |time: usize, x: usize, y: usize| {
         let (x, y) = (x + 3 * time, y + 2 * time);
         ((x / 5 * 97 + y / 3 * 57 + (x / 5) * (y / 3)) % 180) as u8
     };
-    let mut frame = |time| FrameBuf::from_fn(width, height, |x, y| sample(time, x, y) + noise.next() % 40);
+    let mut frame = |time| Frame::from_fn(width, height, |x, y| sample(time, x, y) + noise.next() % 40);
     (0..count).map(&mut frame).collect()
 }

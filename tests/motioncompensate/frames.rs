@@ -2,7 +2,7 @@
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::estimator::FrameBuf;
+use gstmotionestimate::estimator::Frame;
 use gstmotionestimate::meta::MotionVectorMeta;
 
 use crate::fields;
@@ -103,7 +103,7 @@ fn moving_frames_are_reconstructed() {
                 // What is left of the last block that can see the border.
                 let certain = plane.view().width() * 8 / 10;
                 for y in 0..plane.view().height() {
-                    let row = |plane: &FrameBuf| plane.view().row(y)[..certain].to_vec();
+                    let row = |plane: &Frame| plane.view().row(y)[..certain].to_vec();
                     assert_eq!(row(plane), row(&prediction[index]), "{format} plane {index} row {y}");
                     assert_eq!(row(&residual[index]), vec![128; certain], "{format} plane {index} row {y}");
                 }
@@ -125,7 +125,7 @@ fn moving_colors_are_reconstructed_in_every_format() {
                 let (plane, pixel) = (plane.view(), sampling.pixel());
                 let x = time * pixel * if sampling.halved_x { 2 } else { 4 };
                 let y = time * if sampling.halved_y { 1 } else { 2 };
-                FrameBuf::from_fn(plane.width(), plane.height(), |column, row| {
+                Frame::from_fn(plane.width(), plane.height(), |column, row| {
                     plane.row((row + y) % plane.height())[(column + x) % plane.width()]
                 })
             });
@@ -135,7 +135,7 @@ fn moving_colors_are_reconstructed_in_every_format() {
                 // The last blocks see what comes into view, all others what was there before.
                 let (width, height) = (plane.view().width() * 5 / 6, plane.view().height() * 4 / 5);
                 for y in 0..height {
-                    let row = |plane: &FrameBuf| plane.view().row(y)[..width].to_vec();
+                    let row = |plane: &Frame| plane.view().row(y)[..width].to_vec();
                     assert_eq!(row(plane), row(out), "{format} frame {time} plane {index} row {y}");
                 }
                 assert_eq!(plane == out, time == 0, "{format} frame {time} plane {index}");

@@ -2,13 +2,13 @@
 
 use gst::prelude::*;
 use gst_video::VideoFormat;
-use gstmotionestimate::estimator::FrameBuf;
+use gstmotionestimate::estimator::Frame;
 
 use crate::fields;
 use crate::support::*;
 
 /// Squared error and number of samples, computed here in floating point.
-fn error(a: &FrameBuf, b: &FrameBuf) -> (f64, f64) {
+fn error(a: &Frame, b: &Frame) -> (f64, f64) {
     let (a, b) = (a.view().as_bytes(), b.view().as_bytes());
     let square = |(&a, &b): (&u8, &u8)| (f64::from(a) - f64::from(b)).powi(2);
     (a.iter().zip(b).map(square).sum(), a.len() as f64)

@@ -5,7 +5,7 @@ use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::compensation::{Field, Sampling, oracle};
-use gstmotionestimate::estimator::{FrameBuf, MotionVector};
+use gstmotionestimate::estimator::{Frame, MotionVector};
 use gstmotionestimate::meta::{self, FieldDescription};
 
 use crate::fields;
@@ -58,18 +58,18 @@ fn noise(numbers: [usize; 4]) -> u32 {
 }
 
 /// Frame `time`: noise in every plane.
-pub fn planes(info: &VideoInfo, time: usize) -> Vec<FrameBuf> {
+pub fn planes(info: &VideoInfo, time: usize) -> Vec<Frame> {
     let (width, height) = (info.width() as usize, info.height() as usize);
     let plane = |(index, sampling): (usize, Sampling)| {
         let (width, height) = sampling.plane_size(width, height);
-        FrameBuf::from_fn(width, height, |x, y| noise([time, index, x, y]) as u8)
+        Frame::from_fn(width, height, |x, y| noise([time, index, x, y]) as u8)
     };
     samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }
 
 /// The frame in `planes` as a buffer; with `pad`, rows that many bytes further apart than usual,
 /// garbage between them, and a `GstVideoMeta`.
-pub fn buffer(info: &VideoInfo, planes: &[FrameBuf], time: usize, pad: Option<usize>) -> gst::Buffer {
+pub fn buffer(info: &VideoInfo, planes: &[Frame], time: usize, pad: Option<usize>) -> gst::Buffer {
     let extra = pad.unwrap_or(0);
     let strides: Vec<_> = info.stride().iter().map(|&stride| stride as usize + extra).collect();
     let (mut offsets, mut end) = (Vec::new(), extra);
@@ -100,12 +100,12 @@ pub fn buffer(info: &VideoInfo, planes: &[FrameBuf], time: usize, pad: Option<us
 }
 
 /// The planes of the frame in `buffer`.
-pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<FrameBuf> {
+pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
     let plane = |(index, sampling): (usize, Sampling)| {
         let (width, height) = sampling.plane_size(info.width() as usize, info.height() as usize);
         let (data, stride) = (frame.plane_data(index as u32).unwrap(), frame.plane_stride()[index] as usize);
-        FrameBuf::from_fn(width, height, |x, y| data[y * stride + x])
+        Frame::from_fn(width, height, |x, y| data[y * stride + x])
     };
     samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }
@@ -144,8 +144,8 @@ pub fn predicted(
     info: &VideoInfo,
     description: &FieldDescription,
     vectors: &[MotionVector],
-    reference: &[FrameBuf],
-) -> Vec<FrameBuf> {
+    reference: &[Frame],
+) -> Vec<Frame> {
     let size = (description.width as usize, description.height as usize);
     let block = (description.block_width as usize, description.block_height as usize);
     let field = Field::new(size, block, vectors).unwrap();
@@ -153,7 +153,7 @@ pub fn predicted(
     planes.map(|(sampling, plane)| oracle::predict(&field, sampling, &plane.view()).unwrap()).collect()
 }
 
-pub fn residual(current: &[FrameBuf], prediction: &[FrameBuf]) -> Vec<FrameBuf> {
+pub fn residual(current: &[Frame], prediction: &[Frame]) -> Vec<Frame> {
     let planes = current.iter().zip(prediction);
     planes.map(|(current, other)| oracle::residual(&current.view(), &other.view()).unwrap()).collect()
 }

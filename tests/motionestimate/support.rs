@@ -6,7 +6,7 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::estimator::{FrameBuf, Parameters, Window, oracle};
+use gstmotionestimate::estimator::{Frame, Parameters, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
 
 /// Frame size of most tests: whole blocks on neither axis.
@@ -108,10 +108,10 @@ fn stamped(bytes: Vec<u8>, time: u64) -> gst::Buffer {
 }
 
 /// The luma plane of `buffer`.
-pub fn luma(buffer: &gst::BufferRef, info: &VideoInfo) -> FrameBuf {
+pub fn luma(buffer: &gst::BufferRef, info: &VideoInfo) -> Frame {
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).expect("frame");
     let (data, stride) = (frame.plane_data(0).expect("plane"), frame.plane_stride()[0] as usize);
-    FrameBuf::from_fn(info.width() as usize, info.height() as usize, |x, y| data[y * stride + x])
+    Frame::from_fn(info.width() as usize, info.height() as usize, |x, y| data[y * stride + x])
 }
 
 pub fn meta(buffer: &gst::BufferRef) -> Option<MotionVectorMeta> {

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 
 use ocl::ffi;
 
@@ -265,6 +266,11 @@ impl Event {
         };
         (code == 0 && time > 0).then_some(time)
     }
+}
+
+/// The time between two times of the device's clock.
+pub(in crate::opencl) fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
+    Some(Duration::from_nanos(to?.saturating_sub(from?)))
 }
 
 /// What a test holds a queue up with.

@@ -1,0 +1,131 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{EstimateError, Frame, HostMemory, Kernel, Output, Parameters, Part, Slot};
+
+/// A device that searches: the CPU with its own instructions, or an OpenCL device.
+///
+/// It allocates everything when it is made, for one set of [`Parameters`]. A frame is loaded into a
+/// [`Slot`] once and stays there, as the current frame of one search and as the reference frame of
+/// others. Searches in flight are begun and finished in the same order.
+pub trait Device: Send {
+    /// What the device is, and what it was made for.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Loads the needed rows of `frame` into `slot`, extended to whole blocks. The device keeps a clone of
+    /// the frame as long as it reads the samples.
+    ///
+    /// # Errors
+    /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`] if a search in flight needs the frame
+    /// in the slot, [`EstimateError::FrameSize`], and what the device reports. After an error the slot is
+    /// empty, except after the first two.
+    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError>;
+
+    /// A copy of the frame in `slot`; `None` if the slot is empty. It moves a reference frame to another
+    /// device; it is not meant for every frame.
+    ///
+    /// # Errors
+    /// What the device reports.
+    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError>;
+
+    /// Begins a search. Its slots cannot be loaded before it is finished or cancelled.
+    ///
+    /// # Errors
+    /// [`EstimateError::EmptySlot`], [`EstimateError::InFlight`] if [`DeviceInfo::depth`] searches are in
+    /// flight, [`EstimateError::NoSuchPart`], and what the device reports. Nothing has begun after an
+    /// error.
+    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError>;
+
+    /// Waits for the search of `ticket`, the oldest in flight, and writes what it found to `output`:
+    /// `vectors` has one record for each block of the part. `predictors` is not touched.
+    ///
+    /// # Errors
+    /// [`EstimateError::NothingInFlight`] if the ticket is not that of the oldest search in flight,
+    /// [`EstimateError::FieldSize`], and what the device reports. After the last one the search is over.
+    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError>;
+
+    /// Cancels all searches in flight. When it returns, the device does nothing and reads no frame. Frames
+    /// stay in their slots.
+    fn cancel(&mut self);
+}
+
+impl dyn Device + '_ {
+    /// Searches the frame in `current` in the frame in `reference`, and waits for the result.
+    ///
+    /// # Errors
+    /// Those of [`Self::begin`] and [`Self::finish`].
+    pub fn search(
+        &mut self,
+        current: Slot,
+        reference: Slot,
+        output: &mut Output,
+    ) -> Result<(), EstimateError> {
+        let part = Part::whole(&self.info().parameters);
+        let ticket = self.begin(Request { current, reference, part })?;
+        let finished = self.finish(ticket, output);
+        if finished.is_err() {
+            self.cancel();
+        }
+        finished
+    }
+}
+
+/// What a [`Device`] is, and what it was made for.
+#[derive(Clone)]
+pub struct DeviceInfo {
+    /// What it searches for.
+    pub parameters: Parameters,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its kernel; [`Kernel::Auto`] if it has only one for the algorithm.
+    pub kernel: Kernel,
+    /// The most searches in flight, at least 1.
+    pub depth: usize,
+    /// The number of its slots, at least 2.
+    pub slots: usize,
+    /// Whether it may fail in mid-stream. The CPU's own instructions do not.
+    pub can_fail: bool,
+    /// Memory from which it loads frames without a copy, if there is such.
+    pub memory: Option<Arc<dyn HostMemory>>,
+}
+
+/// A search that a [`Device`] is to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The slot of the current frame.
+    pub current: Slot,
+    /// The slot of the reference frame.
+    pub reference: Slot,
+    /// The part of the search that is wanted.
+    pub part: Part,
+}
+
+/// A search in flight on a [`Device`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(pub(crate) u64);
+
+/// How long the stages of a search took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes {
+    /// Loading the current frame: copying and extending it.
+    pub upload: Duration,
+    /// The search itself.
+    pub search: Duration,
+    /// Copying the vectors to the host.
+    pub download: Duration,
+    /// Prediction of the vectors; zero without it.
+    pub prediction: Duration,
+}
+
+impl StageTimes {
+    /// The longer time of each stage.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            upload: self.upload.max(other.upload),
+            search: self.search.max(other.search),
+            download: self.download.max(other.download),
+            prediction: self.prediction.max(other.prediction),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+use std::sync::{Mutex, OnceLock};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{EstimateError, FrameError, Parameters};
+use crate::lock::lock;
+
+/// Bytes that one task copies.
+const BYTES_A_TASK: usize = 256 << 10;
+
+/// Bytes for which one more thread is woken: waking a thread takes about as long as copying this much.
+const BYTES_A_HELPER: usize = 512 << 10;
+
+/// The threads that help to copy large frames. They are not those of the global pool: a copy would wait
+/// there until a search on the CPU is finished.
+fn copy_threads() -> Option<&'static ThreadPool> {
+    static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let start = || {
+        let helpers = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+        let pool = ThreadPoolBuilder::new().thread_name(|index| format!("motion-copy-{index}"));
+        (helpers > 0).then(|| pool.num_threads(helpers.min(MOST_HELPERS)).build().ok())?
+    };
+    THREADS.get_or_init(start).as_ref()
+}
+
+/// More threads do not copy faster: memory is the limit.
+const MOST_HELPERS: usize = 15;
+
+/// A view of a luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameView<'a> {
+    samples: &'a [u8],
+    width: usize,
+    height: usize,
+    stride: usize,
+}
+
+impl<'a> FrameView<'a> {
+    /// A view of `samples`. The last row may end with its last sample.
+    ///
+    /// # Errors
+    /// [`FrameError`] if the frame is empty, its rows overlap or `samples` is too short.
+    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, FrameError> {
+        if width == 0 || height == 0 {
+            return Err(FrameError::Empty(width, height));
+        }
+        if stride < width {
+            return Err(FrameError::Stride { width, stride });
+        }
+        let needed = (stride.saturating_mul(height - 1)).saturating_add(width);
+        if samples.len() < needed {
+            return Err(FrameError::Short { needed, present: samples.len() });
+        }
+        Ok(Self { samples, width, height, stride })
+    }
+
+    /// Samples a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Bytes from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All bytes from the first sample to the last, padding between rows included.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        &self.samples[..self.stride * (self.height - 1) + self.width]
+    }
+
+    /// The samples of row `y`.
+    ///
+    /// # Panics
+    /// If the frame has no such row.
+    #[inline]
+    pub fn row(&self, y: usize) -> &'a [u8] {
+        &self.samples[y * self.stride..][..self.width]
+    }
+
+    /// A view of these rows alone, at least one.
+    ///
+    /// # Panics
+    /// If the frame does not have these rows.
+    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
+        Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
+    }
+
+    /// Copies the samples to `to`, rows without padding. Several threads copy a large frame; the calling
+    /// thread starts at once, because the others may have to be woken.
+    ///
+    /// # Panics
+    /// If `to` is shorter than `width · height`.
+    pub(crate) fn copy_to(&self, to: &mut [u8]) {
+        let Self { width, height, stride, .. } = *self;
+        let to = &mut to[..width * height];
+        let rows_a_task = (BYTES_A_TASK / width).max(1);
+        let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
+        let work = || {
+            loop {
+                let next = lock(&tasks).next();
+                let Some((task, to)) = next else { return };
+                let from = self.band(task * rows_a_task..task * rows_a_task + to.len() / width);
+                if stride == width {
+                    to.copy_from_slice(from.as_bytes());
+                } else {
+                    to.chunks_exact_mut(width)
+                        .enumerate()
+                        .for_each(|(y, to)| to.copy_from_slice(from.row(y)));
+                }
+            }
+        };
+        let wanted = width * height / BYTES_A_HELPER;
+        let Some(threads) = (wanted > 0).then(copy_threads).flatten() else { return work() };
+        let helpers = wanted.min(threads.current_num_threads());
+        threads.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+    }
+
+    /// The sample at `(x, y)`. Outside the frame, its edge samples repeat.
+    #[inline]
+    pub fn extended(&self, x: i32, y: i32) -> u8 {
+        let x = x.clamp(0, self.width as i32 - 1) as usize;
+        let y = y.clamp(0, self.height as i32 - 1) as usize;
+        self.samples[y * self.stride + x]
+    }
+
+    /// Checks that the frame has the size of `parameters`.
+    ///
+    /// # Errors
+    /// [`EstimateError::FrameSize`] if it has another size.
+    pub fn check_size(&self, parameters: &Parameters) -> Result<(), EstimateError> {
+        let Parameters { width, height, .. } = *parameters;
+        if (self.width, self.height) == (width, height) {
+            Ok(())
+        } else {
+            Err(EstimateError::FrameSize(self.width, self.height, width, height))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+use std::time::Duration;
+
+use super::{MotionVector, Predictor, RecordPool, PooledRecords, StageTimes};
+
+/// What a search returns.
+#[derive(Debug)]
+pub struct Output {
+    /// One vector a block, `rows × columns`, row-major.
+    pub vectors: PooledRecords<MotionVector>,
+    /// One predictor a block, if [`Parameters::prediction`](super::Parameters::prediction) asks for them.
+    pub predictors: Option<PooledRecords<Predictor>>,
+    /// The device that searched each row of blocks, as an index into the session's devices; empty if one
+    /// device searched all rows, or if several searched the same row.
+    pub row_devices: Vec<u8>,
+    /// How long the stages took.
+    pub times: StageTimes,
+    /// How long the search kept the device from the next one, if the device works on several at once and
+    /// measures it. It is shorter than the search if the frame is loaded while another one is searched.
+    pub device_time: Option<Duration>,
+}
+
+impl Output {
+    /// Room for `blocks` vectors.
+    pub fn new(blocks: usize) -> Self {
+        Self::of(vec![MotionVector::default(); blocks].into())
+    }
+
+    /// Room for `blocks` vectors in an array of `pool`.
+    pub fn from_pool(pool: &RecordPool<MotionVector>, blocks: usize) -> Self {
+        Self::of(pool.take(blocks))
+    }
+
+    fn of(vectors: PooledRecords<MotionVector>) -> Self {
+        Self {
+            vectors,
+            predictors: None,
+            row_devices: Vec::new(),
+            times: StageTimes::default(),
+            device_time: None,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! How a session works.
+
+use std::time::Duration;
+
+use super::Balance;
+use crate::estimator::{Device, SetupError, pace};
+
+/// How the work is divided among several devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Split {
+    /// By rows.
+    #[default]
+    Auto,
+    /// Each device gets a band of block rows, and of the frames the rows that it needs.
+    Rows,
+    /// Each device gets a share of the displacements for the whole frame (Uta 7.1). Rows for an algorithm
+    /// that goes from one displacement to the next.
+    Candidates,
+    /// Each device gets whole frames (Zhang IV). As many devices are busy as searches are in flight; with one
+    /// in flight, the fastest device works.
+    Frames,
+}
+
+/// How a session works.
+pub struct Options {
+    /// How the work is divided.
+    pub split: Split,
+    /// How much each device gets.
+    pub balance: Balance,
+    /// How long a device may take for a job at least before it is evicted, six times as long for its first
+    /// one. A device whose jobs take long may take 50 times their average, and for its first job as long as
+    /// it takes at 0.1 G absolute differences a second.
+    pub patience: Duration,
+    /// Makes the device that takes over when the last device has failed; without it that is an error.
+    pub fallback: Option<Fallback>,
+}
+
+/// Makes a device for the same parameters and depth as the others.
+pub type Fallback = Box<dyn FnMut() -> Result<Box<dyn Device>, SetupError> + Send>;
+
+impl Options {
+    /// The default of [`Self::patience`]: longer than any search takes, and longer than a compiler that the
+    /// first search starts.
+    pub const PATIENCE: Duration = pace::PATIENCE;
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            split: Split::default(),
+            balance: Balance::default(),
+            patience: Self::PATIENCE,
+            fallback: None,
+        }
+    }
+}

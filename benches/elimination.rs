@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, Slot, Window,
+    Device as _, Frame, Kernel, Metric, Output, Parameters, Slot, Window, search,
 };
 use gstmotionestimate::native::{Level, Native};
 use luma::luma;
@@ -100,32 +100,32 @@ fn compare(
     frames: &[Frame],
     all_count: bool,
 ) -> Result<[Duration; 2], Box<dyn Error + Send + Sync>> {
-    let mut estimators = [
+    let mut natives = [
         Native::with_kernel(parameters.clone(), Kernel::Exhaustive, level)?,
         Native::with_kernel(parameters.clone(), Kernel::Elimination, level)?,
     ];
-    let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
+    let mut outputs = [0, 1].map(|_| Output::new(parameters.grid().blocks()));
     let mut times = [Duration::ZERO; 2];
     let last = frames.len().checked_sub(2).filter(|last| *last > 0).ok_or("three frames are needed")?;
     let pairs: Vec<_> = frames.windows(3).step_by(last.div_ceil(PAIRS)).collect();
     for trio in &pairs {
         let (mut least, mut all) = ([Duration::MAX; 2], [Duration::ZERO; 2]);
         for _ in 0..3 {
-            for (index, (estimator, field)) in estimators.iter_mut().zip(&mut fields).enumerate() {
-                estimator.load(Slot::A, &trio[0].view())?;
-                estimator.load(Slot::B, &trio[1].view())?;
-                if estimator.kernel() == Kernel::Elimination {
+            for (index, (native, output)) in natives.iter_mut().zip(&mut outputs).enumerate() {
+                native.load(Slot::A, &trio[0])?;
+                native.load(Slot::B, &trio[1])?;
+                if native.info().kernel == Kernel::Elimination {
                     // It begins with the vectors of the frame before.
-                    estimator.search(Slot::B, field)?;
+                    search(native, Slot::B, Slot::A, output)?;
                 }
-                estimator.load(Slot::A, &trio[2].view())?;
+                native.load(Slot::A, &trio[2])?;
                 let start = thread_time();
-                estimator.search(Slot::A, field)?;
+                search(native, Slot::A, Slot::B, output)?;
                 let time = thread_time() - start;
                 (least[index], all[index]) = (least[index].min(time), all[index] + time);
             }
         }
-        assert!(fields[0] == fields[1], "the fields differ");
+        assert!(outputs[0].vectors[..] == outputs[1].vectors[..], "the fields differ");
         let of_pair = if all_count { all.map(|time| time / 3) } else { least };
         times = [times[0] + of_pair[0], times[1] + of_pair[1]];
     }

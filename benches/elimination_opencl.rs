@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
+    Device as _, Frame, Kernel, Metric, MotionVector, Output, Parameters, Part, Request, Slot, Tuning, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
@@ -109,24 +109,26 @@ fn measure(
     frames: &[Frame],
 ) -> Result<(Duration, Fields), Box<dyn Error>> {
     let tuning = Tuning { depth: Some(frames.len() - 1), ..tuning };
-    let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
+    let mut opened = OpenCl::new(device, kernel, &tuning, parameters)?;
     for (slot, frame) in frames.iter().enumerate() {
-        estimator.load(Slot::new(slot), &frame.view())?;
+        opened.load(Slot::new(slot), frame)?;
     }
     let mut best = Duration::MAX;
     let mut fields = Vec::new();
     let start = std::time::Instant::now();
     while fields.is_empty() || start.elapsed() < LEAST {
         fields.clear();
+        let mut tickets = Vec::new();
         for slot in 1..frames.len() {
-            estimator.begin(Slot::new(slot), Slot::new(slot - 1))?;
+            let (current, reference) = (Slot::new(slot), Slot::new(slot - 1));
+            tickets.push(opened.begin(Request { current, reference, part: Part::whole(parameters) })?);
         }
         let mut time = Duration::ZERO;
-        for _ in 1..frames.len() {
-            let mut field = vec![MotionVector::default(); parameters.grid().blocks()];
-            estimator.finish(&mut field)?;
-            time += estimator.stage_times().search;
-            fields.push(field);
+        for ticket in tickets {
+            let mut output = Output::new(parameters.grid().blocks());
+            opened.finish(ticket, &mut output)?;
+            time += output.times.search;
+            fields.push(output.vectors.to_vec());
         }
         best = best.min(time / (frames.len() - 1) as u32);
     }

@@ -9,7 +9,8 @@
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Estimator, Frame, Kernel, Metric, MotionVector, Parameters, SetupError, Slot, Tuning, Window,
+    Device as _, Frame, Kernel, Metric, MotionVector, Output, Parameters, SetupError, Slot, Tuning, Window,
+    search,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
 
@@ -116,14 +117,15 @@ fn measure(
     current: &Frame,
 ) -> Result<(Duration, Vec<MotionVector>), SetupError> {
     let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
-    let mut estimator = OpenCl::new(device, kernel, &tuning, parameters)?;
-    let mut field = vec![MotionVector::default(); parameters.grid().blocks()];
-    estimator.load(Slot::A, &reference.view()).expect("an upload");
-    estimator.load(Slot::B, &current.view()).expect("an upload");
-    estimator.search(Slot::B, &mut field).expect("a search");
-    let mut run = |count| estimator.time_searches(Slot::B, count).expect("a search that has worked before");
+    let mut opened = OpenCl::new(device, kernel, &tuning, parameters)?;
+    let mut output = Output::new(parameters.grid().blocks());
+    opened.load(Slot::A, reference).expect("an upload");
+    opened.load(Slot::B, current).expect("an upload");
+    search(&mut opened, Slot::B, Slot::A, &mut output).expect("a search");
+    let mut run =
+        |count| opened.time_searches(Slot::B, Slot::A, count).expect("a search that has worked before");
     let count = (RUN.as_nanos() / run(3).as_nanos().max(1)).clamp(3, 100) as u32;
     let mut times: Vec<_> = (0..RUNS).map(|_| run(count)).collect();
     times.sort();
-    Ok((times[RUNS / 2], field))
+    Ok((times[RUNS / 2], output.vectors.to_vec()))
 }

@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use gst::prelude::*;
-use gstmotionestimate::backend::{self, DeviceInfo};
-use gstmotionestimate::estimator::{FrameView, Kernel, MotionVector, Parameters, Slot, Tuning, Window};
+use gstmotionestimate::backend::{self, AvailableDevice};
+use gstmotionestimate::estimator::{Frame, Kernel, Output, Parameters, Slot, Tuning, Window, search};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
 
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-fn measure(line: &str, scene: &Scene, device: &DeviceInfo, in_device_memory: bool) {
+fn measure(line: &str, scene: &Scene, device: &AvailableDevice, in_device_memory: bool) {
     let motion = |depth| format!("motionestimate device=\"{}\" pipeline-depth={depth}", device.selector);
     let elements = ["identity".into(), motion(1), motion(4)];
     let (mut rates, mut alone) = ([const { Vec::new() }; 3], Vec::new());
@@ -112,25 +112,29 @@ impl Scene {
         Self { info, frames }
     }
 
-    /// Frames a second by the estimator alone, loading and searching one after the other.
-    fn search(&self, device: &DeviceInfo) -> f64 {
+    /// Frames a second by the device alone, loading and searching one after the other.
+    fn search(&self, device: &AvailableDevice) -> f64 {
         let (width, height) = (self.info.width() as usize, self.info.height() as usize);
         let parameters = Parameters::new(width, height, 16, Window::symmetric(16, 16).expect("a window"));
         let tuning = Tuning { threads: Some(0), ..Tuning::default() };
-        let opened = backend::open(&device.selector, Kernel::Auto, &tuning, &parameters);
-        let mut estimator = opened.expect("a device that is there").estimator;
-        let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
-        let mut next = |slot: Slot, frame: &[u8], is_searched: bool| {
-            let frame = FrameView::new(frame, width, height, width).expect("a frame");
-            estimator.load(slot, &frame).expect("loaded");
+        let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters);
+        let mut opened = opened.expect("a device that is there").0;
+        let mut output = Output::new(parameters.grid().blocks());
+        let frame = |samples: &Vec<u8>| {
+            let luma = samples[..width * height].to_vec();
+            Frame::from_samples(luma, width, height).expect("a frame")
+        };
+        let frames: Vec<Frame> = self.frames.iter().map(frame).collect();
+        let mut next = |slot: Slot, frame: &Frame, is_searched: bool| {
+            opened.load(slot, frame).expect("loaded");
             if is_searched {
-                estimator.search(slot, &mut vectors).expect("searched");
+                search(opened.as_mut(), slot, slot.other(), &mut output).expect("searched");
             }
         };
         let mut slot = Slot::A;
-        next(slot, &self.frames[0], false);
+        next(slot, &frames[0], false);
         let (mut start, mut count) = (Instant::now(), 0);
-        for (index, frame) in self.frames.iter().cycle().skip(1).enumerate() {
+        for (index, frame) in frames.iter().cycle().skip(1).enumerate() {
             slot = slot.other();
             next(slot, frame, true);
             match index {

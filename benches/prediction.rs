@@ -69,8 +69,8 @@ mod opencl {
 mod opencl {
     use criterion::BenchmarkId;
     use gstmotionestimate::estimator::{
-        Difference, Estimator, Frame, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot,
-        Tuning, Window,
+        Difference, Estimator, Frame, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot, Tuning,
+        Window,
     };
     use gstmotionestimate::opencl::{Device, OpenCl, Recurrence, RecurrenceForm, devices};
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Estimator, Kernel, Metric, MotionVector, Parameters, Slot, Tuning, Window,
+    Algorithm, Device, Kernel, Metric, Output, Parameters, Slot, Tuning, Window, search,
 };
 use gstmotionestimate::native::{Level, Native};
 
@@ -50,7 +50,7 @@ fn window(before: i32, after: i32) -> Window {
     Window::new(-before, after, -before, after).expect("a window")
 }
 
-/// One group a frame size; `add` puts its estimators into it.
+/// One group a frame size; `add` puts its devices into it.
 fn groups(c: &mut Criterion, prefix: &str, window: Window, add: impl Fn(&mut Group<'_>, &Task)) {
     for (name, width, height) in SIZES {
         let mut task = Task::new(width, height);
@@ -76,22 +76,22 @@ fn measure(
     group: &mut Group<'_>,
     name: &str,
     task: &Task,
-    estimator: &mut dyn Estimator,
+    device: &mut dyn Device,
     pool: Option<&rayon::ThreadPool>,
 ) {
-    let mut vectors = vec![MotionVector::default(); task.parameters.grid().blocks()];
-    let loaded = estimator
-        .load(Slot::A, &task.scene.reference.view())
-        .and_then(|()| estimator.load(Slot::B, &task.scene.current.view()))
-        .and_then(|()| estimator.search(Slot::B, &mut vectors));
+    let mut output = Output::new(task.parameters.grid().blocks());
+    let loaded = device
+        .load(Slot::A, &task.scene.reference)
+        .and_then(|()| device.load(Slot::B, &task.scene.current))
+        .and_then(|()| search(device, Slot::B, Slot::A, &mut output));
     if let Err(error) = loaded {
         return skip(name, &error);
     }
     group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
-        let search = || estimator.search(Slot::B, &mut vectors).expect("a search that has worked before");
+        let run = || search(device, Slot::B, Slot::A, &mut output).expect("a search that has worked before");
         match pool {
-            Some(pool) => pool.install(|| bencher.iter(search)),
-            None => bencher.iter(search),
+            Some(pool) => pool.install(|| bencher.iter(run)),
+            None => bencher.iter(run),
         }
     });
 }
@@ -149,8 +149,8 @@ fn opencl(c: &mut Criterion) {
         for device in &devices {
             for kernel in Kernel::OPENCL {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
-                match backend::open(&device.selector, kernel, &Tuning::default(), &task.parameters) {
-                    Ok(mut opened) => measure(group, &name, task, opened.estimator.as_mut(), None),
+                match backend::open_device(&device.selector, kernel, &Tuning::default(), &task.parameters) {
+                    Ok(mut opened) => measure(group, &name, task, opened.0.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }
             }
@@ -183,8 +183,8 @@ fn three_step(c: &mut Criterion) {
             }
             for kernel in Kernel::of(task.parameters.algorithm) {
                 let name = format!("{} {}, {kernel}", device.selector, device.name);
-                match backend::open(&device.selector, *kernel, &Tuning::default(), &task.parameters) {
-                    Ok(mut opened) => measure(&mut group, &name, &task, opened.estimator.as_mut(), None),
+                match backend::open_device(&device.selector, *kernel, &Tuning::default(), &task.parameters) {
+                    Ok(mut opened) => measure(&mut group, &name, &task, opened.0.as_mut(), None),
                     Err(error) => skip(&name, &error),
                 }
             }

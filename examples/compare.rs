@@ -11,8 +11,8 @@ use std::path::Path;
 
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Kernel, Metric, MotionField, MotionVector, Parameters, SetupError, Slot, Tuning,
-    Window, oracle,
+    Algorithm, Border, Kernel, Metric, MotionField, Output, Parameters, SetupError, Slot, Tuning, Window,
+    oracle, search,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,17 +43,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             for kernel in kernels(&device.selector, algorithm) {
                 let name =
                     format!("  {} {} {border:?} {} {kernel}", algorithm.name(), metric.name(), device.name);
-                match backend::open(&device.selector, kernel, &Tuning::default(), &parameters) {
-                    Ok(opened) => {
-                        let mut estimator = opened.estimator;
+                match backend::open_device(&device.selector, kernel, &Tuning::default(), &parameters) {
+                    Ok((mut opened, _)) => {
                         let mut slot = Slot::A;
-                        estimator.load(slot, &frames[0].view())?;
-                        let mut found = vec![MotionVector::default(); parameters.grid().blocks()];
+                        opened.load(slot, &frames[0])?;
+                        let mut found = Output::new(parameters.grid().blocks());
                         for (frame, expected) in frames[1..].iter().zip(&expected) {
                             slot = slot.other();
-                            estimator.load(slot, &frame.view())?;
-                            estimator.search(slot, &mut found)?;
-                            if found != expected.vectors {
+                            opened.load(slot, frame)?;
+                            search(opened.as_mut(), slot, slot.other(), &mut found)?;
+                            if found.vectors[..] != expected.vectors {
                                 return Err(format!("{name}: not what the oracle finds").into());
                             }
                         }

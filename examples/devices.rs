@@ -1,8 +1,8 @@
 //! Lists every device that `motionestimate device=…` may name: `cargo run --example devices`.
 
-use gstmotionestimate::backend::{DeviceInfo, DeviceLimits, devices_and_limits};
+use gstmotionestimate::backend::{AvailableDevice, DeviceLimits, devices_and_limits};
 
-fn cells((info, limits): (DeviceInfo, Option<DeviceLimits>)) -> [String; 8] {
+fn cells((info, limits): (AvailableDevice, Option<DeviceLimits>)) -> [String; 8] {
     let limit = |text: fn(&DeviceLimits) -> String| limits.as_ref().map_or_else(|| "-".into(), text);
     [
         info.selector.to_string(),

@@ -210,11 +210,7 @@ pub fn open_device(
     }
 }
 
-fn native(
-    kernel: Kernel,
-    tuning: &Tuning,
-    parameters: &Parameters,
-) -> Result<Box<dyn Device>, SetupError> {
+fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Device>, SetupError> {
     let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
     if let Some(threads) = tuning.threads {
         native = native.with_threads(threads)?;

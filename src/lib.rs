@@ -4,8 +4,6 @@
 pub mod backend;
 pub mod compensation;
 pub mod estimator;
-pub mod session;
-pub mod stages;
 mod lock;
 pub mod meta;
 pub mod motioncompensate;
@@ -16,6 +14,8 @@ pub mod native;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod plugin;
+pub mod session;
+pub mod stages;
 mod video;
 
 pub use plugin::plugin_register_static;

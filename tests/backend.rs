@@ -1,7 +1,7 @@
 //! Which device and kernel a name opens, and what is said where it opens none.
 #![allow(missing_docs)]
 
-use gstmotionestimate::backend::{DeviceSelector, Opened, devices, open};
+use gstmotionestimate::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device};
 use gstmotionestimate::estimator::{Algorithm, Kernel, Parameters, SetupError, Tuning, Window};
 
 fn parameters() -> Parameters {
@@ -10,7 +10,12 @@ fn parameters() -> Parameters {
 }
 
 fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {
-    open(&device.parse().unwrap(), kernel, &Tuning::default(), &parameters())
+    open_device(&device.parse().unwrap(), kernel, &Tuning::default(), &parameters())
+}
+
+fn list(devices: &str) -> Result<(), SetupError> {
+    let (kernel, tuning) = (Kernel::Auto, Tuning::default());
+    open::<()>(&devices.parse().unwrap(), kernel, &tuning, Grouping::default(), &parameters()).map(drop)
 }
 
 #[test]
@@ -19,29 +24,29 @@ fn native_is_listed_first_and_opens() {
     assert_eq!((devices[0].selector.clone(), devices[0].kind), (DeviceSelector::Native, "native"));
     for kernel in Kernel::NATIVE {
         for device in ["native", "auto"] {
-            let opened = opened(device, kernel).unwrap();
-            assert_eq!((opened.estimator.kernel(), opened.fallback.is_none()), (kernel, true));
+            let (opened, choice) = opened(device, kernel).unwrap();
+            assert_eq!((opened.info().kernel, choice.fallback.is_none()), (kernel, true));
             // What a GPU has as well, `auto` takes there.
             let gpu = devices.iter().any(|device| device.kind == "gpu") && Kernel::OPENCL.contains(&kernel);
-            assert_eq!(opened.estimator.device() == "native", device == "native" || !gpu, "{opened:?}");
+            assert_eq!(opened.info().name.as_ref() == "native", device == "native" || !gpu, "{choice:?}");
         }
     }
-    let opened = opened("native", Kernel::Auto).unwrap();
-    assert!(Kernel::NATIVE.contains(&opened.estimator.kernel()) && opened.fallback.is_none());
+    let (opened, choice) = opened("native", Kernel::Auto).unwrap();
+    assert!(Kernel::NATIVE.contains(&opened.info().kernel) && choice.fallback.is_none());
 }
 
 #[test]
 fn auto_opens_a_gpu_or_the_cpu() {
-    let opened = opened("auto", Kernel::Auto).unwrap();
-    assert!(opened.fallback.is_none(), "{opened:?}");
+    let (opened, choice) = opened("auto", Kernel::Auto).unwrap();
+    assert!(choice.fallback.is_none(), "{choice:?}");
     let gpu = devices().iter().any(|device| device.kind == "gpu");
-    assert_eq!(opened.estimator.device() != "native", gpu, "{opened:?}");
+    assert_eq!(opened.info().name.as_ref() != "native", gpu, "{choice:?}");
 }
 
 #[test]
 fn native_refuses_opencl_kernels_with_advice() {
     for kernel in Kernel::OPENCL.into_iter().filter(|kernel| !Kernel::NATIVE.contains(kernel)) {
-        let error = opened("native", kernel).unwrap_err();
+        let error = opened("native", kernel).err().unwrap();
         assert!(matches!(&error, SetupError::KernelUnsupported { kernel: k, .. } if *k == kernel), "{error}");
         assert!(error.to_string().contains("choose kernel auto"), "{error}");
     }
@@ -53,9 +58,9 @@ fn a_kernel_of_the_other_algorithm_is_refused_by_every_device() {
     for (algorithm, other) in [(algorithms[0], algorithms[1]), (algorithms[1], algorithms[0])] {
         let p = Parameters { algorithm, ..parameters() };
         for device in devices().into_iter().map(|device| device.selector).chain([DeviceSelector::Auto]) {
-            open(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            open_device(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
             for kernel in Kernel::of(other) {
-                let error = open(&device, *kernel, &Tuning::default(), &p).unwrap_err();
+                let error = open_device(&device, *kernel, &Tuning::default(), &p).err().unwrap();
                 assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{error}");
                 for right in Kernel::of(algorithm) {
                     assert!(error.to_string().contains(right.name()), "{error}");
@@ -69,7 +74,7 @@ fn a_kernel_of_the_other_algorithm_is_refused_by_every_device() {
 fn a_device_that_is_missing_is_an_error_that_lists_those_there() {
     // An index that was listed once and is gone opens like one that never was.
     for wanted in ["no such device", "99:0", "0:99", "18446744073709551615:0"] {
-        let error = opened(wanted, Kernel::Auto).unwrap_err();
+        let error = opened(wanted, Kernel::Auto).err().unwrap();
         assert!(matches!(&error, SetupError::NoSuchDevice { wanted: w, .. } if w == wanted), "{error}");
         for device in devices() {
             assert!(error.to_string().contains(&device.selector.to_string()), "{error}");
@@ -81,13 +86,13 @@ fn a_device_that_is_missing_is_an_error_that_lists_those_there() {
 
 #[test]
 fn several_devices_that_are_not_there_are_errors() {
-    let error = opened("native,nowhere", Kernel::Auto).unwrap_err();
+    let error = list("native,nowhere").unwrap_err();
     assert!(matches!(&error, SetupError::NoSuchDevice { wanted, .. } if wanted == "nowhere"), "{error}");
     for wanted in ["native,native", "native,auto", ","] {
-        let error = opened(wanted, Kernel::Auto).unwrap_err();
+        let error = list(wanted).unwrap_err();
         assert!(matches!(&error, SetupError::DeviceUnsupported { wanted: w, .. } if w == wanted), "{error}");
     }
-    assert!(opened("all", Kernel::Auto).is_ok());
+    assert!(list("all").is_ok());
 }
 
 #[test]
@@ -95,7 +100,8 @@ fn wrong_parameters_are_errors_for_every_device() {
     for device in ["auto", "native", "gpu", "nowhere"] {
         for (block_size, width) in [(0, 48), (18, 48), (68, 48), (16, 0), (16, 40_000)] {
             let p = Parameters { block_size, width, ..parameters() };
-            let error = open(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).unwrap_err();
+            let error =
+                open_device(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).err().unwrap();
             let expected = match block_size {
                 16 => matches!(error, SetupError::FrameSize { .. }),
                 _ => matches!(error, SetupError::BlockSize(b) if b == block_size),
@@ -108,9 +114,9 @@ fn wrong_parameters_are_errors_for_every_device() {
 #[test]
 #[cfg(not(feature = "opencl"))]
 fn without_opencl_a_kernel_asked_for_falls_back_and_says_so() {
-    let opened = opened("auto", Kernel::Reference).unwrap();
-    assert!(Kernel::NATIVE.contains(&opened.estimator.kernel()));
-    let fallback = opened.fallback.unwrap().to_string();
+    let (opened, choice) = opened("auto", Kernel::Reference).unwrap();
+    assert!(Kernel::NATIVE.contains(&opened.info().kernel));
+    let fallback = choice.fallback.unwrap().to_string();
     assert!(fallback.contains("this build is without OpenCL"), "{fallback}");
 }
 
@@ -123,16 +129,18 @@ mod with_opencl {
         let listed = devices();
         assert!(listed.len() > 1, "no OpenCL device: install one, for instance pocl-opencl-icd");
         for device in &listed[1..] {
-            let by_index = open(&device.selector, Kernel::Auto, &Tuning::default(), &parameters()).unwrap();
-            assert_eq!(by_index.estimator.device(), device.name);
-            assert_ne!(by_index.estimator.kernel(), Kernel::Auto);
+            let (by_index, _) =
+                open_device(&device.selector, Kernel::Auto, &Tuning::default(), &parameters()).unwrap();
+            assert_eq!(*by_index.info().name, *device.name);
+            assert_ne!(by_index.info().kernel, Kernel::Auto);
             let native = Kernel::Exhaustive;
-            let error = open(&device.selector, native, &Tuning::default(), &parameters()).unwrap_err();
+            let error =
+                open_device(&device.selector, native, &Tuning::default(), &parameters()).err().unwrap();
             assert!(error.to_string().contains("choose kernel auto, or device native"), "{error}");
-            let by_name = opened(&device.name.to_uppercase(), Kernel::Reference).unwrap();
-            assert_eq!(by_name.estimator.kernel(), Kernel::Reference);
-            let by_kind = opened(device.kind, Kernel::Auto).unwrap();
-            assert!(listed.iter().any(|d| d.kind == device.kind && d.name == by_kind.estimator.device()));
+            let (by_name, _) = opened(&device.name.to_uppercase(), Kernel::Reference).unwrap();
+            assert_eq!(by_name.info().kernel, Kernel::Reference);
+            let (by_kind, _) = opened(device.kind, Kernel::Auto).unwrap();
+            assert!(listed.iter().any(|d| d.kind == device.kind && *d.name == *by_kind.info().name));
         }
         for kind in ["gpu", "cpu", "accelerator"] {
             let there = listed.iter().any(|device| device.kind == kind);
@@ -143,9 +151,9 @@ mod with_opencl {
     #[test]
     fn auto_takes_any_opencl_device_for_a_kernel_asked_for() {
         for kernel in Kernel::OPENCL {
-            let opened = opened("auto", kernel).unwrap();
-            assert_eq!(opened.estimator.kernel(), kernel);
-            assert!(opened.fallback.is_none(), "{opened:?}");
+            let (opened, choice) = opened("auto", kernel).unwrap();
+            assert_eq!(opened.info().kernel, kernel);
+            assert!(choice.fallback.is_none(), "{choice:?}");
         }
     }
 
@@ -153,19 +161,20 @@ mod with_opencl {
     fn auto_does_not_hide_the_limit_of_reference_naive() {
         let window = Window::symmetric(400, 400).unwrap();
         let p = Parameters { width: 1000, height: 1000, window, ..parameters() };
-        let error = open(&DeviceSelector::Auto, Kernel::ReferenceNaive, &Tuning::default(), &p).unwrap_err();
+        let error =
+            open_device(&DeviceSelector::Auto, Kernel::ReferenceNaive, &Tuning::default(), &p).err().unwrap();
         assert!(matches!(error, SetupError::KernelUnsupported { .. }), "{error}");
     }
 
     #[test]
     fn without_a_driver_auto_is_native_and_says_so_where_it_matters() {
         if std::env::var_os("NO_DRIVER_EXPECTED").is_some() {
-            let plain = opened("auto", Kernel::Auto).unwrap();
-            assert_eq!((plain.estimator.device(), plain.fallback.is_none()), ("native", true));
-            let asked = opened("auto", Kernel::Collaborative).unwrap();
-            assert_eq!(asked.estimator.device(), "native");
-            assert!(matches!(asked.fallback, Some(SetupError::KernelUnsupported { .. })), "{asked:?}");
-            let error = opened("gpu", Kernel::Auto).unwrap_err().to_string();
+            let (plain, choice) = opened("auto", Kernel::Auto).unwrap();
+            assert_eq!((plain.info().name.as_ref(), choice.fallback.is_none()), ("native", true));
+            let (asked, choice) = opened("auto", Kernel::Collaborative).unwrap();
+            assert_eq!(asked.info().name.as_ref(), "native");
+            assert!(matches!(choice.fallback, Some(SetupError::KernelUnsupported { .. })), "{choice:?}");
+            let error = opened("gpu", Kernel::Auto).err().unwrap().to_string();
             assert!(error.contains("there is no OpenCL device"), "{error}");
             return;
         }

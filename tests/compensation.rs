@@ -8,7 +8,8 @@ use gstmotionestimate::compensation::{
     self, CompensationError, Field, Output, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Estimator, Frame, FrameView, Metric, MotionVector, Parameters, Slot, Window, oracle as oracle_search,
+    Device as _, Frame, FrameView, Metric, MotionVector, Output as SearchOutput, Parameters, Slot, Window,
+    oracle as oracle_search, search,
 };
 use gstmotionestimate::native::Native;
 
@@ -228,11 +229,11 @@ fn serial_and_parallel_searches_give_the_same_reconstruction() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let found = pool.install(|| {
                 let mut native = Native::new(parameters.clone()).unwrap();
-                let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
-                native.load(Slot::A, &reference.view()).unwrap();
-                native.load(Slot::B, &current.view()).unwrap();
-                native.search(Slot::B, &mut vectors).unwrap();
-                compensation::predict_luma(&parameters, &reference.view(), &vectors).unwrap()
+                let mut output = SearchOutput::new(parameters.grid().blocks());
+                native.load(Slot::A, &reference).unwrap();
+                native.load(Slot::B, &current).unwrap();
+                search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
+                compensation::predict_luma(&parameters, &reference.view(), &output.vectors).unwrap()
             });
             let difference = oracle::residual(&expected.view(), &found.view()).unwrap();
             assert!(difference.view().as_bytes().iter().all(|&sample| sample == 128));

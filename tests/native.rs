@@ -4,8 +4,8 @@ mod common;
 
 use common::{Case, Noise, cases, check, frames, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Frame, FrameView, Kernel, Metric, MotionVector,
-    Parameters, SetupError, Slot, Window, oracle,
+    Algorithm, Border, Device as _, EstimateError, Frame, Kernel, Metric, Output, Parameters, SetupError,
+    Slot, Window, oracle, search,
 };
 use gstmotionestimate::native::{Level, Native};
 use proptest::prelude::*;
@@ -33,16 +33,16 @@ fn every_level_finds_the_oracles_field() {
 fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
     for level in Level::available() {
         let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel)));
-        let mut fields = [0, 1].map(|_| vec![MotionVector::default(); parameters.grid().blocks()]);
+        let mut fields = [0, 1].map(|_| Output::new(parameters.grid().blocks()));
         let mut slot = Slot::A;
         for (index, frame) in frames.iter().enumerate() {
             for (estimator, field) in estimators.iter_mut().zip(&mut fields) {
-                estimator.load(slot, &frame.view()).unwrap();
+                estimator.load(slot, frame).unwrap();
                 if index > 0 {
-                    estimator.search(slot, field).unwrap();
+                    search(estimator, slot, slot.other(), field).unwrap();
                 }
             }
-            assert!(fields[0] == fields[1], "{level}, frame {index}, {parameters:?}");
+            assert!(fields[0].vectors[..] == fields[1].vectors[..], "{level}, frame {index}, {parameters:?}");
             slot = slot.other();
         }
     }
@@ -143,14 +143,14 @@ fn slots_are_used_again_and_again() {
             for turn in 0..20 {
                 let frame =
                     Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
-                estimator.load(slot, &frame.view()).unwrap();
+                estimator.load(slot, &frame).unwrap();
                 if let Some(reference) = &previous {
                     let expected = oracle::full_search(&parameters, &frame.view(), &reference.view());
-                    let mut found = vec![MotionVector::default(); expected.vectors.len()];
+                    let mut found = Output::new(expected.vectors.len());
                     // Twice, as a search must leave the frames as they were.
                     for _ in 0..2 {
-                        estimator.search(slot, &mut found).unwrap();
-                        assert_eq!(found, expected.vectors, "{level:?} {border:?}, frame {turn}");
+                        search(&mut estimator, slot, slot.other(), &mut found).unwrap();
+                        assert_eq!(found.vectors[..], expected.vectors, "{level:?} {border:?}, frame {turn}");
                     }
                     assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
                 }
@@ -175,18 +175,19 @@ fn what_cannot_be_searched_is_an_error() {
     assert!(matches!(made(|p| p.width = 0), Some(SetupError::FrameSize { .. })));
     assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::FrameSize { .. })));
 
-    let mut estimator = Native::new(parameters).unwrap();
-    let mut vectors = [MotionVector::default(); 4];
-    let samples = [9; 33 * 33];
-    let frame = |side| FrameView::new(&samples, side, side, side).unwrap();
-    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
-    assert_eq!(estimator.unload(Slot::A).unwrap(), None);
-    estimator.load(Slot::A, &frame(32)).unwrap();
-    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
-    estimator.load(Slot::B, &frame(32)).unwrap();
-    assert!(matches!(estimator.search(Slot::A, &mut vectors[..3]), Err(EstimateError::FieldSize(3, 4))));
-    assert!(matches!(estimator.load(Slot::B, &frame(33)), Err(EstimateError::FrameSize(33, 33, 32, 32))));
-    assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
+    let mut native = Native::new(parameters).unwrap();
+    let mut output = Output::new(4);
+    let frame = |side| Frame::from_fn(side, side, |_, _| 9);
+    let (a, b) = (Slot::A, Slot::B);
+    assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::A))));
+    assert_eq!(native.unload(a).unwrap(), None);
+    native.load(a, &frame(32)).unwrap();
+    assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::B))));
+    native.load(b, &frame(32)).unwrap();
+    let mut short = Output::new(3);
+    assert!(matches!(search(&mut native, a, b, &mut short), Err(EstimateError::FieldSize(3, 4))));
+    assert!(matches!(native.load(b, &frame(33)), Err(EstimateError::FrameSize(33, 33, 32, 32))));
+    assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::B))));
 }
 
 prop_compose! {

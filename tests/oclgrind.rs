@@ -7,8 +7,8 @@ mod common;
 
 use common::{Case, Content, check, frames};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Difference, Estimator, Grid, Kernel, Launch, Metric, MotionVector, Parameters,
-    Prediction, Predictor, Slot, Tuning, Window, prediction, recurrence,
+    Algorithm, Border, Difference, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Tuning, Window,
+    recurrence,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, Recurrence, RecurrenceForm, devices};
 
@@ -80,29 +80,6 @@ fn shared_tasks_are_exact() {
             let mut estimator = OpenCl::new(&device, Kernel::Tiled, &Tuning::default(), &parameters).unwrap();
             let name = format!("{parameters:?}");
             check(&Case { name, parameters, reference, current }, &mut estimator);
-        }
-    }
-}
-
-#[test]
-fn predictors_are_exact() {
-    for device in devices() {
-        for (columns, rows) in [(1, 1), (1, 3), (3, 1), (2, 2), (5, 4)] {
-            let (width, height) = (4 * columns, 4 * rows);
-            let window = Window::new(-3, 1, -1, 1).unwrap();
-            let parameters =
-                Parameters { prediction: Prediction::Median, ..Parameters::new(width, height, 4, window) };
-            let grid = parameters.grid();
-            let (reference, current) = frames(Content::Noise, width, height);
-            let mut estimator =
-                OpenCl::new(&device, Kernel::Reference, &Tuning::default(), &parameters).unwrap();
-            let mut vectors = vec![MotionVector::default(); grid.blocks()];
-            let mut found = vec![Predictor::default(); grid.blocks()];
-            estimator.load(Slot::A, &reference.view()).unwrap();
-            estimator.load(Slot::B, &current.view()).unwrap();
-            estimator.search(Slot::B, &mut vectors).unwrap();
-            estimator.predict(&mut found).unwrap();
-            assert_eq!(found, prediction::median_predictors(grid, &vectors), "{grid:?}");
         }
     }
 }

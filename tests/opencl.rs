@@ -12,8 +12,8 @@ use common::{
     CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, reconstruct, three_step_cases,
 };
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Kernel, Metric, MotionField, MotionVector, Parameters,
-    SetupError, Slot, Tuning, Window, oracle,
+    Algorithm, Border, Device as _, EstimateError, Kernel, Metric, MotionField, Output, Parameters,
+    SetupError, Slot, Tuning, Window, oracle, search,
 };
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
@@ -30,9 +30,9 @@ fn candidates_that_matter(p: &Parameters) -> usize {
 /// Checks `case`, or that the kernel refuses it for the one reason there may be. What was checked.
 fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) -> Option<OpenCl> {
     match OpenCl::new(device, kernel, &tuning, &case.parameters) {
-        Ok(mut estimator) => {
-            check(case, &mut estimator);
-            Some(estimator)
+        Ok(mut opened) => {
+            check(case, &mut opened);
+            Some(opened)
         }
         Err(SetupError::KernelUnsupported { kernel: Kernel::ReferenceNaive, reason, advice, .. })
             if kernel == Kernel::ReferenceNaive =>
@@ -56,7 +56,7 @@ fn check_all(kernel: Kernel) {
         cases.retain(|case| [4, 8, 12, 16, 20, 32, 64].contains(&case.parameters.block_size));
     }
     for device in all_devices() {
-        // As long as there is one estimator, what was built for one case serves the next.
+        // While a device is open, what was built for one case serves the next.
         let p = parameters(16, 16, Window::symmetric(1, 1).unwrap());
         let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         let start = Instant::now();
@@ -64,8 +64,8 @@ fn check_all(kernel: Kernel) {
             // Every third case in parts too, cut in one of three ways.
             let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
             let checked = check_or_refused(&device, kernel, case, Tuning::default());
-            if let Some(mut estimator) = checked.filter(|_| index % 3 == 0) {
-                check_parts(case, cuts[index / 3 % 3], &mut estimator);
+            if let Some(mut opened) = checked.filter(|_| index % 3 == 0) {
+                check_parts(case, cuts[index / 3 % 3], &mut opened);
             }
         }
         println!("{kernel} on {}: {} cases in {:?}", device.name, cases.len(), start.elapsed());
@@ -146,21 +146,22 @@ fn serial_and_parallel_frames_subtract_to_zero() {
             if std::ptr::eq(current, &reference) {
                 assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(&p).vectors));
             }
-            let mut parallel: Vec<Box<dyn Estimator>> = vec![Box::new(Native::new(p.clone()).unwrap())];
+            let mut parallel: Vec<Box<dyn gstmotionestimate::estimator::Device>> =
+                vec![Box::new(Native::new(p.clone()).unwrap())];
             for device in &devices {
                 for kernel in Kernel::OPENCL_THREE_STEP {
                     parallel.push(Box::new(OpenCl::new(device, kernel, &Tuning::default(), &p).unwrap()));
                 }
             }
-            for mut estimator in parallel {
-                let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
-                estimator.load(Slot::A, &reference.view()).unwrap();
-                estimator.load(Slot::B, &current.view()).unwrap();
-                estimator.search(Slot::B, &mut vectors).unwrap();
-                let parallel = reconstruct(&p, &reference.view(), &vectors);
+            for mut device in parallel {
+                let mut output = Output::new(p.grid().blocks());
+                device.load(Slot::A, &reference).unwrap();
+                device.load(Slot::B, current).unwrap();
+                search(device.as_mut(), Slot::B, Slot::A, &mut output).unwrap();
+                let parallel = reconstruct(&p, &reference.view(), &output.vectors);
                 let rows = (0..p.extended_height()).map(|y| (serial.view().row(y), parallel.view().row(y)));
                 let differences = rows.flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)));
-                assert_eq!(differences.map(u64::from).sum::<u64>(), 0, "{} of {p:?}", estimator.kernel());
+                assert_eq!(differences.map(u64::from).sum::<u64>(), 0, "{} of {p:?}", device.info().kernel);
             }
         }
     }
@@ -180,7 +181,7 @@ fn small_groups_do_three_steps_or_say_why_not() {
                 let case = case(p.clone(), common::Content::Noise);
                 let needed = if block_size <= 16 { 32 } else { 128 };
                 match OpenCl::new(&device, kernel, &Tuning::default(), &p) {
-                    Ok(mut estimator) => check(&case, &mut estimator),
+                    Ok(mut opened) => check(&case, &mut opened),
                     Err(SetupError::KernelUnsupported {
                         kernel: Kernel::ThreeStep, reason, advice, ..
                     }) => {
@@ -328,15 +329,19 @@ fn wrong_use_is_an_error() {
     let (frame, _) = frames(common::Content::Noise, 40, 30);
     let (other, _) = frames(common::Content::Noise, 41, 30);
     for device in all_devices() {
-        let mut estimator = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
-        assert_ne!(estimator.kernel(), Kernel::Auto);
-        let mut vectors = vec![MotionVector::default(); p.grid().blocks()];
-        assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::A))));
-        assert!(estimator.unload(Slot::A).unwrap().is_none());
-        estimator.load(Slot::A, &frame.view()).unwrap();
-        assert!(matches!(estimator.search(Slot::A, &mut vectors), Err(EstimateError::EmptySlot(Slot::B))));
-        assert!(matches!(estimator.search(Slot::A, &mut vectors[1..]), Err(EstimateError::FieldSize(..))));
-        assert!(matches!(estimator.load(Slot::B, &other.view()), Err(EstimateError::FrameSize(..))));
+        let mut opened = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
+        assert_ne!(opened.info().kernel, Kernel::Auto);
+        let mut output = Output::new(p.grid().blocks());
+        let [a, b] = [Slot::A, Slot::B];
+        let empty = search(&mut opened, a, b, &mut output);
+        assert!(matches!(empty, Err(EstimateError::EmptySlot(Slot::A))));
+        assert!(opened.unload(a).unwrap().is_none());
+        opened.load(a, &frame).unwrap();
+        let empty = search(&mut opened, a, b, &mut output);
+        assert!(matches!(empty, Err(EstimateError::EmptySlot(Slot::B))));
+        let short = search(&mut opened, a, a, &mut Output::new(p.grid().blocks() - 1));
+        assert!(matches!(short, Err(EstimateError::FieldSize(..))));
+        assert!(matches!(opened.load(b, &other), Err(EstimateError::FrameSize(..))));
         let bad = Parameters { block_size: 18, ..p.clone() };
         assert!(matches!(
             OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &bad),
@@ -346,7 +351,7 @@ fn wrong_use_is_an_error() {
 }
 
 #[test]
-fn several_estimators_run_at_once() {
+fn several_searches_run_at_once() {
     let window = Window::symmetric(6, 6).unwrap();
     std::thread::scope(|scope| {
         for device in all_devices() {

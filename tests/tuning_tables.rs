@@ -43,11 +43,11 @@ fn parameters() -> Parameters {
 fn opened(kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
     let device = backend::find_opencl(&DeviceSelector::Auto)?;
     let selector = DeviceSelector::Index(device.platform, device.index);
-    backend::open(&selector, kernel, &tuning, parameters)
+    backend::open_device(&selector, kernel, &tuning, parameters)
 }
 
 fn user_line(opened: &Opened) -> Option<usize> {
-    match &opened.source {
+    match &opened.1.source {
         Source::User { file, line } => {
             assert_eq!(Some(file.clone()), backend::user_file());
             Some(*line)
@@ -56,11 +56,11 @@ fn user_line(opened: &Opened) -> Option<usize> {
     }
 }
 
-/// What the estimator finds is what the oracle finds.
+/// What the device finds is what the oracle finds.
 fn check_exact(opened: &mut Opened, parameters: &Parameters) {
     let (reference, current) = frames(Content::Moved, parameters.width, parameters.height);
-    let name = format!("{:?}", opened.source);
-    check(&Case { name, parameters: parameters.clone(), reference, current }, opened.estimator.as_mut());
+    let name = format!("{:?}", opened.1.source);
+    check(&Case { name, parameters: parameters.clone(), reference, current }, opened.0.as_mut());
 }
 
 #[test]
@@ -76,24 +76,24 @@ fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
     }
     let (p, none) = (parameters(), Tuning::default());
     let mut plain = opened(Kernel::Auto, none, &p).unwrap();
-    assert_eq!((plain.estimator.kernel(), user_line(&plain)), (Kernel::TwoPass, Some(1)));
-    assert!(plain.warnings.is_empty(), "{plain:?}");
+    assert_eq!((plain.0.info().kernel, user_line(&plain)), (Kernel::TwoPass, Some(1)));
+    assert!(plain.1.warnings.is_empty(), "{:?}", plain.1);
     check_exact(&mut plain, &p);
 
     let mut asked = opened(Kernel::Collaborative, none, &p).unwrap();
-    assert_eq!((asked.estimator.kernel(), user_line(&asked)), (Kernel::Collaborative, Some(4)));
+    assert_eq!((asked.0.info().kernel, user_line(&asked)), (Kernel::Collaborative, Some(4)));
     check_exact(&mut asked, &p);
     let asked = opened(Kernel::ReferenceNaive, none, &p).unwrap();
-    assert_eq!((asked.estimator.kernel(), asked.source), (Kernel::ReferenceNaive, Source::Asked));
+    assert_eq!((asked.0.info().kernel, asked.1.source), (Kernel::ReferenceNaive, Source::Asked));
 
     // A field that is asked for holds: with too few bytes for a block's costs the entry cannot run.
     let few = Tuning { cost_bytes: Some(1), ..none };
-    let refused = opened(Kernel::TwoPass, few, &p).unwrap_err();
+    let refused = opened(Kernel::TwoPass, few, &p).err().unwrap();
     assert!(matches!(refused, SetupError::Memory { limit: 1, .. }), "{refused}");
 
     let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..p };
     let mut opened = opened(Kernel::Auto, none, &three_step).unwrap();
-    assert_eq!((opened.estimator.kernel(), user_line(&opened)), (Kernel::ThreeStepNaive, Some(7)));
+    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::ThreeStepNaive, Some(7)));
     check_exact(&mut opened, &three_step);
 }
 
@@ -111,8 +111,8 @@ fn entries_that_the_device_cannot_run_are_passed_over_with_a_warning() {
     }
     let p = parameters();
     let mut opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
-    assert_eq!((opened.estimator.kernel(), user_line(&opened)), (Kernel::CollaborativeNaive, Some(10)));
-    let warnings: Vec<_> = opened.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::CollaborativeNaive, Some(10)));
+    let warnings: Vec<_> = opened.1.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("tuning.toml, line 1") && warnings[0].contains("1000000"), "{warnings:?}");
     assert!(warnings[1].contains("tuning.toml, line 4") && warnings[1].contains("costs"), "{warnings:?}");
@@ -127,9 +127,9 @@ fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
     }
     let p = parameters();
     let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
-    assert!(!matches!(opened.source, Source::User { .. }), "{opened:?}");
-    assert_ne!(opened.estimator.kernel(), Kernel::Reference);
-    let [warning @ TuningWarning::File { .. }] = &opened.warnings[..] else { panic!("{opened:?}") };
+    assert!(!matches!(opened.1.source, Source::User { .. }), "{:?}", opened.1);
+    assert_ne!(opened.0.info().kernel, Kernel::Reference);
+    let [warning @ TuningWarning::File { .. }] = &opened.1.warnings[..] else { panic!("{:?}", opened.1) };
     let text = warning.to_string();
     let file = backend::user_file().unwrap().display().to_string();
     assert!(text.contains(&file) && text.contains("line 3: ") && text.contains("group-size"), "{text}");
@@ -147,11 +147,11 @@ fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
         for (block_size, range) in [(4, 3), (8, 5), (16, 16), (16, 32), (64, 3)] {
             let window = Window::symmetric(range, range).unwrap();
             let p = Parameters::new(90, 70, block_size, window);
-            let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
-            assert!(opened.warnings.is_empty(), "{opened:?}");
+            let mut opened = backend::open_device(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            assert!(opened.1.warnings.is_empty(), "{:?}", opened.1);
             check_exact(&mut opened, &p);
-            let kernel = opened.estimator.kernel();
-            match opened.source {
+            let kernel = opened.0.info().kernel;
+            match opened.1.source {
                 Source::Shipped { .. } => assert!(shipped.entries().any(|entry| entry.kernel == kernel)),
                 Source::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
                 other => panic!("{other:?}"),
@@ -185,10 +185,10 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
             (wide, Kernel::CollaborativeUnaligned),
             (three_step, Kernel::ThreeStepUnaligned),
         ] {
-            let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
-            assert_eq!(opened.estimator.kernel(), kernel, "{p:?}");
-            assert!(matches!(opened.source, Source::Shipped { .. }), "{opened:?}");
-            assert!(opened.warnings.is_empty(), "{opened:?}");
+            let mut opened = backend::open_device(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
+            assert_eq!(opened.0.info().kernel, kernel, "{p:?}");
+            assert!(matches!(opened.1.source, Source::Shipped { .. }), "{:?}", opened.1);
+            assert!(opened.1.warnings.is_empty(), "{:?}", opened.1);
             check_exact(&mut opened, &p);
         }
     }

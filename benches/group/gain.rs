@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use gstmotionestimate::backend::DeviceInfo;
-use gstmotionestimate::estimator::{Estimator, Parameters};
-use gstmotionestimate::group::{Balance, Split};
+use gstmotionestimate::backend::AvailableDevice;
+use gstmotionestimate::estimator::Parameters;
+use gstmotionestimate::session::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, frames, group, in_turn, open, shares};
+use crate::streams::{OneThread, Stream, frames, in_turn, open, session};
 
 /// Width, height and range.
 pub const SIZES: [(usize, usize, i32); 4] =
@@ -18,18 +18,9 @@ const BUDGET: Duration = Duration::from_millis(1500);
 /// Frames in which shares settle, with room for a few trials.
 const TO_SETTLE: usize = 90;
 
-fn boxed(
-    devices: Vec<Box<dyn Estimator>>,
-    depth: usize,
-    split: Split,
-    balance: Balance,
-) -> Box<dyn Estimator> {
-    Box::new(group(devices, depth, split, balance))
-}
-
 /// "A group is never more than 3 % slower than its best member alone": each by itself, a group of it
 /// alone, and the group of all.
-pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
+pub fn alone(devices: &[AvailableDevice], cases: &[Parameters]) {
     println!("\n## The best alone and the group: ms a frame, in turn\n");
     println!(
         "| size | range | in flight | who | alone | group | of alone | shares |\n|---|---|---|---|---|---|---|---|"
@@ -38,22 +29,20 @@ pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
         let frames = frames(p);
         for depth in [1, 4] {
             let case = format!("{} x {} | {} | {depth}", p.width, p.height, p.window.x1());
-            let mut best: Option<(f64, &DeviceInfo)> = None;
+            let mut best: Option<(f64, &AvailableDevice)> = None;
             for device in devices {
-                let in_group = boxed(vec![open(device, p, depth)], depth, Split::Rows, Balance::Adaptive);
-                let mut streams = [open(device, p, depth), in_group].map(|e| Stream::new(e, &frames));
-                streams.iter_mut().for_each(|stream| drop(stream.run(4)));
-                let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
-                let ratio = by_itself / grouped;
-                println!("| {case} | {} | {by_itself:.3} | {grouped:.3} | {ratio:.3} | |", device.name);
-                if best.is_none_or(|(time, _)| by_itself < time) {
-                    best = Some((by_itself, device));
+                let mut streams = [Stream::alone(open(device, p, depth), &frames)];
+                streams[0].run(4);
+                let [time] = in_turn(&mut streams, BUDGET)[..] else { continue };
+                println!("| {case} | {} | {time:.3} | | | |", device.name);
+                if best.is_none_or(|(least, _)| time < least) {
+                    best = Some((time, device));
                 }
             }
             let Some((_, best)) = best.filter(|_| devices.len() > 1) else { continue };
             let all = devices.iter().map(|device| open(device, p, depth)).collect();
-            let mut streams = [open(best, p, depth), boxed(all, depth, Split::Rows, Balance::Adaptive)]
-                .map(|estimator| Stream::new(estimator, &frames));
+            let all = session(all, depth, Split::Rows, Balance::Adaptive);
+            let mut streams = [Stream::alone(open(best, p, depth), &frames), Stream::new(all, &frames)];
             streams[0].run(4);
             streams[1].run(TO_SETTLE);
             let [by_itself, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
@@ -61,14 +50,14 @@ pub fn alone(devices: &[DeviceInfo], cases: &[Parameters]) {
                 "| {case} | all, beside {} | {by_itself:.3} | {grouped:.3} | {:.3} | {} |",
                 best.name,
                 by_itself / grouped,
-                shares(streams[1].estimator.as_ref())
+                streams[1].shares()
             );
         }
     }
 }
 
 /// Every split and balance against the ideal, the sum of rates.
-pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
+pub fn together(devices: &[AvailableDevice], cases: &[Parameters]) {
     for p in cases {
         let frames = frames(p);
         println!("\n## Gain: {} x {}, {} candidates\n", p.width, p.height, p.candidates());
@@ -77,7 +66,7 @@ pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
         );
         for depth in [1, 4] {
             let mut alone: Vec<Stream<'_>> =
-                devices.iter().map(|device| Stream::new(open(device, p, depth), &frames)).collect();
+                devices.iter().map(|device| Stream::alone(open(device, p, depth), &frames)).collect();
             alone.iter_mut().for_each(|stream| drop(stream.run(4)));
             let times = in_turn(&mut alone, BUDGET);
             for (device, time) in devices.iter().zip(&times) {
@@ -94,14 +83,14 @@ pub fn together(devices: &[DeviceInfo], cases: &[Parameters]) {
                 (Split::Candidates, Balance::Adaptive),
                 (Split::Frames, Balance::Adaptive),
             ] {
-                let mut streams = [Stream::new(boxed(members(), depth, split, balance), &frames)];
+                let mut streams = [Stream::new(session(members(), depth, split, balance), &frames)];
                 streams[0].run(TO_SETTLE);
                 let time = in_turn(&mut streams, BUDGET / 3)[0];
                 println!(
                     "| all, {split:?} {balance:?} | {depth} | {time:.3} | {:.2} | {:.2} | {} |",
                     ideal / time,
                     best / time,
-                    shares(streams[0].estimator.as_ref())
+                    streams[0].shares()
                 );
             }
             if devices.len() > 1 {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use gstmotionestimate::backend::DeviceInfo;
+use gstmotionestimate::backend::AvailableDevice;
 use gstmotionestimate::estimator::Parameters;
-use gstmotionestimate::group::{Balance, Split};
+use gstmotionestimate::session::{Balance, Split};
 
-use crate::streams::{Stream, frames, group, median, open, shares};
+use crate::streams::{Stream, frames, median, open, session};
 
 /// Frames of a row of the table.
 const STEP: usize = 10;
@@ -46,21 +46,20 @@ impl Drop for Load {
     }
 }
 
-pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
+pub fn run(devices: &[AvailableDevice], cases: &[Parameters]) {
     for p in cases {
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         println!("\n## A load on every core in mid-run: {} x {}, {}\n", p.width, p.height, names.join(", "));
         println!("| frames | load | ms a frame | shares |\n|---|---|---|---|");
         let frames = frames(p);
         let members = devices.iter().map(|device| open(device, p, 1)).collect();
-        let group = group(members, 1, Split::Rows, Balance::Adaptive);
-        let mut stream = Stream::new(Box::new(group), &frames);
+        let mut stream = Stream::new(session(members, 1, Split::Rows, Balance::Adaptive), &frames);
         let mut next = 0;
         for is_loaded in [false, true, false] {
             let load = is_loaded.then(Load::new);
             for _ in 0..6 {
                 let times = stream.run(STEP);
-                let shares = shares(stream.estimator.as_ref());
+                let shares = stream.shares();
                 let word = if is_loaded { "yes" } else { "no" };
                 println!("| {next} - {} | {word} | {:.3} | {shares} |", next + STEP - 1, median(times));
                 next += STEP;

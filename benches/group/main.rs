@@ -14,14 +14,14 @@ mod streams;
 
 use std::process::ExitCode;
 
-use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
+use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector};
 use gstmotionestimate::estimator::{Parameters, Window};
 use lexopt::prelude::*;
 
 /// What is measured, and on what.
 struct Arguments {
     parts: Vec<String>,
-    devices: Vec<DeviceInfo>,
+    devices: Vec<AvailableDevice>,
     /// The one case asked for, else several.
     size: Option<(usize, usize)>,
     range: i32,

@@ -1,66 +1,39 @@
 //! What a group adds to a frame beyond its slowest member: its devices take no time.
 
 use gstmotionestimate::estimator::{
-    EstimateError, Estimator, Frame, FrameView, Kernel, MotionVector, Parameters, Part, Predictor, Slot,
-    StageTimes, Window,
+    Device, DeviceInfo, EstimateError, Frame, Kernel, Output, Parameters, Request, Slot, Ticket, Window,
 };
-use gstmotionestimate::group::{Balance, Split};
+use gstmotionestimate::native::Native;
+use gstmotionestimate::session::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, frames, group, median};
+use crate::streams::{OneThread, Stream, frames, median, session};
 
-/// A device that does nothing, at once.
-struct Idle(Parameters, Option<Part>);
+/// A device whose searches take no time.
+struct Idle(DeviceInfo, Native);
 
-impl Estimator for Idle {
-    fn parameters(&self) -> &Parameters {
+impl Device for Idle {
+    fn info(&self) -> &DeviceInfo {
         &self.0
     }
 
-    fn device(&self) -> &str {
-        "nothing"
-    }
-
-    fn kernel(&self) -> Kernel {
-        Kernel::Auto
-    }
-
-    fn depth(&self) -> usize {
-        1
-    }
-
-    fn in_flight(&self) -> usize {
-        usize::from(self.1.is_some())
-    }
-
-    fn load(&mut self, _: Slot, _: &FrameView<'_>) -> Result<(), EstimateError> {
-        Ok(())
+    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+        self.1.load(slot, &frame.with_rows(0..1))
     }
 
     fn unload(&mut self, _: Slot) -> Result<Option<Frame>, EstimateError> {
         Ok(None)
     }
 
-    fn begin_part(&mut self, _: Slot, _: Slot, part: Part) -> Result<(), EstimateError> {
-        self.1 = Some(part);
+    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+        self.1.cancel();
+        self.1.begin(request)
+    }
+
+    fn finish(&mut self, _: Ticket, _: &mut Output) -> Result<(), EstimateError> {
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut [MotionVector]) -> Result<(), EstimateError> {
-        self.1 = None;
-        Ok(())
-    }
-
-    fn cancel(&mut self) {
-        self.1 = None;
-    }
-
-    fn predict(&mut self, _: &mut [Predictor]) -> Result<(), EstimateError> {
-        Ok(())
-    }
-
-    fn stage_times(&self) -> StageTimes {
-        StageTimes::default()
-    }
+    fn cancel(&mut self) {}
 }
 
 pub fn run() {
@@ -70,11 +43,13 @@ pub fn run() {
     let parameters = Parameters::new(64, 64, 4, window);
     let frames = frames(&parameters);
     for count in [1, 2, 4, 8] {
-        let idle = || -> Vec<Box<dyn Estimator>> {
-            (0..count).map(|_| Box::new(Idle(parameters.clone(), None)) as Box<dyn Estimator>).collect()
+        let idle = || -> Vec<Box<dyn Device>> {
+            let native = || Native::new(parameters.clone()).expect("valid parameters");
+            let info = || DeviceInfo { name: "idle".into(), kernel: Kernel::Auto, ..native().info().clone() };
+            (0..count).map(|_| Box::new(Idle(info(), native())) as Box<dyn Device>).collect()
         };
-        let threads = group(idle(), 1, Split::Rows, Balance::Static);
-        let with_threads = median(Stream::new(Box::new(threads), &frames).run(4000)) * 1e3;
+        let threads = session(idle(), 1, Split::Rows, Balance::Static);
+        let with_threads = median(Stream::new(threads, &frames).run(4000)) * 1e3;
         let alone = OneThread::new(idle(), &vec![1.0; count]).mean(&frames, 4000) * 1e3;
         println!("| {count} | {with_threads:.1} | {alone:.1} |");
     }

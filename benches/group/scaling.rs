@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use gstmotionestimate::backend::DeviceInfo;
+use gstmotionestimate::backend::AvailableDevice;
 use gstmotionestimate::estimator::Parameters;
-use gstmotionestimate::group::{Balance, Split};
+use gstmotionestimate::session::{Balance, Split};
 
-use crate::streams::{OneThread, Stream, frames, group, in_turn, open, shares};
+use crate::streams::{OneThread, Stream, frames, in_turn, open, session};
 
 /// Width, height and range: the two that are to grow nearly as the devices do, and smaller ones until
 /// nothing is gained.
@@ -29,7 +29,7 @@ const BUDGET: Duration = Duration::from_millis(1200);
 /// Frames in which shares settle.
 const TO_SETTLE: usize = 40;
 
-pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
+pub fn run(devices: &[AvailableDevice], cases: &[Parameters]) {
     // The most devices of one name.
     let equal = |name: &str| devices.iter().filter(|device| device.name == name).cloned().collect::<Vec<_>>();
     let sets = devices.iter().map(|device| equal(&device.name));
@@ -48,14 +48,12 @@ pub fn run(devices: &[DeviceInfo], cases: &[Parameters]) {
         for depth in [1, 4] {
             for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= devices.len()) {
                 let members = || devices[..count].iter().map(|d| open(d, p, depth)).collect::<Vec<_>>();
-                let threads = group(members(), depth, Split::Rows, Balance::Adaptive);
-                let mut streams = [
-                    Stream::new(open(&devices[0], p, depth), &frames),
-                    Stream::new(Box::new(threads), &frames),
-                ];
+                let threads = session(members(), depth, Split::Rows, Balance::Adaptive);
+                let mut streams =
+                    [Stream::alone(open(&devices[0], p, depth), &frames), Stream::new(threads, &frames)];
                 streams.iter_mut().for_each(|stream| drop(stream.run(TO_SETTLE)));
                 let [alone, grouped] = in_turn(&mut streams, BUDGET)[..] else { continue };
-                let shares = shares(streams[1].estimator.as_ref());
+                let shares = streams[1].shares();
                 drop(streams);
                 let mut one = OneThread::new(members(), &vec![1.0; count]);
                 let frames_a_run = (100.0 / one.mean(&frames, 3)).clamp(3.0, 1000.0) as usize;

@@ -1,12 +1,13 @@
 //! Frames, and the ways to have them searched.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceInfo};
+use gstmotionestimate::backend::{self, AvailableDevice};
 use gstmotionestimate::estimator::{
-    DeviceShare, Estimator, Frame, Kernel, MotionVector, Parameters, Part, Slot, Tuning,
+    Device, Frame, Kernel, Output, Parameters, Part, Request, Slot, Ticket, Tuning,
 };
-use gstmotionestimate::group::{Balance, Device, Group, Options, Split, divide};
+use gstmotionestimate::session::{Balance, Options, Session, Split, WeightedDevice, divide};
 
 /// A few frames of texture that moves.
 pub fn frames(parameters: &Parameters) -> Vec<Frame> {
@@ -30,60 +31,62 @@ pub fn median(mut times: Vec<Duration>) -> f64 {
     times.get(times.len() / 2).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
 }
 
-pub fn open(device: &DeviceInfo, parameters: &Parameters, depth: usize) -> Box<dyn Estimator> {
+pub fn open(device: &AvailableDevice, parameters: &Parameters, depth: usize) -> Box<dyn Device> {
     let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
-    let opened = backend::open(&device.selector, Kernel::Auto, &tuning, parameters);
-    opened.expect("a device that is there").estimator
+    let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, parameters);
+    opened.expect("a device that is there").0
 }
 
-pub fn group(devices: Vec<Box<dyn Estimator>>, depth: usize, split: Split, balance: Balance) -> Group {
-    let parameters = devices[0].parameters().clone();
-    let devices = devices.into_iter().map(|estimator| Device { estimator, weight: 1.0 }).collect();
+pub fn session(devices: Vec<Box<dyn Device>>, depth: usize, split: Split, balance: Balance) -> Session {
+    let parameters = devices[0].info().parameters.clone();
+    let devices = devices.into_iter().map(WeightedDevice::from).collect();
     let options = Options { split, balance, ..Options::default() };
-    Group::new(&parameters, depth, devices, options).expect("devices for one search")
+    Session::new(&parameters, depth, devices, options).expect("devices for one search")
 }
 
-/// Each one's share of the last frame, and the text of all.
-pub fn shares(estimator: &dyn Estimator) -> String {
-    let mut shares: Vec<DeviceShare> = Vec::new();
-    estimator.shares(&mut shares);
-    shares.iter().map(|share| format!("{:.2}", share.share)).collect::<Vec<_>>().join(" ")
-}
-
-/// A stream of frames through an estimator, as many in flight as it has room for.
+/// A stream of frames through a session, with as many searches in flight as it allows.
 pub struct Stream<'a> {
-    pub estimator: Box<dyn Estimator>,
+    pub session: Session,
     frames: &'a [Frame],
-    vectors: Vec<MotionVector>,
     next: usize,
+    reference: Option<Slot>,
 }
 
 impl<'a> Stream<'a> {
-    pub fn new(estimator: Box<dyn Estimator>, frames: &'a [Frame]) -> Self {
-        let vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
-        Self { estimator, frames, vectors, next: 0 }
+    pub fn new(session: Session, frames: &'a [Frame]) -> Self {
+        Self { session, frames, next: 0, reference: None }
     }
 
-    /// The time of each of `count` frames more: from one field to the next. Nothing is in flight before
+    /// A stream through one device.
+    pub fn alone(device: Box<dyn Device>, frames: &'a [Frame]) -> Self {
+        let depth = device.info().depth;
+        Self::new(session(vec![device], depth, Split::Rows, Balance::Adaptive), frames)
+    }
+
+    /// The share of each device of the last frame, as text.
+    pub fn shares(&self) -> String {
+        let shares = self.session.shares();
+        shares.iter().map(|share| format!("{:.2}", share.share)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The time of each of `count` more frames: from one field to the next. Nothing is in flight before
     /// and after.
     pub fn run(&mut self, count: usize) -> Vec<Duration> {
-        let depth = self.estimator.depth();
-        let slot = |time: usize| Slot::new(time % (depth + 1));
         let mut times = Vec::with_capacity(count);
         let mut start = Instant::now();
         let last = self.next + count + usize::from(self.next == 0);
-        while self.next < last || self.estimator.in_flight() > 0 {
+        while self.next < last || self.session.in_flight() > 0 {
             if self.next < last {
-                let frame = at(self.frames, self.next);
-                self.estimator.load(slot(self.next), &frame.view()).expect("a frame of its size");
-                if self.next > 0 {
-                    self.estimator.begin(slot(self.next), slot(self.next - 1)).expect("two frames");
+                let current =
+                    self.session.add(at(self.frames, self.next).clone()).expect("a frame of its size");
+                if let Some(reference) = self.reference.replace(current) {
+                    self.session.begin(current, reference, ()).expect("two frames");
                 }
                 self.next += 1;
             }
-            let in_flight = self.estimator.in_flight();
-            if in_flight == depth || (self.next == last && in_flight > 0) {
-                self.estimator.finish(&mut self.vectors).expect("a field");
+            let in_flight = self.session.in_flight();
+            if in_flight == self.session.depth() || (self.next == last && in_flight > 0) {
+                self.session.finish().expect("a field");
                 times.push(start.elapsed());
                 start = Instant::now();
             }
@@ -91,7 +94,7 @@ impl<'a> Stream<'a> {
         times
     }
 
-    /// The mean time of a frame of `count`, in milliseconds: with several in flight, fields come in
+    /// The mean time of `count` frames, in milliseconds: with several searches in flight, fields come in
     /// bursts.
     pub fn mean(&mut self, count: usize) -> f64 {
         let start = Instant::now();
@@ -119,16 +122,16 @@ pub fn in_turn(streams: &mut [Stream<'_>], budget: Duration) -> Vec<f64> {
     least
 }
 
-/// Several devices by one thread, with events instead of threads: begun on all, then finished on all.
+/// Several devices called by one thread, with events instead of threads: begun on all, then finished on all.
 /// Uta's OpenCL-async (7.2). Each has a band of rows by its weight.
 pub struct OneThread {
-    pub devices: Vec<Box<dyn Estimator>>,
+    devices: Vec<Box<dyn Device>>,
     bands: Vec<Part>,
 }
 
 impl OneThread {
-    pub fn new(devices: Vec<Box<dyn Estimator>>, weights: &[f64]) -> Self {
-        let whole = Part::whole(devices[0].parameters());
+    pub fn new(devices: Vec<Box<dyn Device>>, weights: &[f64]) -> Self {
+        let whole = Part::whole(&devices[0].info().parameters);
         let mut next = 0;
         let band = |rows: usize| {
             next += rows;
@@ -138,41 +141,41 @@ impl OneThread {
         Self { devices, bands }
     }
 
-    /// The mean milliseconds of a frame of `count`. Nothing is in flight before and after.
+    /// The mean milliseconds of `count` frames. Nothing is in flight before and after.
     pub fn mean(&mut self, frames: &[Frame], count: usize) -> f64 {
-        let parameters = self.devices[0].parameters().clone();
-        let (grid, depth) = (parameters.grid(), self.devices[0].depth());
-        let mut vectors = vec![MotionVector::default(); grid.blocks()];
+        let info = self.devices[0].info().clone();
+        let (parameters, depth) = (info.parameters, info.depth);
         let slot = |time: usize| Slot::new(time % (depth + 1));
+        let mut outputs: Vec<Output> =
+            self.bands.iter().map(|band| Output::new(band.grid(&parameters).blocks())).collect();
+        let mut tickets: Vec<VecDeque<Ticket>> = self.bands.iter().map(|_| VecDeque::new()).collect();
         let mut start = Instant::now();
-        let mut finished = 0;
         for time in 0..=count + depth {
             if time == 1 {
                 start = Instant::now();
             }
-            let frame = at(frames, time).view();
-            for (device, band) in self.devices.iter_mut().zip(&self.bands) {
-                if band.rows().is_empty() || time > count {
+            let frame = at(frames, time);
+            let devices = || self.bands.iter().zip(&mut tickets).zip(&mut outputs);
+            for (device, ((band, tickets), output)) in self.devices.iter_mut().zip(devices()) {
+                if band.rows().is_empty() {
                     continue;
                 }
-                // The frame is the next reference.
-                let (compared, searched) =
-                    (band.current_samples(&parameters), band.reference_samples(&parameters));
-                let rows = compared.start.min(searched.start)..compared.end.max(searched.end);
-                device.load_rows(slot(time), &frame, rows).expect("a frame of its size");
-                if time > 0 {
-                    device.begin_part(slot(time), slot(time - 1), *band).expect("two frames");
+                if time <= count {
+                    // The frame is the next reference.
+                    let (compared, searched) =
+                        (band.current_samples(&parameters), band.reference_samples(&parameters));
+                    let rows = compared.start.min(searched.start)..compared.end.max(searched.end);
+                    device.load(slot(time), &frame.with_rows(rows)).expect("a frame of its size");
                 }
-            }
-            if time < depth || finished == count {
-                continue;
-            }
-            finished += 1;
-            for (device, band) in self.devices.iter_mut().zip(&self.bands) {
-                let rows = band.rows();
-                let vectors = &mut vectors[rows.start * grid.columns..rows.end * grid.columns];
-                if !rows.is_empty() {
-                    device.finish(vectors).expect("a field");
+                if (1..=count).contains(&time) {
+                    let (current, reference) = (slot(time), slot(time - 1));
+                    let request = Request { current, reference, part: *band };
+                    tickets.push_back(device.begin(request).expect("two frames"));
+                }
+                if time >= depth
+                    && let Some(ticket) = tickets.pop_front()
+                {
+                    device.finish(ticket, output).expect("a field");
                 }
             }
         }

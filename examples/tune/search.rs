@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{Estimator, Kernel, Launch, MotionVector, SetupError, Slot, Tuning};
+use gstmotionestimate::estimator::{
+    self, Device as _, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning,
+};
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
 use indicatif::ProgressBar;
@@ -46,10 +48,11 @@ pub fn search(
     bar: &ProgressBar,
 ) -> Result<Outcome, Box<dyn Error>> {
     let mut native = Native::new(case.parameters.clone())?;
-    let mut expected = vec![MotionVector::default(); case.parameters.grid().blocks()];
+    let mut output = Output::new(case.parameters.grid().blocks());
     load(&mut native, scene)?;
-    native.search(Slot::B, &mut expected)?;
-    let native_time = median(&mut native, &mut expected.clone())?;
+    estimator::search(&mut native, Slot::B, Slot::A, &mut output)?;
+    let expected = output.vectors.to_vec();
+    let native_time = median(&mut native, &mut output)?;
 
     let tuner = Tuner { device, scene, case, expected, bar };
     let mut found = Vec::new();
@@ -81,22 +84,22 @@ impl Tuner<'_> {
     fn measure(&self, kernel: Kernel, tuning: Tuning) -> Result<Option<Duration>, Box<dyn Error>> {
         self.bar.set_message(format!("{kernel} {}", text(&tuning)));
         self.bar.tick();
-        let mut estimator = match self.open(kernel, tuning) {
-            Ok(estimator) => estimator,
+        let mut opened = match self.open(kernel, tuning) {
+            Ok(opened) => opened,
             Err(SetupError::KernelUnsupported { .. } | SetupError::Memory { .. }) => return Ok(None),
             Err(error) => {
                 self.bar.println(format!("! {kernel} {}: {error}", text(&tuning)));
                 return Ok(None);
             }
         };
-        let mut vectors = vec![MotionVector::default(); self.expected.len()];
-        load(&mut estimator, self.scene)?;
-        estimator.search(Slot::B, &mut vectors)?;
-        if vectors != self.expected {
+        let mut output = Output::new(self.expected.len());
+        load(&mut opened, self.scene)?;
+        estimator::search(&mut opened, Slot::B, Slot::A, &mut output)?;
+        if output.vectors[..] != self.expected {
             self.bar.println(format!("! {kernel} {}: WRONG VECTORS, does not count", text(&tuning)));
             return Ok(None);
         }
-        Ok(Some(median(&mut estimator, &mut vectors)?))
+        Ok(Some(median(&mut opened, &mut output)?))
     }
 
     fn open(&self, kernel: Kernel, tuning: Tuning) -> Result<OpenCl, SetupError> {
@@ -141,26 +144,26 @@ impl Tuner<'_> {
     /// Median times of several, which search in turn, so that what else the machine does meets all.
     fn contest(&self, entrants: &[(Kernel, Tuning)]) -> Result<Vec<Duration>, Box<dyn Error>> {
         const ROUNDS: std::ops::RangeInclusive<usize> = 7..=100;
-        let mut vectors = vec![MotionVector::default(); self.expected.len()];
-        let mut estimators = Vec::new();
+        let mut output = Output::new(self.expected.len());
+        let mut contestants = Vec::new();
         for (kernel, tuning) in entrants {
-            let mut estimator = self.open(*kernel, *tuning)?;
-            load(&mut estimator, self.scene)?;
-            estimator.search(Slot::B, &mut vectors)?;
-            estimators.push((estimator, Vec::new()));
+            let mut opened = self.open(*kernel, *tuning)?;
+            load(&mut opened, self.scene)?;
+            estimator::search(&mut opened, Slot::B, Slot::A, &mut output)?;
+            contestants.push((opened, Vec::new()));
         }
         let (start, long) = (Instant::now(), MEASURED_FOR * 2 * entrants.len() as u32);
         for round in 0..*ROUNDS.end() {
             if round >= *ROUNDS.start() && start.elapsed() > long {
                 break;
             }
-            for (estimator, times) in &mut estimators {
+            for (opened, times) in &mut contestants {
                 let start = Instant::now();
-                estimator.search(Slot::B, &mut vectors)?;
+                estimator::search(opened, Slot::B, Slot::A, &mut output)?;
                 times.push(start.elapsed());
             }
         }
-        Ok(estimators.into_iter().filter_map(|(_, times)| middle(times)).collect())
+        Ok(contestants.into_iter().filter_map(|(_, times)| middle(times)).collect())
     }
 
     /// Measures the best few once more, in turn, and sorts by it.
@@ -209,17 +212,17 @@ fn axes(kernel: Kernel, device: &Device) -> Vec<Vec<Tuning>> {
     }
 }
 
-fn load(estimator: &mut dyn Estimator, scene: &Scene) -> Result<(), Box<dyn Error>> {
-    estimator.load(Slot::A, &scene.reference.view())?;
-    Ok(estimator.load(Slot::B, &scene.current.view())?)
+fn load(device: &mut dyn estimator::Device, scene: &Scene) -> Result<(), Box<dyn Error>> {
+    device.load(Slot::A, &scene.reference)?;
+    Ok(device.load(Slot::B, &scene.current)?)
 }
 
 /// Median time of a search, its vectors included, of up to 50: of one where it is long.
-fn median(estimator: &mut dyn Estimator, vectors: &mut [MotionVector]) -> Result<Duration, Box<dyn Error>> {
+fn median(device: &mut dyn estimator::Device, output: &mut Output) -> Result<Duration, Box<dyn Error>> {
     let (start, mut times) = (Instant::now(), Vec::new());
     while times.is_empty() || (times.len() < 50 && start.elapsed() < MEASURED_FOR) {
         let start = Instant::now();
-        estimator.search(Slot::B, vectors)?;
+        estimator::search(device, Slot::B, Slot::A, output)?;
         times.push(start.elapsed());
     }
     Ok(middle(times).unwrap_or_default())

@@ -88,8 +88,7 @@ pub(super) fn open(
     // The kernel is used on the devices that have it; the others use their own.
     let is_for_native = |named: &Named| named.selector == DeviceSelector::Native;
     let (is_native, is_opencl) = (Kernel::NATIVE.contains(&kernel), super::of_opencl(kernel));
-    let choose =
-        |has_it: bool, is_for_all: bool| if has_it || is_for_all { kernel } else { Kernel::Auto };
+    let choose = |has_it: bool, is_for_all: bool| if has_it || is_for_all { kernel } else { Kernel::Auto };
     let of_native = choose(is_native, named.iter().all(is_for_native));
     let of_opencl = choose(is_opencl, !named.iter().any(is_for_native));
     for Named { selector, weight } in named {

@@ -49,25 +49,24 @@ pub trait Device: Send {
     fn cancel(&mut self);
 }
 
-impl dyn Device + '_ {
-    /// Searches the frame in `current` in the frame in `reference`, and waits for the result.
-    ///
-    /// # Errors
-    /// Those of [`Self::begin`] and [`Self::finish`].
-    pub fn search(
-        &mut self,
-        current: Slot,
-        reference: Slot,
-        output: &mut Output,
-    ) -> Result<(), EstimateError> {
-        let part = Part::whole(&self.info().parameters);
-        let ticket = self.begin(Request { current, reference, part })?;
-        let finished = self.finish(ticket, output);
-        if finished.is_err() {
-            self.cancel();
-        }
-        finished
+/// Searches the frame in `current` in the frame in `reference`, and waits for the result.
+///
+/// # Errors
+/// Those of [`Device::begin`] and [`Device::finish`].
+pub fn search(
+    device: &mut dyn Device,
+    current: Slot,
+    reference: Slot,
+    output: &mut Output,
+) -> Result<(), EstimateError> {
+    let part = Part::whole(&device.info().parameters);
+    part.grid(&device.info().parameters).check(&output.vectors)?;
+    let ticket = device.begin(Request { current, reference, part })?;
+    let finished = device.finish(ticket, output);
+    if finished.is_err() {
+        device.cancel();
     }
+    finished
 }
 
 /// What a [`Device`] is, and what it was made for.

@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn at_least_one_row_is_needed() {
         let frame = Frame::from_fn(5, 30, |_, _| 0);
-        for (wanted, rows) in [(0..30, 0..30), (7..9, 7..9), (4..4, 4..5), (20..99, 20..30), (50..60, 29..30)] {
+        for (wanted, rows) in [(0..30, 0..30), (7..9, 7..9), (4..4, 4..5), (20..99, 20..30), (50..60, 29..30)]
+        {
             assert_eq!(frame.with_rows(wanted).rows(), rows);
         }
     }

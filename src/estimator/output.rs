@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{MotionVector, Predictor, RecordPool, PooledRecords, StageTimes};
+use super::{MotionVector, PooledRecords, Predictor, RecordPool, StageTimes};
 
 /// What a search returns.
 #[derive(Debug)]

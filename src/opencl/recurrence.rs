@@ -112,7 +112,8 @@ impl Recurrence {
         let items = items.min(1 << largest.max(1).ilog2());
         let blocks = grid.blocks();
         let vectors = context.device_buffer(device, "the vectors", size_of::<MotionVector>() * blocks)?;
-        let differences = context.device_buffer(device, "the differences", size_of::<Difference>() * blocks)?;
+        let differences =
+            context.device_buffer(device, "the differences", size_of::<Difference>() * blocks)?;
         Ok(Self {
             form,
             grid,

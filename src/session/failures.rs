@@ -186,14 +186,12 @@ fn no_frame_is_lost_wherever_a_device_fails() {
 }
 
 fn nothing_is_lost_if_one_of_two_fails(point: Point, fault: Fault) {
-    for (split, depth, after) in [
-        (Split::Rows, 1, 0),
-        (Split::Rows, 3, 2),
-        (Split::Candidates, 2, 3),
-        (Split::Frames, 4, 1),
-    ] {
+    for (split, depth, after) in
+        [(Split::Rows, 1, 0), (Split::Rows, 3, 2), (Split::Candidates, 2, 3), (Split::Frames, 4, 1)]
+    {
         let case = format!("{point:?} {fault:?} {split:?} depth {depth} after {after}");
-        let mut session = session(vec![faulty(point, fault, after, depth), native(depth)], depth, split, None);
+        let mut session =
+            session(vec![faulty(point, fault, after, depth), native(depth)], depth, split, None);
         check(&mut session, 9, &case);
         let failures = failures(&mut session);
         assert_eq!(failures.len(), 1, "{case}: {failures:?}");
@@ -296,11 +294,9 @@ fn frames_are_kept_only_if_a_device_may_fail() {
 
 #[test]
 fn the_reference_frame_moves_to_another_session() {
-    for devices in [
-        vec![native(1)],
-        vec![faulty(Point::Load, Fault::Error, NEVER, 1)],
-        vec![native(1), native(1)],
-    ] {
+    for devices in
+        [vec![native(1)], vec![faulty(Point::Load, Fault::Error, NEVER, 1)], vec![native(1), native(1)]]
+    {
         let mut one = session(devices, 1, Split::Rows, None);
         let slot = one.add(frame(3)).unwrap();
         assert!(matches!(one.unload(Slot::new(1)), Ok(None)));

@@ -1,6 +1,7 @@
 //! A device of a session, and the way to it: a direct call, or a message to its thread.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::channel::receive;
 use super::worker::{Job, JobResult, Worker, guarded};
 use crate::estimator::pace::Pace;
-use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError, SetupError, Tuning};
+use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError, Tuning};
 
 /// Jobs that may wait for a device: more than are ever in flight, including those of devices that failed.
 const WAITING: usize = 8 * Tuning::MAX_DEPTH;
@@ -24,14 +25,16 @@ pub(super) struct Report {
 
 /// A device of a session.
 pub(super) struct Member {
+    index: usize,
     info: DeviceInfo,
     /// Its share of the search that was finished last.
     share: f64,
     pace: Pace,
     /// `None` once the device is evicted.
-    link: Option<Link>,
-    /// Disconnected when the thread has ended.
-    ended: Receiver<()>,
+    worker: Option<Arc<Mutex<Worker>>>,
+    /// `None` before the first job that its thread is to do.
+    thread: Option<DeviceThread>,
+    reports: Sender<Report>,
     /// When each unfinished job was given to the device, oldest first.
     sent: VecDeque<Instant>,
     /// Whether the thread works on the unfinished jobs. Otherwise the thread is idle, and the device is called
@@ -41,49 +44,29 @@ pub(super) struct Member {
     finished: Instant,
 }
 
-/// The two ways to a device.
-struct Link {
-    worker: Arc<Mutex<Worker>>,
-    jobs: SyncSender<Job>,
+/// The session's end of a device's thread.
+struct DeviceThread {
+    /// `None` once the device is evicted.
+    jobs: Option<SyncSender<Job>>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl Member {
-    /// Starts the thread of `device`, which is member number `index`.
-    ///
-    /// # Errors
-    /// [`SetupError::Device`] if the thread does not start.
-    pub(super) fn start(
-        index: usize,
-        device: Box<dyn Device>,
-        reports: Sender<Report>,
-    ) -> Result<Self, SetupError> {
-        let info = device.info().clone();
-        let (jobs, received) = sync_channel(WAITING);
-        let (running, ended) = sync_channel(0);
-        let worker = Arc::new(Mutex::new(Worker::new(device)));
-        let of_thread = worker.clone();
-        // The thread is detached: a device that hangs must not block the session. It uses only what it
-        // owns or shares.
-        thread::Builder::new()
-            .name(format!("motion-device-{index}"))
-            .spawn(move || {
-                run(index, &of_thread, &received, &reports);
-                drop((of_thread, running));
-            })
-            .map_err(|error| SetupError::Device {
-                device: info.name.to_string(),
-                message: error.to_string(),
-            })?;
-        Ok(Self {
-            info,
+    /// `device` as member number `index`. Its thread starts with the first job for it.
+    pub(super) fn new(index: usize, device: Box<dyn Device>, reports: Sender<Report>) -> Self {
+        Self {
+            index,
+            info: device.info().clone(),
             share: 0.0,
             pace: Pace::default(),
-            link: Some(Link { worker, jobs }),
-            ended,
+            worker: Some(Arc::new(Mutex::new(Worker::new(device)))),
+            thread: None,
+            reports,
             sent: VecDeque::new(),
             is_threaded: false,
             finished: Instant::now(),
-        })
+        }
     }
 
     pub(super) fn info(&self) -> &DeviceInfo {
@@ -120,21 +103,25 @@ impl Member {
 
     /// Whether it is evicted.
     pub(super) fn is_out(&self) -> bool {
-        self.link.is_none()
+        self.worker.is_none()
     }
 
-    /// Evicts the device: it gets no jobs any more. Its thread drops it. Returns whether it was in.
+    /// Evicts the device: it gets no jobs any more. If it has a thread, the thread drops it. Returns whether it
+    /// was in.
     pub(super) fn evict(&mut self) -> bool {
-        let Some(Link { worker, jobs }) = self.link.take() else { return false };
-        // Before the thread ends, so that the device is dropped there.
-        drop(worker);
-        drop(jobs);
-        true
+        // Before the thread ends, so that the device is dropped there: a device that hangs blocks nobody else.
+        let was_in = self.worker.take().is_some();
+        if let Some(thread) = &mut self.thread {
+            thread.jobs = None;
+        }
+        was_in
     }
 
     /// Waits until the device is dropped, but not longer than `patience`.
     pub(super) fn wait_for_end(&self, patience: Duration) {
-        let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(patience);
+        if let Some(thread) = &self.thread {
+            let _: Result<(), RecvTimeoutError> = thread.ended.recv_timeout(patience);
+        }
     }
 
     /// The number of unfinished jobs.
@@ -154,7 +141,11 @@ impl Member {
 
     /// Gives `job` to the thread. `false` if the thread takes none.
     pub(super) fn send(&mut self, job: Job) -> bool {
-        let is_sent = self.link.as_ref().is_some_and(|link| link.jobs.try_send(job).is_ok());
+        if self.thread.is_none() {
+            self.thread = self.worker.as_ref().and_then(|worker| self.start_thread(worker.clone()).ok());
+        }
+        let jobs = self.thread.as_ref().and_then(|thread| thread.jobs.as_ref());
+        let is_sent = jobs.is_some_and(|jobs| jobs.try_send(job).is_ok());
         if is_sent {
             self.sent.push_back(Instant::now());
             self.is_threaded = true;
@@ -162,12 +153,21 @@ impl Member {
         is_sent
     }
 
+    /// Starts the thread. It is detached, because a device that hangs must not block the session, and uses
+    /// only what it owns or shares.
+    fn start_thread(&self, worker: Arc<Mutex<Worker>>) -> io::Result<DeviceThread> {
+        let (jobs, received) = sync_channel(WAITING);
+        let (running, ended) = sync_channel(0);
+        let (index, reports) = (self.index, self.reports.clone());
+        thread::Builder::new().name(format!("motion-device-{index}")).spawn(move || {
+            run(index, &worker, &received, &reports);
+            drop((worker, running));
+        })?;
+        Ok(DeviceThread { jobs: Some(jobs), ended })
+    }
+
     /// Begins `job` by a direct call.
-    pub(super) fn begin(
-        &mut self,
-        job: Job,
-        done: &mut dyn FnMut(JobResult),
-    ) -> Result<(), EstimateError> {
+    pub(super) fn begin(&mut self, job: Job, done: &mut dyn FnMut(JobResult)) -> Result<(), EstimateError> {
         self.call(|worker| worker.begin(job, done))?;
         self.sent.push_back(Instant::now());
         Ok(())
@@ -181,8 +181,7 @@ impl Member {
         &self,
         work: impl FnOnce(&mut Worker) -> Result<R, EstimateError>,
     ) -> Result<R, EstimateError> {
-        let link = self.link.as_ref().ok_or(EstimateError::NothingInFlight)?;
-        guarded(&link.worker, work)
+        guarded(self.worker.as_ref().ok_or(EstimateError::NothingInFlight)?, work)
     }
 
     /// Notes that a job is done.

@@ -6,8 +6,8 @@
 //! [stages](crate::stages). Uta (chapter 7) spreads the search over every compute device; Zhang
 //! (section IV) finds how much each should get.
 //!
-//! Each device has a thread that lives as long as the session: Uta lost 7 ms a frame to starting threads
-//! (8.5.2). A device that works alone is called directly, without its thread, unless it may fail and several
+//! A device's thread starts with its first job and lives as long as the session: Uta lost 7 ms a frame to
+//! starting threads (8.5.2). A device that works alone is called directly, without its thread, unless it may fail and several
 //! searches are in flight: its thread then copies and uploads the next frame while the device searches.
 //!
 //! A device that fails, panics or does not answer in time is evicted, and the other devices do its parts
@@ -116,8 +116,7 @@ impl<T> Session<T> {
     /// A session on `devices`, at least one, for `depth` searches in flight.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] for no device, or one made for another search;
-    /// [`SetupError::Device`] if a thread does not start.
+    /// [`SetupError::DeviceUnsupported`] for no device, or one made for another search.
     pub fn new(
         parameters: &Parameters,
         depth: usize,
@@ -137,10 +136,9 @@ impl<T> Session<T> {
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
         let (is_group, depth) = (devices.len() > 1, depth.max(1));
         let (reporter, reports) = channel();
-        let start = |(index, device): (usize, WeightedDevice)| {
-            Member::start(index, device.device, reporter.clone())
-        };
-        let members = devices.into_iter().enumerate().map(start).collect::<Result<Vec<_>, _>>()?;
+        let member =
+            |(index, device): (usize, WeightedDevice)| Member::new(index, device.device, reporter.clone());
+        let members: Vec<Member> = devices.into_iter().enumerate().map(member).collect();
         Ok(Self {
             name: names(&members),
             parameters: parameters.clone(),
@@ -450,15 +448,14 @@ impl<T> Session<T> {
         if self.active().is_empty() {
             let lost = |message: String| EstimateError::Device { device: device.clone(), message };
             let Some(fallback) = &mut self.fallback else { return Err(lost(reason.into())) };
-            let index = self.members.len();
-            let started = fallback()
-                .and_then(|device| Member::start(index, device, self.reporter.clone()))
-                .map_err(|error| lost(format!("{reason}; the fallback failed too: {error}")))?;
-            self.members.push(started);
+            let device =
+                fallback().map_err(|error| lost(format!("{reason}; the fallback failed too: {error}")))?;
+            self.members.push(Member::new(self.members.len(), device, self.reporter.clone()));
             self.balancer.add(1.0);
         }
         self.name = names(&self.members);
-        self.notices.push(Notice::Failure(format!("{device} failed ({reason}); continuing on {}", self.name)));
+        self.notices
+            .push(Notice::Failure(format!("{device} failed ({reason}); continuing on {}", self.name)));
         let mut lost = Vec::new();
         for search in self.flights.iter_mut() {
             let is_lost = |share: &mut Share| share.member == member && share.result.is_none();
@@ -575,7 +572,8 @@ impl<T> Session<T> {
             self.balancer.observe(&measured, Stages(stages), rebalanced.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
-            let what = if is_active { "gets work again" } else { "gets no work: the frame is faster without it" };
+            let what =
+                if is_active { "gets work again" } else { "gets no work: the frame is faster without it" };
             self.notices.push(Notice::Balance(format!("{} {what}", self.members[device].info().name)));
         }
     }

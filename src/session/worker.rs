@@ -92,11 +92,7 @@ impl Worker {
 
     /// Begins `job`. Jobs that must be finished before, because their slots are needed, are passed to
     /// `done`.
-    pub(super) fn begin(
-        &mut self,
-        job: Job,
-        done: &mut dyn FnMut(JobResult),
-    ) -> Result<(), EstimateError> {
+    pub(super) fn begin(&mut self, job: Job, done: &mut dyn FnMut(JobResult)) -> Result<(), EstimateError> {
         while !self.has_room() {
             done(self.finish()?);
         }
@@ -113,16 +109,7 @@ impl Worker {
         let (current, load_time) = self.slot_of(&current, &compared, &wanted, Some(reference), done)?;
         let ticket = self.device.begin(Request { current, reference, part })?;
         let slots = [current, reference];
-        self.begun.push_back(BegunJob {
-            ticket,
-            search,
-            part,
-            output,
-            slots,
-            at,
-            load_time,
-            rebalance_time,
-        });
+        self.begun.push_back(BegunJob { ticket, search, part, output, slots, at, load_time, rebalance_time });
         Ok(())
     }
 

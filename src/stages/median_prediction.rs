@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::prediction::median;
 use super::Stage;
+use crate::estimator::prediction::median;
 use crate::estimator::{EstimateError, Grid, MotionVector, Output, Predictor, RecordPool};
 
 /// The stage that fills [`Output::predictors`].

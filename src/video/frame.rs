@@ -72,10 +72,7 @@ fn size(
 }
 
 /// The samples of plane `index` and of whatever is mapped behind them, and the stride.
-fn samples<'a>(
-    frame: &'a impl IsVideoFrame,
-    index: usize,
-) -> Result<(&'a [u8], usize), PlaneError> {
+fn samples<'a>(frame: &'a impl IsVideoFrame, index: usize) -> Result<(&'a [u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
     // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading, for as
     // long as `frame`, which the slice borrows.

@@ -1,11 +1,14 @@
 //! One runner that puts every implementation of a search through the same hostile cases.
 #![allow(dead_code, missing_docs)]
 
+use std::sync::Arc;
+
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    Algorithm, Border, EstimateError, Estimator, Frame, FrameView, Metric, MotionVector, OrderKey,
-    Parameters, Part, Prediction, Predictor, Slot, Window, oracle,
+    Algorithm, BlockHandle, Border, Device, EstimateError, Frame, FrameSource, FrameView, HostBlock, Metric,
+    MotionVector, Output, Parameters, Part, Prediction, Request, Slot, Window, oracle, search,
 };
+use gstmotionestimate::session::{Options, Session, WeightedDevice};
 
 /// Two frames and what to find in them.
 pub struct Case {
@@ -179,13 +182,44 @@ pub fn reconstruct(parameters: &Parameters, reference: &FrameView<'_>, vectors: 
     })
 }
 
-/// Copies `frame` into rows that are further apart than they are wide, with garbage between.
-pub fn with_stride(frame: &FrameView<'_>, stride: usize) -> Vec<u8> {
-    let mut bytes = vec![0xa5; stride * (frame.height() - 1) + frame.width()];
-    for y in 0..frame.height() {
-        bytes[y * stride..][..frame.width()].copy_from_slice(frame.row(y));
+/// The samples of `view` in rows `stride` bytes apart, with garbage between the rows.
+pub fn with_stride(view: &FrameView<'_>, stride: usize) -> Vec<u8> {
+    let mut bytes = vec![0xa5; stride * (view.height() - 1) + view.width()];
+    for y in 0..view.height() {
+        bytes[y * stride..][..view.width()].copy_from_slice(view.row(y));
     }
     bytes
+}
+
+/// A copy of `frame` with `padding` bytes between its rows.
+pub fn padded(frame: &Frame, padding: usize) -> Frame {
+    let (width, height) = (frame.view().width(), frame.view().height());
+    let bytes = with_stride(&frame.view(), width + padding);
+    Frame::new(Arc::new(bytes), width, height, width + padding).unwrap()
+}
+
+/// A block of a device's memory that holds a frame from its fourth byte on.
+struct InBlock(Box<dyn HostBlock>, Option<BlockHandle>);
+
+impl FrameSource for InBlock {
+    fn bytes(&self) -> &[u8] {
+        &(*self.0).as_ref()[3..]
+    }
+
+    fn block(&self) -> Option<&BlockHandle> {
+        self.1.as_ref()
+    }
+}
+
+/// A copy of `frame` in memory of `device`, if it has such memory, with `padding` bytes between its rows.
+pub fn in_memory_of(device: &dyn Device, frame: &Frame, padding: usize) -> Frame {
+    let Some(memory) = &device.info().memory else { return padded(frame, padding) };
+    let (width, height) = (frame.view().width(), frame.view().height());
+    let rows = with_stride(&frame.view(), width + padding);
+    let mut block = memory.allocate(rows.len() + 7).unwrap();
+    (*block).as_mut()[3..][..rows.len()].copy_from_slice(&rows);
+    let handle = block.handle();
+    Frame::new(Arc::new(InBlock(block, handle)), width, height, width + padding).unwrap()
 }
 
 /// Every OpenCL device, of which there has to be one.
@@ -203,113 +237,156 @@ pub fn all_devices() -> Vec<gstmotionestimate::opencl::Device> {
     devices
 }
 
-/// Compares one estimator with the oracle on `case`, in both slots and with a padded stride.
+/// Compares a device with the oracle on `case`, in both slots and with padded rows.
 ///
 /// # Panics
-/// Where a vector or a cost differs.
-pub fn check(case: &Case, estimator: &mut dyn Estimator) {
+/// If a vector or a cost differs.
+pub fn check(case: &Case, device: &mut dyn Device) {
     let expected = oracle::search(&case.parameters, &case.current.view(), &case.reference.view());
-    let mut found = vec![MotionVector { x: -1, y: -1, cost: 0xdead }; expected.vectors.len()];
-    let who = format!("{} {} on {}", estimator.kernel(), estimator.device(), case.name);
+    let mut output = Output::new(expected.vectors.len());
+    output.vectors.fill(MotionVector { x: -1, y: -1, cost: 0xdead });
+    let name = format!("{} {} on {}", device.info().kernel, device.info().name, case.name);
 
-    estimator.load(Slot::A, &case.reference.view()).expect(&who);
-    estimator.load(Slot::B, &case.current.view()).expect(&who);
-    estimator.search(Slot::B, &mut found).expect(&who);
-    compare(&who, expected.grid.columns, &expected.vectors, &found);
-    assert_eq!(estimator.unload(Slot::B).expect(&who).as_ref(), Some(&case.current), "{who}");
+    device.load(Slot::A, &case.reference).expect(&name);
+    device.load(Slot::B, &case.current).expect(&name);
+    search(device, Slot::B, Slot::A, &mut output).expect(&name);
+    compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+    assert_eq!(device.unload(Slot::B).expect(&name).as_ref(), Some(&case.current), "{name}");
 
     // The roles change, and the rows come from a wider plane.
-    let stride = case.parameters.width + 13;
-    let bytes = with_stride(&case.reference.view(), stride);
-    let padded = FrameView::new(&bytes, case.parameters.width, case.parameters.height, stride).unwrap();
-    estimator.load(Slot::A, &padded).expect(&who);
+    device.load(Slot::A, &padded(&case.reference, 13)).expect(&name);
     let expected = oracle::search(&case.parameters, &case.reference.view(), &case.current.view());
-    estimator.search(Slot::A, &mut found).expect(&who);
-    compare(&who, expected.grid.columns, &expected.vectors, &found);
+    search(device, Slot::A, Slot::B, &mut output).expect(&name);
+    compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
 }
 
-fn compare(who: &str, columns: usize, expected: &[MotionVector], found: &[MotionVector]) {
+fn compare(name: &str, columns: usize, expected: &[MotionVector], found: &[MotionVector]) {
     for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
-        assert_eq!(expected, found, "block {}, {} of {who}", index % columns, index / columns);
+        assert_eq!(expected, found, "block {}, {} of {name}", index % columns, index / columns);
     }
 }
 
-/// Compares one estimator with the oracle on a stream of `frames`, with as many searches in
-/// flight as it allows, from its own memory and from any other; what it predicts too.
+/// Compares a session with the oracle on `case`: both frames in both roles.
 ///
 /// # Panics
-/// Where a vector, a cost or a predictor differs.
-pub fn check_in_flight(estimator: &mut dyn Estimator, frames: &[Frame]) {
-    let (parameters, depth) = (estimator.parameters().clone(), estimator.depth());
-    let who = format!("{} {}, depth {depth}", estimator.kernel(), estimator.device());
-    let memory = estimator.host_memory();
-    let blocks = parameters.grid().blocks();
-    let mut found = vec![MotionVector::default(); blocks];
-    let mut predictors = vec![Predictor::default(); blocks];
-    let mut finish = |estimator: &mut dyn Estimator, current: usize| {
-        estimator.finish(&mut found).expect(&who);
-        let [current, reference] = [current, current - 1].map(|index| frames[index].view());
-        let expected = oracle::search(&parameters, &current, &reference);
-        compare(&who, expected.grid.columns, &expected.vectors, &found);
-        if parameters.prediction == Prediction::Median {
-            estimator.predict(&mut predictors).expect(&who);
-            assert_eq!(predictors, median_predictors(expected.grid, &expected.vectors), "{who}");
-        }
-    };
-    let slot = |index: usize| Slot::new(index % (depth + 1));
-    let mut finished = 0;
+/// If a vector or a cost differs.
+pub fn check_session(case: &Case, devices: Vec<WeightedDevice>, options: Options) {
+    let mut session = Session::new(&case.parameters, 1, devices, options).unwrap();
+    let frames = [case.reference.clone(), padded(&case.current, 13), case.reference.clone()];
+    let mut slots = Vec::new();
     for (index, frame) in frames.iter().enumerate() {
-        // In turn: memory of any kind, the estimator's own, the same with a padded stride.
-        let block = memory.as_ref().filter(|_| index % 3 > 0).map(|memory| {
-            let padding = if index % 3 == 1 { 0 } else { 5 };
-            let rows = with_stride(&frame.view(), parameters.width + padding);
-            let mut block = memory.allocate(rows.len() + 7).expect(&who);
-            (*block).as_mut()[3..][..rows.len()].copy_from_slice(&rows);
-            (block, parameters.width + padding)
-        });
-        match &block {
-            Some((block, stride)) => {
-                let samples = &(**block).as_ref()[3..];
-                let view = FrameView::new(samples, parameters.width, parameters.height, *stride).expect(&who);
-                estimator.load_shared(slot(index), &view).expect(&who);
-            }
-            None => {
-                // What is loaded is free at once.
-                let mut samples = with_stride(&frame.view(), parameters.width);
-                let view = FrameView::new(&samples, parameters.width, parameters.height, parameters.width);
-                estimator.load(slot(index), &view.expect(&who)).expect(&who);
-                samples.fill(0x77);
-            }
-        }
-        // The block may go while it is read.
-        drop(block);
+        slots.push(session.add(frame.clone()).unwrap());
         if index == 0 {
             continue;
         }
-        estimator.begin(slot(index), slot(index - 1)).expect(&who);
-        assert!(matches!(estimator.load(slot(index), &frame.view()), Err(EstimateError::SlotInUse(_))));
-        assert!(matches!(estimator.search(Slot::A, &mut []), Err(EstimateError::InFlight(_))));
-        if estimator.in_flight() == depth {
-            let again = estimator.begin(slot(index), slot(index - 1));
-            assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == depth), "{who}");
+        session.begin(slots[index], slots[index - 1], ()).unwrap();
+        let ((), output) = session.finish().unwrap();
+        let expected = oracle::search(&case.parameters, &frame.view(), &frames[index - 1].view());
+        let name = format!("{} on {}", session.device(), case.name);
+        compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+    }
+}
+
+/// Compares a session with the oracle on a stream of `frames`, with as many searches in flight as it allows,
+/// and what it predicts.
+///
+/// # Panics
+/// If a vector, a cost or a predictor differs.
+pub fn check_stream(session: &mut Session<usize>, frames: &[Frame]) {
+    let name = format!("{} {}, depth {}", session.kernel(), session.device(), session.depth());
+    let finish = |session: &mut Session<usize>, expected_index: usize| {
+        let (index, output) = session.finish().expect(&name);
+        assert_eq!(index, expected_index, "{name}");
+        let [current, reference] = [index, index - 1].map(|index| frames[index].view());
+        let expected = oracle::search(session.parameters(), &current, &reference);
+        compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+        let is_predicting = session.parameters().prediction == Prediction::Median;
+        let predictors = is_predicting.then(|| median_predictors(expected.grid, &expected.vectors));
+        assert_eq!(output.predictors.as_deref(), predictors.as_deref(), "{name}");
+    };
+    let mut finished = 0;
+    let mut reference = None;
+    for (index, frame) in frames.iter().enumerate() {
+        // In turn with and without padding between the rows.
+        let current = session.add(padded(frame, index % 2 * 5)).expect(&name);
+        if let Some(reference) = reference {
+            session.begin(current, reference, index).expect(&name);
+            assert!(matches!(session.load(current, frame.clone()), Err(EstimateError::SlotInUse(_))));
+        }
+        reference = Some(current);
+        if session.in_flight() == session.depth() {
+            let again = session.begin(current, current, 0);
+            assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == session.depth()), "{name}");
             finished += 1;
-            finish(estimator, finished);
+            finish(session, finished);
         }
     }
-    // What is given up leaves nothing behind.
+    // What is cancelled leaves nothing behind.
+    session.cancel();
+    assert_eq!(session.in_flight(), 0);
+    assert!(matches!(session.finish(), Err(EstimateError::NothingInFlight)));
     let last = frames.len() - 1;
-    if finished < last {
-        finished += 1;
-        finish(estimator, finished);
+    let [current, reference] = [last, last - 1].map(|index| session.add(frames[index].clone()).expect(&name));
+    session.begin(current, reference, last).expect(&name);
+    finish(session, last);
+}
+
+/// Compares a device with the oracle on a stream of `frames`, with as many searches in flight as it allows,
+/// from its own memory and from other memory.
+///
+/// # Panics
+/// If a vector or a cost differs.
+pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
+    let (parameters, depth) = (device.info().parameters.clone(), device.info().depth);
+    let name = format!("{} {}, depth {depth}", device.info().kernel, device.info().name);
+    let mut output = Output::new(parameters.grid().blocks());
+    let slots = device.info().slots;
+    let request = |index: usize| Request {
+        current: Slot::new(index % slots),
+        reference: Slot::new((index - 1) % slots),
+        part: Part::whole(&parameters),
+    };
+    let mut finish = |device: &mut dyn Device, (index, ticket): (usize, _)| {
+        device.finish(ticket, &mut output).expect(&name);
+        let [current, reference] = [index, index - 1].map(|index| frames[index].view());
+        let expected = oracle::search(&parameters, &current, &reference);
+        compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+    };
+    let mut tickets = std::collections::VecDeque::new();
+    for (index, frame) in frames.iter().enumerate() {
+        // In turn: memory of any kind, the device's own, the same with padded rows. The test keeps no clone.
+        let frame = match index % 3 {
+            0 => frame.clone(),
+            1 => in_memory_of(device, frame, 0),
+            _ => in_memory_of(device, frame, 5),
+        };
+        device.load(Slot::new(index % slots), &frame).expect(&name);
+        if index == 0 {
+            continue;
+        }
+        tickets.push_back((index, device.begin(request(index)).expect(&name)));
+        let current = request(index).current;
+        assert!(matches!(device.load(current, &frame), Err(EstimateError::SlotInUse(_))));
+        if tickets.len() == depth {
+            let again = device.begin(request(index));
+            assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == depth), "{name}");
+            let newest = tickets.back().unwrap().1;
+            if depth > 1 {
+                let early = device.finish(newest, &mut Output::new(parameters.grid().blocks()));
+                assert!(matches!(early, Err(EstimateError::NothingInFlight)), "{name}");
+            }
+            finish(device, tickets.pop_front().unwrap());
+        }
     }
-    estimator.cancel();
-    assert_eq!(estimator.in_flight(), 0);
-    assert!(matches!(
-        estimator.finish(&mut vec![MotionVector::default(); blocks]),
-        Err(EstimateError::NothingInFlight)
-    ));
-    estimator.begin(slot(last), slot(last - 1)).expect(&who);
-    finish(estimator, last);
+    // What is cancelled leaves nothing behind.
+    device.cancel();
+    if let Some((_, ticket)) = tickets.front() {
+        let cancelled = device.finish(*ticket, &mut Output::new(parameters.grid().blocks()));
+        assert!(matches!(cancelled, Err(EstimateError::NothingInFlight)));
+    }
+    let last = frames.len() - 1;
+    let ticket = device.begin(request(last)).expect(&name);
+    finish(device, (last, ticket));
 }
 
 /// How a search is cut into parts.
@@ -323,10 +400,10 @@ pub enum Cut {
     Both,
 }
 
-/// Every part of `case` by itself, found by `estimator` and put together here.
-pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
+/// Every part of `case` by itself, found by `device` and put together here.
+pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
     let parameters = &case.parameters;
-    let who = format!("{} cut by {cut:?} on {}", estimator.kernel(), case.name);
+    let name = format!("{} cut by {cut:?} on {}", device.info().kernel, case.name);
     let expected = oracle::search(parameters, &case.current.view(), &case.reference.view());
     let whole = Part::whole(parameters);
     let (columns, rows) = (expected.grid.columns, expected.grid.rows);
@@ -354,20 +431,18 @@ pub fn check_parts(case: &Case, cut: Cut, estimator: &mut dyn Estimator) {
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);
             let (current, reference) = (rows(&compared, &case.current), rows(&searched, &case.reference));
-            estimator.load_rows(Slot::A, &reference.view(), searched).expect(&who);
-            estimator.load_rows(Slot::B, &current.view(), compared).expect(&who);
-            let mut vectors = vec![MotionVector::default(); part.grid(parameters).blocks()];
-            estimator.begin_part(Slot::B, Slot::A, part).expect(&who);
-            estimator.finish(&mut vectors).expect(&who);
-            let key = |v: MotionVector| OrderKey::new(v.cost, i32::from(v.x) / 4, i32::from(v.y) / 4);
-            for (best, other) in found[band.start * columns..].iter_mut().zip(vectors) {
-                if other.cost != u32::MAX && (best.cost == u32::MAX || key(other) < key(*best)) {
-                    *best = other;
-                }
+            device.load(Slot::A, &reference.with_rows(searched)).expect(&name);
+            device.load(Slot::B, &current.with_rows(compared)).expect(&name);
+            let mut output = Output::new(part.grid(parameters).blocks());
+            let request = Request { current: Slot::B, reference: Slot::A, part };
+            let ticket = device.begin(request).expect(&name);
+            device.finish(ticket, &mut output).expect(&name);
+            for (best, &other) in found[band.start * columns..].iter_mut().zip(&*output.vectors) {
+                *best = best.better(other);
             }
         }
     }
-    assert_eq!(found, expected.vectors, "{who}");
+    assert_eq!(found, expected.vectors, "{name}");
 }
 
 /// `count` frames of texture that moves, with grain.

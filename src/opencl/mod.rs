@@ -15,7 +15,6 @@ mod host;
 mod launch;
 mod prediction;
 mod program;
-mod recurrence;
 mod reference;
 mod search;
 mod three_step;
@@ -31,7 +30,6 @@ use std::time::{Duration, Instant};
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
-pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, HostMemory, InFlight, Kernel,

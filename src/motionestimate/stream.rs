@@ -276,7 +276,7 @@ impl Stream {
         let vectors = glib::Bytes::from_owned(found.vectors);
         let predictors = found.predictors.map(glib::Bytes::from_owned);
         let extras = Extras { predictors, devices: self.row_devices(found.row_devices) };
-        Ok(meta::attach_with(buffer, &description, vectors, extras)?)
+        Ok(meta::attach(buffer, &description, vectors, extras)?)
     }
 
     /// Who found each row of blocks, by the numbers in `rows`; `None` where there are none.

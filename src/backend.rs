@@ -15,7 +15,7 @@ use std::str::FromStr;
 use crate::estimator::{Estimator, Kernel, Parameters, SetupError, Tuning};
 use crate::native::{Level, Native};
 
-pub use chosen::{Source, TuningWarning};
+pub use chosen::{TuningSource, TuningWarning};
 #[cfg(feature = "opencl")]
 pub use opencl::find as find_opencl;
 pub use several::{Grouping, OnDeviceFailure};
@@ -117,14 +117,14 @@ pub struct Opened {
     /// not start, or no device for the kernel asked for. Worth a warning, nothing more.
     pub fallback: Option<SetupError>,
     /// Where kernel and tuning come from.
-    pub source: Source,
+    pub source: TuningSource,
     /// What was passed over on the way there. Worth a warning each.
     pub warnings: Vec<TuningWarning>,
 }
 
 impl From<Box<dyn Estimator>> for Opened {
     fn from(estimator: Box<dyn Estimator>) -> Self {
-        Self { estimator, fallback: None, source: Source::default(), warnings: Vec::new() }
+        Self { estimator, fallback: None, source: TuningSource::default(), warnings: Vec::new() }
     }
 }
 
@@ -290,7 +290,9 @@ mod opencl {
     use std::cmp::Reverse;
 
     use super::tables::{Proposal, Tables, user_file};
-    use super::{DeviceInfo, DeviceLimits, DeviceSelector, Opened, Source, TuningWarning, no_such_device};
+    use super::{
+        DeviceInfo, DeviceLimits, DeviceSelector, Opened, TuningSource, TuningWarning, no_such_device,
+    };
     use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
 
@@ -315,7 +317,7 @@ mod opencl {
         opencl::devices().into_iter().map(describe).collect()
     }
 
-    fn opened(estimator: OpenCl, source: Source, warnings: Vec<TuningWarning>) -> Opened {
+    fn opened(estimator: OpenCl, source: TuningSource, warnings: Vec<TuningWarning>) -> Opened {
         Opened { estimator: Box::new(estimator), fallback: None, source, warnings }
     }
 
@@ -335,7 +337,7 @@ mod opencl {
                 Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
             }
         }
-        let source = if kernel == Kernel::Auto { Source::Rule } else { Source::Asked };
+        let source = if kernel == Kernel::Auto { TuningSource::Rule } else { TuningSource::Asked };
         Ok(opened(OpenCl::new(device, kernel, tuning, parameters)?, source, warnings))
     }
 

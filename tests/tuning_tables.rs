@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use common::{Case, Content, check, frames};
-use gstmotionestimate::backend::{self, DeviceSelector, Opened, Source, Table, TuningWarning};
+use gstmotionestimate::backend::{self, DeviceSelector, Opened, Table, TuningSource, TuningWarning};
 use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
 use gstmotionestimate::opencl::DeviceKind;
 
@@ -48,7 +48,7 @@ fn opened(kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<Ope
 
 fn user_line(opened: &Opened) -> Option<usize> {
     match &opened.source {
-        Source::User { file, line } => {
+        TuningSource::User { file, line } => {
             assert_eq!(Some(file.clone()), backend::user_file());
             Some(*line)
         }
@@ -84,7 +84,7 @@ fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
     assert_eq!((asked.estimator.kernel(), user_line(&asked)), (Kernel::Collaborative, Some(4)));
     check_exact(&mut asked, &p);
     let asked = opened(Kernel::ReferenceNaive, none, &p).unwrap();
-    assert_eq!((asked.estimator.kernel(), asked.source), (Kernel::ReferenceNaive, Source::Asked));
+    assert_eq!((asked.estimator.kernel(), asked.source), (Kernel::ReferenceNaive, TuningSource::Asked));
 
     // A field that is asked for holds: with too few bytes for a block's costs the entry cannot run.
     let few = Tuning { cost_bytes: Some(1), ..none };
@@ -127,7 +127,7 @@ fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
     }
     let p = parameters();
     let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
-    assert!(!matches!(opened.source, Source::User { .. }), "{opened:?}");
+    assert!(!matches!(opened.source, TuningSource::User { .. }), "{opened:?}");
     assert_ne!(opened.estimator.kernel(), Kernel::Reference);
     let [warning @ TuningWarning::File { .. }] = &opened.warnings[..] else { panic!("{opened:?}") };
     let text = warning.to_string();
@@ -152,8 +152,10 @@ fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
             check_exact(&mut opened, &p);
             let kernel = opened.estimator.kernel();
             match opened.source {
-                Source::Shipped { .. } => assert!(shipped.entries().any(|entry| entry.kernel == kernel)),
-                Source::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
+                TuningSource::Shipped { .. } => {
+                    assert!(shipped.entries().any(|entry| entry.kernel == kernel))
+                }
+                TuningSource::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
                 other => panic!("{other:?}"),
             }
         }
@@ -187,7 +189,7 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
         ] {
             let mut opened = backend::open(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
             assert_eq!(opened.estimator.kernel(), kernel, "{p:?}");
-            assert!(matches!(opened.source, Source::Shipped { .. }), "{opened:?}");
+            assert!(matches!(opened.source, TuningSource::Shipped { .. }), "{opened:?}");
             assert!(opened.warnings.is_empty(), "{opened:?}");
             check_exact(&mut opened, &p);
         }

@@ -1,4 +1,4 @@
-//! Runs a search on a device, and a grid of searches within a limit of time.
+//! Times a search on a device, and tables of searches with a time limit per cell.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::frames::{Clip, Scene};
 use crate::table::Cell;
 
-/// One device, and what is asked of all.
+/// The measurements on one device.
 pub struct Session<'a> {
     pub device: &'a DeviceInfo,
     pub clips: &'a [Clip],
@@ -20,14 +20,14 @@ pub struct Session<'a> {
     pub limit: Duration,
 }
 
-/// What does the search.
+/// What runs a search.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine {
-    /// The CPU without OpenCL, with the fastest instructions and all cores unless told.
+    /// The CPU without OpenCL, by default with the fastest instruction set and all cores.
     Native { level: Option<Level>, threads: Option<usize> },
-    /// The session's OpenCL device, with the kernel's own group size unless told.
+    /// The session's OpenCL device, by default with the kernel's own group size.
     OpenCl { kernel: Kernel, group_size: Option<usize> },
-    /// So many OpenCL devices with the name of the session's, each an equal band of rows.
+    /// `count` OpenCL devices with the name of the session's, each with an equal band of rows.
     Equals { kernel: Kernel, count: usize },
 }
 
@@ -35,7 +35,7 @@ impl Engine {
     /// The CPU at its fastest.
     pub const NATIVE: Self = Self::Native { level: None, threads: None };
 
-    /// What stands for the single-threaded C code of the papers.
+    /// The counterpart of the papers' single-threaded C code.
     pub const SERIAL: Self = Self::Native { level: Some(Level::Portable), threads: Some(1) };
 
     /// `kernel` with its own group size.
@@ -76,7 +76,7 @@ impl Engine {
     }
 }
 
-/// The devices with the name of `device`, itself first.
+/// The devices with the name of `device`, which is the first of them.
 pub fn equals(device: &DeviceInfo) -> Vec<DeviceInfo> {
     let mut equals = backend::devices();
     equals.retain(|other| other.name == device.name && other.kind == device.kind);
@@ -84,10 +84,10 @@ pub fn equals(device: &DeviceInfo) -> Vec<DeviceInfo> {
     equals
 }
 
-/// What a paper's time with transfers brings to the device.
+/// The frames whose upload is part of a paper's time with transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Upload {
-    /// The current frame; the reference is there from its own search.
+    /// The current frame: the reference was uploaded for its own search.
     Current,
     /// Both frames.
     Both,
@@ -111,18 +111,18 @@ pub struct Timing {
     pub whole: Duration,
 }
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Timed(Timing),
-    /// Not possible; the reason stands in the foot.
+    /// The device cannot. The table's foot has the reason.
     Refused,
-    /// Left out because the case before took longer than the limit.
+    /// Skipped: the case before exceeded the time limit.
     Stopped,
 }
 
 impl Outcome {
-    /// A cell with what `figure` makes of the times.
+    /// A cell with the `figure` of each time.
     pub fn pair(&self, figure: impl Fn(Duration) -> f64) -> Cell {
         match self {
             Outcome::Timed(timing) => Cell::Pair(figure(timing.kernel), figure(timing.whole)),
@@ -131,7 +131,7 @@ impl Outcome {
         }
     }
 
-    /// The times, where there are any.
+    /// The times, if it was timed.
     pub fn timing(&self) -> Option<Timing> {
         if let Outcome::Timed(timing) = self { Some(*timing) } else { None }
     }
@@ -147,7 +147,7 @@ pub fn rate(time: Duration) -> f64 {
     1.0 / time.as_secs_f64()
 }
 
-/// A grid of searches: a row a scene, a column an engine, cases growing downwards.
+/// A table of searches: one row per scene, from small to large, one column per engine.
 pub struct Searches<'a> {
     pub title: &'a str,
     pub rows: usize,
@@ -158,10 +158,10 @@ pub struct Searches<'a> {
     pub upload: Upload,
 }
 
-/// What a grid of searches took.
+/// The times of a table of searches.
 pub struct Measured {
     pub rows: Vec<Vec<Outcome>>,
-    /// How it was measured, and what kept cells empty.
+    /// How it was measured, and why cells are empty.
     pub foot: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ impl Session<'_> {
         if self.quick { (3, Duration::from_millis(50)) } else { (9, Duration::from_millis(500)) }
     }
 
-    /// A bar of `cells` steps, quiet where nobody watches.
+    /// A progress bar of `cells` steps, shown on terminals only.
     pub fn progress(&self, title: &str, cells: usize) -> ProgressBar {
         let style = ProgressStyle::with_template("{prefix} {bar:40} {pos}/{len} {msg} ({elapsed})")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -189,7 +189,7 @@ impl Session<'_> {
         ProgressBar::new(cells as u64).with_style(style).with_prefix(prefix)
     }
 
-    /// Measures a grid of searches, row by row.
+    /// Measures a table of searches, row by row.
     pub fn measure(&self, searches: &Searches<'_>) -> Measured {
         let columns = searches.engines.len();
         let progress = self.progress(searches.title, searches.rows * columns);
@@ -233,7 +233,7 @@ impl Session<'_> {
         Measured { rows, foot }
     }
 
-    /// The sentence that says how times came about.
+    /// A sentence on how the times were measured.
     fn method(&self, upload: Upload) -> String {
         let (most, budget) = self.effort();
         format!(
@@ -280,14 +280,14 @@ impl Session<'_> {
             estimator.search(Slot::B, &mut vectors)?;
             let whole = start.elapsed();
             if whole > budget {
-                // The upload's share of the search is lost in so long a time.
+                // In so long a time the upload does not count.
                 return Ok(Timing { kernel: estimator.stage_times().search, whole });
             }
-            // Alone: work that an upload left to the device is not in it.
+            // Again, without an upload whose work on the device would count.
             estimator.search(Slot::B, &mut vectors)?;
             Ok(Timing { kernel: estimator.stage_times().search, whole })
         };
-        // Warm-up; where it is over the limit, it is the one run there is.
+        // Warm-up, and the only run if it exceeds the limit.
         let first: Timing = once(Upload::Both)?;
         if first.whole > self.limit {
             return Ok(first);
@@ -303,7 +303,7 @@ impl Session<'_> {
         })
     }
 
-    /// Median time of `work` over as many runs as the effort allows, after one to warm up.
+    /// Median time of `work`, after one run to warm up.
     pub fn median_of<E>(&self, mut work: impl FnMut() -> Result<Duration, E>) -> Result<Duration, E> {
         let (most, budget) = self.effort();
         let first = work()?;

@@ -15,7 +15,7 @@ use crate::estimator::{Device, Kernel, Parameters, SetupError, Tuning};
 use crate::native::{self, Level, Native};
 use crate::session::{Options, Session};
 
-pub use chosen::{Source, TuningWarning};
+pub use chosen::{TuningSource, TuningWarning};
 #[cfg(feature = "opencl")]
 pub use opencl::find as find_opencl;
 pub use several::{Grouping, OnDeviceFailure};
@@ -116,7 +116,7 @@ pub struct Choice {
     /// for the kernel. Worth a warning, nothing more.
     pub fallback: Option<SetupError>,
     /// Where kernel and tuning come from.
-    pub source: Source,
+    pub source: TuningSource,
     /// Table entries that were passed over. Worth a warning each.
     pub warnings: Vec<TuningWarning>,
 }
@@ -270,7 +270,8 @@ mod opencl {
 
     use super::tables::{Proposal, Tables, user_file};
     use super::{
-        AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, Source, TuningWarning, no_such_device,
+        AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, TuningSource, TuningWarning,
+        no_such_device,
     };
     use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
@@ -296,7 +297,7 @@ mod opencl {
         opencl::devices().into_iter().map(describe).collect()
     }
 
-    fn opened(device: OpenCl, source: Source, warnings: Vec<TuningWarning>) -> Opened {
+    fn opened(device: OpenCl, source: TuningSource, warnings: Vec<TuningWarning>) -> Opened {
         (Box::new(device), Choice { fallback: None, source, warnings })
     }
 
@@ -316,7 +317,7 @@ mod opencl {
                 Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
             }
         }
-        let source = if kernel == Kernel::Auto { Source::Rule } else { Source::Asked };
+        let source = if kernel == Kernel::Auto { TuningSource::Rule } else { TuningSource::Asked };
         Ok(opened(OpenCl::new(device, kernel, tuning, parameters)?, source, warnings))
     }
 

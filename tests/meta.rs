@@ -108,7 +108,7 @@ fn a_copy_of_a_part_drops_the_field() {
     init();
     let field = description(64, 48, 16);
     let mut buffer = gst::Buffer::with_size(64 * 48).unwrap();
-    meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field))).unwrap();
+    meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field)), Extras::default()).unwrap();
     let part = buffer.copy_region(gst::BufferCopyFlags::all(), 0..64).unwrap();
     assert!(MotionVectorMeta::of(&part).is_none());
     let whole = buffer.copy_region(gst::BufferCopyFlags::all(), ..).unwrap();
@@ -125,8 +125,8 @@ fn several_fields_are_read_in_order_and_removed_together() {
     let buffer = buffer.make_mut();
     buffer.set_pts(gst::ClockTime::SECOND);
     gst::ReferenceTimestampMeta::add(buffer, &gst::Caps::new_any(), gst::ClockTime::ZERO, None);
-    meta::attach(buffer, &past, bytes(&numbered(&past))).unwrap();
-    meta::attach(buffer, &future, bytes(&numbered(&future))).unwrap();
+    meta::attach(buffer, &past, bytes(&numbered(&past)), Extras::default()).unwrap();
+    meta::attach(buffer, &future, bytes(&numbered(&future)), Extras::default()).unwrap();
     let read: Vec<_> =
         MotionVectorMeta::all_of(buffer).map(|field| field.unwrap().description().clone()).collect();
     assert_eq!(read, [past.clone(), future]);
@@ -147,7 +147,7 @@ fn read_spoiled(spoil: impl Fn(&mut gst::StructureRef)) -> Result<MotionVectorMe
     let field = description(64, 48, 16);
     let mut buffer = gst::Buffer::new();
     let buffer = buffer.make_mut();
-    meta::attach(buffer, &field, bytes(&numbered(&field))).unwrap();
+    meta::attach(buffer, &field, bytes(&numbered(&field)), Extras::default()).unwrap();
     let mut custom = gst::meta::CustomMeta::from_mut_buffer(buffer, meta::NAME).unwrap();
     spoil(custom.mut_structure());
     MotionVectorMeta::of(buffer).unwrap()
@@ -215,6 +215,10 @@ fn predictor_bytes(predictors: &[Predictor]) -> glib::Bytes {
     glib::Bytes::from(bytemuck::cast_slice::<_, u8>(predictors))
 }
 
+fn with_predictors(predictors: &[Predictor]) -> Extras {
+    Extras { predictors: Some(predictor_bytes(predictors)), ..Extras::default() }
+}
+
 #[test]
 fn predictors_are_read_and_checked() {
     let field = description(64, 48, 16);
@@ -245,11 +249,11 @@ fn predictors_that_do_not_fit_are_not_attached() {
     let predictors = median_predictors(field.grid(), &vectors);
     let mut buffer = gst::Buffer::new();
     let buffer = buffer.make_mut();
-    let short = Some(predictor_bytes(&predictors[..11]));
-    let result = meta::attach_predicted(buffer, &field, bytes(&vectors), short);
+    let short = with_predictors(&predictors[..11]);
+    let result = meta::attach(buffer, &field, bytes(&vectors), short);
     assert_eq!(result, Err(MetaError::PredictorLength { needed: 48, present: 44 }));
     assert!(MotionVectorMeta::of(buffer).is_none());
-    meta::attach_predicted(buffer, &field, bytes(&vectors), Some(predictor_bytes(&predictors))).unwrap();
+    meta::attach(buffer, &field, bytes(&vectors), with_predictors(&predictors)).unwrap();
     let read = MotionVectorMeta::of(buffer).unwrap().unwrap();
     assert_eq!((read.vectors(), read.predictors()), (&vectors[..], Some(&predictors[..])));
 }
@@ -265,9 +269,9 @@ fn predictors_follow_their_vectors() {
         pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
             let field = description(160, 96, 16);
             let vectors = numbered(&field);
-            let predictors = predictor_bytes(&median_predictors(field.grid(), &vectors));
+            let extras = with_predictors(&median_predictors(field.grid(), &vectors));
             let buffer = info.buffer_mut().unwrap().make_mut();
-            meta::attach_predicted(buffer, &field, bytes(&vectors), Some(predictors)).unwrap();
+            meta::attach(buffer, &field, bytes(&vectors), extras).unwrap();
             gst::PadProbeReturn::Ok
         });
         let buffers = fields::run(&pipeline);
@@ -297,10 +301,13 @@ fn what_does_not_fit_is_not_attached() {
     let buffer = buffer.make_mut();
     let field = description(64, 48, 16);
     let short = bytes(&numbered(&field)[1..]);
-    assert_eq!(meta::attach(buffer, &field, short), Err(MetaError::Length { needed: 96, present: 88 }));
+    assert_eq!(
+        meta::attach(buffer, &field, short, Extras::default()),
+        Err(MetaError::Length { needed: 96, present: 88 })
+    );
     let wrong = FieldDescription { columns: 5, ..field.clone() };
     assert!(matches!(
-        meta::attach(buffer, &wrong, bytes(&numbered(&field))),
+        meta::attach(buffer, &wrong, bytes(&numbered(&field)), Extras::default()),
         Err(MetaError::Grid { columns: 5, .. })
     ));
     assert!(MotionVectorMeta::of(buffer).is_none());
@@ -355,7 +362,7 @@ fn devices_follow_the_vectors() {
             let field = description(160, 96, 16);
             let extras = Extras { devices: devices(vec![0, 0, 0, 1, 1, 0]).ok(), ..Extras::default() };
             let buffer = info.buffer_mut().unwrap().make_mut();
-            meta::attach_with(buffer, &field, bytes(&numbered(&field)), extras).unwrap();
+            meta::attach(buffer, &field, bytes(&numbered(&field)), extras).unwrap();
             gst::PadProbeReturn::Ok
         });
         let buffers = fields::run(&pipeline);
@@ -381,7 +388,7 @@ fn devices_of_other_rows_are_not_attached() {
     let field = description(64, 48, 16);
     let mut buffer = gst::Buffer::new();
     let extras = Extras { devices: devices(vec![0; 4]).ok(), ..Extras::default() };
-    let result = meta::attach_with(buffer.make_mut(), &field, bytes(&numbered(&field)), extras);
+    let result = meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field)), extras);
     assert_eq!(result, Err(MetaError::DeviceRows { rows: 3, present: 4 }));
     assert!(MotionVectorMeta::of(&buffer).is_none());
 }

@@ -168,7 +168,7 @@ fn any_stride_is_drawn_into_and_padding_is_left_alone() {
         .unwrap();
         let field = description(61, 47, 16);
         let vectors = vec![MOVED; field.grid().blocks()];
-        gstmotionestimate::meta::attach(buffer, &field, fields::bytes(&vectors)).unwrap();
+        gstmotionestimate::meta::attach(buffer, &field, fields::bytes(&vectors), Extras::default()).unwrap();
     }
     let drawn = harness.push_and_pull(buffer).unwrap();
     let drawn = samples(&drawn);
@@ -203,7 +203,7 @@ fn rows_are_tinted_by_their_devices() {
             let extras = Extras { devices: RowDevices::new(names, rows).ok(), ..Extras::default() };
             let vectors = vec![MOVED; field.grid().blocks()];
             let buffer = info.buffer_mut().unwrap().make_mut();
-            meta::attach_with(buffer, &field, fields::bytes(&vectors), extras).unwrap();
+            meta::attach(buffer, &field, fields::bytes(&vectors), extras).unwrap();
             gst::PadProbeReturn::Ok
         });
         let drawn = samples(&fields::run(&pipeline)[0]);

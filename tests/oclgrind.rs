@@ -4,13 +4,18 @@
 #![allow(missing_docs)]
 
 mod common;
+#[path = "../benches/papers/halldal/forms.rs"]
+mod forms;
+#[path = "../benches/papers/halldal/recurrence.rs"]
+mod recurrence;
 
 use common::{Case, Content, check, frames};
+use forms::{FieldPredictor, PredictionForm};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Difference, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Tuning, Window,
-    recurrence,
+    Algorithm, Border, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Predictor, Tuning, Window,
+    prediction,
 };
-use gstmotionestimate::opencl::{DeviceKind, OpenCl, Recurrence, RecurrenceForm, devices};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
 
 /// Three steps of a window that is wider than the frames are high, one block size for each number
 /// of items a candidate, and blocks that fill no group.
@@ -85,7 +90,7 @@ fn shared_tasks_are_exact() {
 }
 
 #[test]
-fn the_recurrence_is_exact() {
+fn paper_kernels_are_exact() {
     for device in devices() {
         for (columns, rows) in [(1, 1), (1, 3), (7, 1), (9, 6), (70, 67)] {
             let grid = Grid { columns, rows };
@@ -93,12 +98,19 @@ fn the_recurrence_is_exact() {
             let vectors: Vec<_> = (0..grid.blocks())
                 .map(|index| MotionVector { x: component(index), y: component(3 * index + 1), cost: 0 })
                 .collect();
-            let mut expected = vec![Difference::default(); grid.blocks()];
-            recurrence::serial(grid, &vectors, &mut expected).unwrap();
-            for form in RecurrenceForm::ALL {
-                let found = Recurrence::new(&device, grid, form).unwrap().run(&vectors).unwrap();
-                assert_eq!(found, expected, "{form} {grid:?}");
+            let run = |form| {
+                let mut results = vec![[0; 2]; grid.blocks()];
+                FieldPredictor::new(&device, grid, form).unwrap().run(&vectors, &mut results).unwrap();
+                results
+            };
+            let mut expected = vec![[0; 2]; grid.blocks()];
+            recurrence::serial(grid, &vectors, &mut expected);
+            for form in PredictionForm::RECURRENCE {
+                assert_eq!(run(form), expected, "{form} {grid:?}");
             }
+            let expected: Vec<_> =
+                prediction::median_predictors(grid, &vectors).into_iter().map(|p| [p.x, p.y]).collect();
+            assert_eq!(run(PredictionForm::Median), expected, "{grid:?}");
         }
     }
 }

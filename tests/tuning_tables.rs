@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use common::{Case, Content, check, frames};
-use gstmotionestimate::backend::{self, DeviceSelector, Opened, Source, Table, TuningWarning};
+use gstmotionestimate::backend::{self, DeviceSelector, Opened, Table, TuningSource, TuningWarning};
 use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
 use gstmotionestimate::opencl::DeviceKind;
 
@@ -48,7 +48,7 @@ fn opened(kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<Ope
 
 fn user_line(opened: &Opened) -> Option<usize> {
     match &opened.1.source {
-        Source::User { file, line } => {
+        TuningSource::User { file, line } => {
             assert_eq!(Some(file.clone()), backend::user_file());
             Some(*line)
         }
@@ -84,7 +84,7 @@ fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
     assert_eq!((asked.0.info().kernel, user_line(&asked)), (Kernel::Collaborative, Some(4)));
     check_exact(&mut asked, &p);
     let asked = opened(Kernel::ReferenceNaive, none, &p).unwrap();
-    assert_eq!((asked.0.info().kernel, asked.1.source), (Kernel::ReferenceNaive, Source::Asked));
+    assert_eq!((asked.0.info().kernel, asked.1.source), (Kernel::ReferenceNaive, TuningSource::Asked));
 
     // A field that is asked for holds: with too few bytes for a block's costs the entry cannot run.
     let few = Tuning { cost_bytes: Some(1), ..none };
@@ -127,7 +127,7 @@ fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
     }
     let p = parameters();
     let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
-    assert!(!matches!(opened.1.source, Source::User { .. }), "{:?}", opened.1);
+    assert!(!matches!(opened.1.source, TuningSource::User { .. }), "{:?}", opened.1);
     assert_ne!(opened.0.info().kernel, Kernel::Reference);
     let [warning @ TuningWarning::File { .. }] = &opened.1.warnings[..] else { panic!("{:?}", opened.1) };
     let text = warning.to_string();
@@ -152,8 +152,10 @@ fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
             check_exact(&mut opened, &p);
             let kernel = opened.0.info().kernel;
             match opened.1.source {
-                Source::Shipped { .. } => assert!(shipped.entries().any(|entry| entry.kernel == kernel)),
-                Source::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
+                TuningSource::Shipped { .. } => {
+                    assert!(shipped.entries().any(|entry| entry.kernel == kernel))
+                }
+                TuningSource::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
                 other => panic!("{other:?}"),
             }
         }
@@ -187,7 +189,7 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
         ] {
             let mut opened = backend::open_device(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
             assert_eq!(opened.0.info().kernel, kernel, "{p:?}");
-            assert!(matches!(opened.1.source, Source::Shipped { .. }), "{:?}", opened.1);
+            assert!(matches!(opened.1.source, TuningSource::Shipped { .. }), "{:?}", opened.1);
             assert!(opened.1.warnings.is_empty(), "{:?}", opened.1);
             check_exact(&mut opened, &p);
         }

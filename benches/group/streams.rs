@@ -155,8 +155,8 @@ impl OneThread {
                 start = Instant::now();
             }
             let frame = at(frames, time);
-            let devices = || self.bands.iter().zip(&mut tickets).zip(&mut outputs);
-            for (device, ((band, tickets), output)) in self.devices.iter_mut().zip(devices()) {
+            let state = self.bands.iter().zip(&mut tickets).zip(&mut outputs);
+            for (device, ((band, tickets), output)) in self.devices.iter_mut().zip(state) {
                 if band.rows().is_empty() {
                     continue;
                 }

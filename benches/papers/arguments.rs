@@ -1,4 +1,4 @@
-//! What the command line asks for.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use gstmotionestimate::backend::DeviceSelector;
 use lexopt::prelude::*;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub const HELP: &str = "\
-The tables of the four papers, measured on the devices that are here, beside the printed figures.
+The tables of the four papers, measured on the devices of this machine, beside the printed figures.
 
 Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
 
 Papers (default: all)
-  uta        tables 1-10, section 8.5.2 and figures 11-15, 19: tables 6 and 7 with as many devices
-             of the same name as are here
+  uta        tables 1-10, section 8.5.2 and figures 11-15, 19; tables 6 and 7 with all devices of
+             the same name
   halldal    sections 7.1 and 7.2
   zhang      figures 7 and 12: the latter with the device and the CPU without OpenCL
   bonanno    tables 1 and 2
@@ -23,13 +23,13 @@ Papers (default: all)
 Options
   --device D    a device by its name in the element: native, gpu, cpu, accelerator, P:D or a part
                 of its name (default: every device, one after the other, native first)
-  --clip FILE   a video: its first two frames serve table 10 of uta (default: the repository's
-                clip), and figure 7 of zhang where they have one of its sizes; may be repeated;
-                .y4m is read as it is, anything else by GStreamer's decodebin
-  --limit S     seconds a cell may take: once one takes longer, the rest of its column is left
-                out (default: 2)
-  --quick       small frames, few repetitions
-  --out DIR     where tables and plots go (default: target/papers)
+  --clip FILE   a video, whose first two frames are searched for table 10 of uta (default: the
+                repository's clip) and, if they have one of its sizes, for figure 7 of zhang; may be
+                repeated; .y4m is read directly, other files by GStreamer's decodebin
+  --limit S     seconds per cell: after a cell that takes longer, the rest of its column is
+                skipped (default: 2)
+  --quick       small frames and few repetitions
+  --out DIR     folder for tables and plots (default: target/papers)
   --help        this text
 ";
 
@@ -58,25 +58,25 @@ impl Paper {
     fn named(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|paper| paper.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
-            format!("no paper is called \"{name}\". There is: {known}")
+            format!("unknown paper \"{name}\". Known are: {known}")
         })
     }
 }
 
-/// What to measure, where, and how long.
+/// The papers to measure, on which devices, and how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arguments {
     pub papers: Vec<Paper>,
     /// `None`: every device.
     pub device: Option<DeviceSelector>,
     pub clips: Vec<PathBuf>,
-    /// The longest a cell may take before its column ends.
+    /// The time of a cell after which the rest of its column is skipped.
     pub limit: Duration,
     pub quick: bool,
     pub out: PathBuf,
 }
 
-/// What the command line says.
+/// What the command line asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Run(Arguments),
@@ -86,7 +86,7 @@ pub enum Request {
 /// Reads the arguments after the program's name.
 ///
 /// # Errors
-/// A sentence that names what is not understood, and what would be.
+/// A sentence that names the wrong argument and the valid ones.
 pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Request, String> {
     let mut arguments = Arguments {
         papers: Vec::new(),
@@ -96,7 +96,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Req
         quick: false,
         out: PathBuf::from("target/papers"),
     };
-    let say = |error: lexopt::Error| format!("{error}; --help tells what there is");
+    let say = |error: lexopt::Error| format!("{error}; --help lists the options");
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(word) = parser.next().map_err(say)? {
         match word {
@@ -115,13 +115,13 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Req
             Long("limit") => {
                 let seconds: f64 = parser.value().and_then(|value| value.parse()).map_err(say)?;
                 let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
-                arguments.limit =
-                    limit.ok_or_else(|| format!("--limit {seconds}: seconds are above zero"))?;
+                arguments.limit = limit
+                    .ok_or_else(|| format!("--limit {seconds}: the limit must be more than 0 seconds"))?;
             }
             Long("quick") => arguments.quick = true,
             Long("out") => arguments.out = parser.value().map_err(say)?.into(),
             Long("help") | Short('h') => return Ok(Request::Help),
-            // Cargo says so to every benchmark.
+            // Cargo passes this to every benchmark.
             Long("bench") => {}
             _ => return Err(say(word.unexpected())),
         }

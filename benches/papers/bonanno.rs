@@ -1,4 +1,4 @@
-//! Bonanno: tables 1 and 2, three-step search of ±7 by squared differences.
+//! Bonanno: tables 1 and 2, three-step search of ±7 samples by squared differences.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ use crate::table::{Cell, Column, Table};
 /// Three steps: 4, 2, 1.
 const REACH: i32 = 7;
 
-/// A row of a table: its label, the frame's size, the block's side, and his figures.
+/// A row of a table: label, frame size, block size, and his figures.
 struct Case {
     label: String,
     width: usize,
@@ -96,8 +96,8 @@ fn table(
         speedups.push(speedup);
     }
     foot.push(if session.is_native() {
-        "Serial: portable code on one core; parallel: the same on all; optimised: the fastest instructions \
-         on all."
+        "Serial: portable code on one core; parallel: the same on all cores; optimised: the fastest instruction \
+         set on all cores."
             .into()
     } else {
         "Serial: portable code on one core of the CPU; parallel: his kernel (three-step-naive); optimised: \
@@ -105,8 +105,8 @@ fn table(
             .into()
     });
     foot.push(
-        "His frames have three channels and his times hold the reconstruction; ours are luma, and the \
-         vectors alone."
+        "His frames have three channels and his times include the reconstruction; ours are luma and the \
+         search alone."
             .into(),
     );
     foot.extend(measured.foot);

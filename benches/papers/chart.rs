@@ -15,24 +15,23 @@ pub enum Shape {
 /// Figures over the chart's categories.
 pub struct Series {
     pub name: String,
-    /// A figure a category; what is missing or not above zero is left out, for the axis is
-    /// logarithmic.
+    /// One figure per category. Those missing or not above zero are not drawn: the axis is logarithmic.
     pub values: Vec<Option<f64>>,
-    /// Whether they are the paper's and not ours.
+    /// Whether they are the paper's.
     pub printed: bool,
 }
 
 /// A figure of a paper.
 pub struct Chart<'a> {
     pub title: String,
-    /// What the logarithmic axis shows.
+    /// The unit of the logarithmic axis.
     pub unit: &'a str,
     pub categories: Vec<String>,
     pub series: Vec<Series>,
     pub shape: Shape,
 }
 
-/// Ours in strong colours, the paper's in the greys between.
+/// The colours of our series. Those of the paper's are greys.
 const OURS: [RGBColor; 8] = [
     RGBColor(0, 92, 175),
     RGBColor(214, 73, 42),
@@ -45,7 +44,7 @@ const OURS: [RGBColor; 8] = [
 ];
 
 impl Chart<'_> {
-    /// Draws it into `path`; without a figure there is nothing to draw, and `false` says so.
+    /// Draws it into `path`. Returns `false` if there is no figure to draw.
     ///
     /// # Errors
     /// Where the file cannot be written.
@@ -116,7 +115,7 @@ impl Chart<'_> {
                     }))?;
                 }
             }
-            // The key stands beside the plot, where it covers nothing.
+            // The key is beside the plot, so that it covers nothing.
             let y = 48 + 18 * index as i32;
             key.draw(&Rectangle::new([(0, y), (18, y + 4)], colour.filled()))?;
             key.draw(&Text::new(series.name.as_str(), (26, y - 4), ("sans-serif", 12)))?;

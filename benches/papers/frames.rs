@@ -1,4 +1,4 @@
-//! What is searched: made frames, and the first frames of a clip.
+//! The frames to search: synthetic frames, and the first two of a clip.
 
 use std::error::Error;
 use std::fs;
@@ -9,7 +9,7 @@ use gstmotionestimate::estimator::Frame;
 #[path = "../../examples/shared/luma.rs"]
 mod luma;
 
-/// A reference frame and the one that is described from it.
+/// A reference frame and a current frame.
 #[derive(Clone)]
 pub struct Scene {
     pub reference: Frame,
@@ -17,7 +17,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Texture that moved by (5, -3) samples, with grain that did not.
+    /// Texture that moves by (5, -3) samples, under grain that does not.
     pub fn moving(width: usize, height: usize) -> Self {
         let wave: Vec<u8> = (0..1024)
             .map(|i| (28.0 + 27.0 * (f64::from(i) * std::f64::consts::TAU / 1024.0).sin()) as u8)
@@ -35,9 +35,9 @@ impl Scene {
         Self { reference: frame(0, 3), current: frame(5, 0) }
     }
 
-    /// A still frame seen by a camera that moved by `shift` samples to the right and down. Its
-    /// detail falls with its fineness, as in nature: layers of smooth noise, each half as large and
-    /// two thirds as strong as the one before.
+    /// A still scene seen by a camera that moves by `shift` samples to the right and down. As in
+    /// nature, finer detail is weaker: layers of smooth noise, each of half the size and two thirds of
+    /// the strength of the one before.
     pub fn shifted(width: usize, height: usize, shift: usize) -> Self {
         let view = |shift: usize| {
             Frame::from_fn(width, height, |x, y| {
@@ -50,7 +50,7 @@ impl Scene {
     }
 }
 
-/// Noise from 0 to 1 that is fixed at the corners of squares of `2^log_side` and smooth between.
+/// Noise from 0 to 1: random at the corners of squares of `2^log_side` samples, smooth between.
 fn noise(x: u32, y: u32, log_side: u32, layer: u32) -> f64 {
     let corner = |x: u32, y: u32| {
         let mut hash =
@@ -77,10 +77,10 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// Reads the luma of the first two frames: a `.y4m` as it is, anything else by decodebin.
+    /// Reads the luma of the first two frames: of a `.y4m` directly, of other files by decodebin.
     ///
     /// # Errors
-    /// What cannot be read, decoded or found in the file, with its name.
+    /// Names the file, and what cannot be read, decoded or found in it.
     pub fn open(path: &Path) -> Result<Self, String> {
         let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
         let is_y4m = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
@@ -110,7 +110,7 @@ impl Clip {
 /// The luma planes of the first `count` frames of a YUV4MPEG2 stream of 8 bits.
 ///
 /// # Errors
-/// What keeps the stream from being read; a stream with fewer frames is none.
+/// Why the stream cannot be read. A stream with fewer frames is not an error.
 pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<Frame>, String> {
     let (header, mut rest) = line(bytes).ok_or("no header")?;
     let mut words = header.split(' ');

@@ -1,6 +1,9 @@
-//! Halldal (2012): sections 7.1, full search at 4x4 blocks, and 7.2, the dependent prediction.
+//! Halldal (2012): section 7.1, full search of 4x4 blocks, and section 7.2, prediction of the vectors.
 //! His times are of the kernel alone.
 
+#[cfg(feature = "opencl")]
+mod forms;
+mod prediction;
 mod recurrence;
 
 use std::error::Error;
@@ -19,10 +22,10 @@ const REACH: i32 = 14;
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     search(session, report)?;
-    recurrence::run(session, report)
+    prediction::run(session, report)
 }
 
-/// A form of the work: its name, frames a second on his CPU, GTX480 and GT280, and what does it
+/// A row of a table: the form's name, frames a second on his CPU, GTX480 and GT280, and what runs
 /// here.
 struct Form<W> {
     name: String,
@@ -30,7 +33,7 @@ struct Form<W> {
     work: W,
 }
 
-/// The forms of section 7.1 that this device has.
+/// The forms of section 7.1 that run on this device.
 fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
     let cpu = Form {
         name: "CPU, one thread".into(),

@@ -1,8 +1,8 @@
 //! The tables of the four papers, measured here, beside the printed figures.
 //!
-//! `cargo bench --bench papers -- [uta|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` tells
-//! the rest. Prints every table, and writes each as CSV and Markdown, with the figures as SVG, into
-//! a folder a device under `target/papers`; `all.md` there holds a device's tables in one.
+//! `cargo bench --bench papers -- [uta|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
+//! all options. Prints every table, and writes each as CSV and Markdown, with plots as SVG, into one
+//! folder per device under `target/papers`; `all.md` there has all tables of the device.
 #![allow(missing_docs)]
 
 mod arguments;
@@ -24,11 +24,11 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, HELP, Paper, Request};
 use frames::Clip;
-use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
+use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector};
 use measure::Session;
 use report::Report;
 
-/// The clip of table 10 where none is named.
+/// The default clip of table 10.
 const CLIP: &str = "media/big_buck_bunny.mp4";
 
 fn main() -> ExitCode {
@@ -74,8 +74,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The devices that `selector` means, among those that are there.
-fn resolve(selector: &DeviceSelector) -> Result<Vec<DeviceInfo>, String> {
+/// The present devices that `selector` selects.
+fn resolve(selector: &DeviceSelector) -> Result<Vec<AvailableDevice>, String> {
     let present = backend::devices();
     let of_kind = |kind: &str| present.iter().find(|device| device.kind == kind);
     let named = |part: &str| {
@@ -100,11 +100,11 @@ fn resolve(selector: &DeviceSelector) -> Result<Vec<DeviceInfo>, String> {
     };
     device.map(|device| vec![device.clone()]).ok_or_else(|| {
         let known = present.iter().map(|d| format!("{} ({}, {})", d.selector, d.name, d.kind));
-        format!("no device matches \"{selector}\". There is: {}", known.collect::<Vec<_>>().join(", "))
+        format!("no device matches \"{selector}\". Present are: {}", known.collect::<Vec<_>>().join(", "))
     })
 }
 
-/// The clips that are named, or the repository's where it can be read.
+/// The clips of the command line, or the repository's if it can be read.
 fn clips(arguments: &Arguments) -> Result<Vec<Clip>, Box<dyn Error>> {
     if !arguments.papers.iter().any(|paper| matches!(paper, Paper::Uta | Paper::Zhang)) {
         return Ok(Vec::new());
@@ -115,14 +115,14 @@ fn clips(arguments: &Arguments) -> Result<Vec<Clip>, Box<dyn Error>> {
     match Clip::open(Path::new(CLIP)) {
         Ok(clip) => Ok(vec![clip]),
         Err(error) => {
-            eprintln!("papers: without a clip: {error}");
+            eprintln!("papers: continuing without a clip: {error}");
             Ok(Vec::new())
         }
     }
 }
 
-/// A folder's name from a device's: `native`, `0-0-name-of-the-device`.
-fn folder_name(device: &DeviceInfo) -> String {
+/// The name of a device's folder: `native`, `0-0-name-of-the-device`.
+fn folder_name(device: &AvailableDevice) -> String {
     let whole = match device.selector {
         DeviceSelector::Native => "native".to_owned(),
         _ => format!("{} {}", device.selector, device.name),

@@ -1,33 +1,32 @@
-//! Runs a search on a device, and a grid of searches within a limit of time.
+//! Times a search on a device, and tables of searches with a time limit per cell.
 
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceInfo, DeviceSelector};
-use gstmotionestimate::estimator::{
-    EstimateError, Estimator, Kernel, MotionVector, Parameters, SetupError, Slot, Tuning,
-};
+use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping};
+use gstmotionestimate::estimator::{EstimateError, Kernel, Parameters, SetupError, Slot, Tuning};
 use gstmotionestimate::native::{Level, Native};
+use gstmotionestimate::session::{self, Options, WeightedDevice};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::frames::{Clip, Scene};
 use crate::table::Cell;
 
-/// One device, and what is asked of all.
+/// The measurements on one device.
 pub struct Session<'a> {
-    pub device: &'a DeviceInfo,
+    pub device: &'a AvailableDevice,
     pub clips: &'a [Clip],
     pub quick: bool,
     pub limit: Duration,
 }
 
-/// What does the search.
+/// What runs a search.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine {
-    /// The CPU without OpenCL, with the fastest instructions and all cores unless told.
+    /// The CPU without OpenCL, by default with the fastest instruction set and all cores.
     Native { level: Option<Level>, threads: Option<usize> },
-    /// The session's OpenCL device, with the kernel's own group size unless told.
+    /// The session's OpenCL device, by default with the kernel's own group size.
     OpenCl { kernel: Kernel, group_size: Option<usize> },
-    /// So many OpenCL devices with the name of the session's, each an equal band of rows.
+    /// `count` OpenCL devices with the name of the session's, each with an equal band of rows.
     Equals { kernel: Kernel, count: usize },
 }
 
@@ -35,7 +34,7 @@ impl Engine {
     /// The CPU at its fastest.
     pub const NATIVE: Self = Self::Native { level: None, threads: None };
 
-    /// What stands for the single-threaded C code of the papers.
+    /// The counterpart of the papers' single-threaded C code.
     pub const SERIAL: Self = Self::Native { level: Some(Level::Portable), threads: Some(1) };
 
     /// `kernel` with its own group size.
@@ -56,38 +55,42 @@ impl Engine {
         }
     }
 
-    fn open(self, device: &DeviceInfo, parameters: &Parameters) -> Result<Box<dyn Estimator>, SetupError> {
+    fn open(self, device: &AvailableDevice, parameters: &Parameters) -> Result<session::Session, SetupError> {
         match self {
             Engine::Native { level, .. } => {
                 let level = level.unwrap_or_else(Level::best);
-                Ok(Box::new(Native::with_level(parameters.clone(), level)?))
+                let device = WeightedDevice {
+                    device: Box::new(Native::with_level(parameters.clone(), level)?),
+                    weight: 1.0,
+                };
+                session::Session::new(parameters, 1, vec![device], Options::default())
             }
             Engine::OpenCl { kernel, group_size } => {
                 let tuning = Tuning { group_size, ..Tuning::default() };
-                Ok(backend::open(&device.selector, kernel, &tuning, parameters)?.estimator)
+                Ok(backend::open(&device.selector, kernel, &tuning, Grouping::default(), parameters)?.0)
             }
             Engine::Equals { kernel, count } => {
                 let each =
                     equals(device).into_iter().take(count).map(|device| format!("{}@1", device.selector));
                 let list = DeviceSelector::Several(each.collect::<Vec<_>>().join(","));
-                Ok(backend::open(&list, kernel, &Tuning::default(), parameters)?.estimator)
+                Ok(backend::open(&list, kernel, &Tuning::default(), Grouping::default(), parameters)?.0)
             }
         }
     }
 }
 
-/// The devices with the name of `device`, itself first.
-pub fn equals(device: &DeviceInfo) -> Vec<DeviceInfo> {
+/// The devices with the name of `device`, which is the first of them.
+pub fn equals(device: &AvailableDevice) -> Vec<AvailableDevice> {
     let mut equals = backend::devices();
     equals.retain(|other| other.name == device.name && other.kind == device.kind);
     equals.sort_by_key(|other| other.selector != device.selector);
     equals
 }
 
-/// What a paper's time with transfers brings to the device.
+/// The frames whose upload is part of a paper's time with transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Upload {
-    /// The current frame; the reference is there from its own search.
+    /// The current frame: the reference was uploaded for its own search.
     Current,
     /// Both frames.
     Both,
@@ -111,18 +114,18 @@ pub struct Timing {
     pub whole: Duration,
 }
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Timed(Timing),
-    /// Not possible; the reason stands in the foot.
+    /// The device cannot. The table's foot has the reason.
     Refused,
-    /// Left out because the case before took longer than the limit.
+    /// Skipped: the case before exceeded the time limit.
     Stopped,
 }
 
 impl Outcome {
-    /// A cell with what `figure` makes of the times.
+    /// A cell with the `figure` of each time.
     pub fn pair(&self, figure: impl Fn(Duration) -> f64) -> Cell {
         match self {
             Outcome::Timed(timing) => Cell::Pair(figure(timing.kernel), figure(timing.whole)),
@@ -131,7 +134,7 @@ impl Outcome {
         }
     }
 
-    /// The times, where there are any.
+    /// The times, if it was timed.
     pub fn timing(&self) -> Option<Timing> {
         if let Outcome::Timed(timing) = self { Some(*timing) } else { None }
     }
@@ -147,7 +150,7 @@ pub fn rate(time: Duration) -> f64 {
     1.0 / time.as_secs_f64()
 }
 
-/// A grid of searches: a row a scene, a column an engine, cases growing downwards.
+/// A table of searches: one row per scene, from small to large, one column per engine.
 pub struct Searches<'a> {
     pub title: &'a str,
     pub rows: usize,
@@ -158,10 +161,10 @@ pub struct Searches<'a> {
     pub upload: Upload,
 }
 
-/// What a grid of searches took.
+/// The times of a table of searches.
 pub struct Measured {
     pub rows: Vec<Vec<Outcome>>,
-    /// How it was measured, and what kept cells empty.
+    /// How it was measured, and why cells are empty.
     pub foot: Vec<String>,
 }
 
@@ -181,7 +184,7 @@ impl Session<'_> {
         if self.quick { (3, Duration::from_millis(50)) } else { (9, Duration::from_millis(500)) }
     }
 
-    /// A bar of `cells` steps, quiet where nobody watches.
+    /// A progress bar of `cells` steps, shown on terminals only.
     pub fn progress(&self, title: &str, cells: usize) -> ProgressBar {
         let style = ProgressStyle::with_template("{prefix} {bar:40} {pos}/{len} {msg} ({elapsed})")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -189,7 +192,7 @@ impl Session<'_> {
         ProgressBar::new(cells as u64).with_style(style).with_prefix(prefix)
     }
 
-    /// Measures a grid of searches, row by row.
+    /// Measures a table of searches, row by row.
     pub fn measure(&self, searches: &Searches<'_>) -> Measured {
         let columns = searches.engines.len();
         let progress = self.progress(searches.title, searches.rows * columns);
@@ -233,7 +236,7 @@ impl Session<'_> {
         Measured { rows, foot }
     }
 
-    /// The sentence that says how times came about.
+    /// A sentence on how the times were measured.
     fn method(&self, upload: Upload) -> String {
         let (most, budget) = self.effort();
         format!(
@@ -251,8 +254,8 @@ impl Session<'_> {
         scene: &Scene,
         upload: Upload,
     ) -> Result<Timing, String> {
-        let mut estimator = engine.open(self.device, parameters).map_err(|error| error.to_string())?;
-        let mut run = || self.repeat(estimator.as_mut(), scene, upload).map_err(|error| error.to_string());
+        let mut opened = engine.open(self.device, parameters).map_err(|error| error.to_string())?;
+        let mut run = || self.repeat(&mut opened, scene, upload).map_err(|error| error.to_string());
         match engine {
             Engine::Native { threads: Some(threads), .. } => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -264,30 +267,30 @@ impl Session<'_> {
 
     fn repeat(
         &self,
-        estimator: &mut dyn Estimator,
+        opened: &mut session::Session,
         scene: &Scene,
         upload: Upload,
     ) -> Result<Timing, EstimateError> {
-        let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
-        let (reference, current) = (scene.reference.view(), scene.current.view());
         let (most, budget) = self.effort();
         let mut once = |upload| {
             let start = Instant::now();
             if upload == Upload::Both {
-                estimator.load(Slot::A, &reference)?;
+                opened.load(Slot::A, scene.reference.clone())?;
             }
-            estimator.load(Slot::B, &current)?;
-            estimator.search(Slot::B, &mut vectors)?;
+            opened.load(Slot::B, scene.current.clone())?;
+            opened.begin(Slot::B, Slot::A, ())?;
+            let ((), output) = opened.finish()?;
             let whole = start.elapsed();
             if whole > budget {
-                // The upload's share of the search is lost in so long a time.
-                return Ok(Timing { kernel: estimator.stage_times().search, whole });
+                // In so long a time the upload does not count.
+                return Ok(Timing { kernel: output.times.search, whole });
             }
-            // Alone: work that an upload left to the device is not in it.
-            estimator.search(Slot::B, &mut vectors)?;
-            Ok(Timing { kernel: estimator.stage_times().search, whole })
+            // Again, without an upload whose work on the device would count.
+            opened.begin(Slot::B, Slot::A, ())?;
+            let ((), output) = opened.finish()?;
+            Ok(Timing { kernel: output.times.search, whole })
         };
-        // Warm-up; where it is over the limit, it is the one run there is.
+        // Warm-up, and the only run if it exceeds the limit.
         let first: Timing = once(Upload::Both)?;
         if first.whole > self.limit {
             return Ok(first);
@@ -303,7 +306,7 @@ impl Session<'_> {
         })
     }
 
-    /// Median time of `work` over as many runs as the effort allows, after one to warm up.
+    /// Median time of `work`, after one run to warm up.
     pub fn median_of<E>(&self, mut work: impl FnMut() -> Result<Duration, E>) -> Result<Duration, E> {
         let (most, budget) = self.effort();
         let first = work()?;

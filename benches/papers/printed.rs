@@ -1,12 +1,12 @@
-//! The figures that the papers print, as they print them. All of them are legible.
+//! The figures of the papers, as printed. All of them are legible.
 
 /// A table of times in milliseconds over the thesis' frame sizes.
 pub struct UtaTable {
     pub number: usize,
     pub caption: &'static str,
-    /// What the columns have in common, and their own headings.
+    /// The heading of the group and of the column.
     pub columns: &'static [(&'static str, &'static str)],
-    /// A row a size of [`UTA_SIZES`], a figure a column.
+    /// One row per size of [`UTA_SIZES`], one figure per column.
     pub rows: [&'static [f64]; 13],
 }
 

@@ -1,16 +1,16 @@
-//! Where the tables and plots of a device go: the terminal, and a folder.
+//! Writes the tables and plots of a device to the terminal and to a folder.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gstmotionestimate::backend::DeviceInfo;
+use gstmotionestimate::backend::AvailableDevice;
 
 use crate::chart::Chart;
 use crate::table::Table;
 
-/// When, where and how the tables came about.
+/// Date, CPU and command line of the measurement.
 fn origin() -> String {
     let now = glib::DateTime::now_utc().and_then(|now| now.format("%Y-%m-%d"));
     let date = now.map(String::from).unwrap_or_default();
@@ -25,13 +25,13 @@ fn origin() -> String {
 /// The tables of one device.
 pub struct Report {
     folder: PathBuf,
-    /// Everything in one document.
+    /// All tables and plots in one document.
     markdown: String,
 }
 
 impl Report {
-    /// A report in `folder`, which is made.
-    pub fn new(folder: &Path, device: &DeviceInfo) -> Result<Self, Box<dyn Error>> {
+    /// Creates `folder` for the report.
+    pub fn new(folder: &Path, device: &AvailableDevice) -> Result<Self, Box<dyn Error>> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let heading = format!("{} ({}, {})", device.name, device.kind, device.driver);
         let origin = origin();
@@ -62,7 +62,7 @@ impl Report {
         let _ = writeln!(self.markdown, "{sentence}\n");
     }
 
-    /// Writes what all tables are together.
+    /// Writes the document of all tables.
     pub fn finish(self) -> Result<(), Box<dyn Error>> {
         Ok(fs::write(self.folder.join("all.md"), self.markdown)?)
     }

@@ -1,13 +1,11 @@
-//! The tables of several devices: Uta's 6 and 7, her section 8.5.2, and Zhang's figure 12.
+//! The tables of several devices: Uta's tables 6 and 7 and section 8.5.2, and Zhang's figure 12.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{
-    DeviceShare, Estimator, Kernel, MotionVector, Parameters, Slot, Tuning, Window,
-};
-use gstmotionestimate::group::{Balance, Split};
+use gstmotionestimate::estimator::{Kernel, Parameters, Slot, Tuning, Window};
+use gstmotionestimate::session::{self, Balance, Split};
 
 use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload, equals, median, milliseconds, rate};
@@ -19,7 +17,7 @@ use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
 
-/// Frames in which shares settle before anything is timed.
+/// Frames before the first that is timed: the shares settle in them.
 const TO_SETTLE: usize = 40;
 
 /// Tables 6 and 7, and section 8.5.2.
@@ -28,8 +26,7 @@ pub fn uta(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     for printed in &UTA_SCALING {
         if session.is_native() || present < 2 {
             let number = printed.number;
-            report
-                .say(&format!("Uta, table {number}: not run, it takes several OpenCL devices of one kind."));
+            report.say(&format!("Uta, table {number}: not run, it needs several equal OpenCL devices."));
             continue;
         }
         scaling(session, report, printed, present)?;
@@ -37,7 +34,7 @@ pub fn uta(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     together(session, report)
 }
 
-/// Table 6 or 7: the thesis' kernel and the fastest, on as many devices as are here.
+/// Table 6 or 7: the thesis' kernel and the fastest, on up to all equal devices.
 fn scaling(
     session: &Session<'_>,
     report: &mut Report,
@@ -82,7 +79,7 @@ fn scaling(
         }
         row
     });
-    let mut foot = vec!["1 to n: how many times as fast n devices are, with transfers.".to_owned()];
+    let mut foot = vec!["1 to n: speedup of n devices over one, with transfers.".to_owned()];
     foot.extend(measured.foot.iter().cloned());
     report.table(&Table {
         stem: format!("uta-table-{}", printed.number),
@@ -113,25 +110,22 @@ impl Together {
         let both = DeviceSelector::Several(format!("{device},native"));
         let adaptive = Grouping { split: Split::Rows, ..Grouping::default() };
         let open = |device: &DeviceSelector, grouping| {
-            backend::open_grouped(device, Kernel::Auto, &Tuning::default(), grouping, parameters)
+            backend::open(device, Kernel::Auto, &Tuning::default(), grouping, parameters)
         };
         let mut times = [Duration::ZERO; 4];
         for (time, device) in times.iter_mut().zip([device, &DeviceSelector::Native]) {
-            let mut estimator = open(device, adaptive)?.estimator;
-            *time = settled(session, estimator.as_mut(), scene)?;
+            *time = settled(session, &mut open(device, adaptive)?.0, scene)?;
         }
         let mut shares = [0.0; 2];
         for (index, balance) in BALANCES.into_iter().enumerate() {
-            let mut group = open(&both, Grouping { balance, ..adaptive })?.estimator;
-            times[2 + index] = settled(session, group.as_mut(), scene)?;
-            let mut of_each: Vec<DeviceShare> = Vec::new();
-            group.shares(&mut of_each);
-            shares[index] = of_each.last().map_or(0.0, |share| share.share);
+            let mut group = open(&both, Grouping { balance, ..adaptive })?.0;
+            times[2 + index] = settled(session, &mut group, scene)?;
+            shares[index] = group.shares().last().map_or(0.0, |share| share.share);
         }
         Ok(Self { times, shares })
     }
 
-    /// The time a frame if rates added up.
+    /// The time per frame if the rates of both added up.
     fn ideal(&self) -> Duration {
         let [device, cpu, ..] = self.times.map(|time| 1.0 / time.as_secs_f64().max(1e-9));
         Duration::from_secs_f64(1.0 / (device + cpu))
@@ -142,21 +136,21 @@ impl Together {
     }
 }
 
-/// The median time of a frame of a stream, once the shares have settled.
+/// The median time per frame of a stream, after the shares have settled.
 fn settled(
     session: &Session<'_>,
-    estimator: &mut dyn Estimator,
+    opened: &mut session::Session,
     scene: &Scene,
 ) -> Result<Duration, Box<dyn Error>> {
-    let frames = [scene.reference.view(), scene.current.view()];
-    let mut vectors = vec![MotionVector::default(); estimator.parameters().grid().blocks()];
-    estimator.load(Slot::A, &frames[0])?;
+    let frames = [&scene.reference, &scene.current];
+    opened.load(Slot::A, frames[0].clone())?;
     let (most, budget) = session.effort();
     let (mut times, mut current, mut spent) = (Vec::new(), Slot::B, Duration::ZERO);
     for index in 1.. {
         let start = Instant::now();
-        estimator.load(current, &frames[index % 2])?;
-        estimator.search(current, &mut vectors)?;
+        opened.load(current, frames[index % 2].clone())?;
+        opened.begin(current, current.other(), ())?;
+        opened.finish()?;
         current = current.other();
         if index > TO_SETTLE {
             times.push(start.elapsed());
@@ -172,7 +166,7 @@ fn settled(
 /// Section 8.5.2: a device and the CPU, on the frames smaller than 1920x1080.
 fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
-        report.say("Uta, 8.5.2: not run, it takes an OpenCL device beside the CPU.");
+        report.say("Uta, 8.5.2: not run, it needs an OpenCL device beside the CPU.");
         return Ok(());
     }
     let sizes = if session.quick { &UTA_SIZES[..3] } else { &UTA_SIZES[..6] };
@@ -207,8 +201,7 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
         columns,
         rows,
         foot: vec![
-            "Theirs: 6 and 7 ms of work each, and 7 ms in pthread_join; the thesis has no table of it."
-                .into(),
+            "Uta: 6 and 7 ms of work, and 7 ms in pthread_join; the thesis has no table of this.".into(),
             format!(
                 "Ours: with the current frame's upload and the vectors' download, shares by the adaptive \
                  balance after {TO_SETTLE} frames. Ideal: rates added. Gain: over the faster alone."
@@ -217,10 +210,10 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
     })
 }
 
-/// Figure 12: his balance, and ours beside it.
+/// Figure 12: his balance beside ours.
 pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
-        report.say("Zhang, figure 12: not run, it takes an OpenCL device beside the CPU.");
+        report.say("Zhang, figure 12: not run, it needs an OpenCL device beside the CPU.");
         return Ok(());
     }
     let sequences = if session.quick { &ZHANG_SEQUENCES[..1] } else { &ZHANG_SEQUENCES[..] };

@@ -1,11 +1,11 @@
-//! A table with the paper's columns and ours beside them, as text, Markdown and CSV.
+//! A table with the paper's columns beside ours, as text, Markdown and CSV.
 
 use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// A heading: what several columns have in common, and the column's own.
+/// A heading: that of a group of columns, and the column's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub group: String,
@@ -23,12 +23,12 @@ impl Column {
     }
 }
 
-/// What stands in a place of a table.
+/// The contents of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// What the row is about.
+    /// The label of the row.
     Label(String),
-    /// A figure of the paper, and how many decimals the paper's column has.
+    /// A figure of the paper, and the number of decimals of its column.
     Printed(f64, usize),
     /// The paper has no figure here.
     Missing,
@@ -36,11 +36,11 @@ pub enum Cell {
     Ours(f64),
     /// A figure of ours with two decimals.
     Hundredths(f64),
-    /// Two figures of ours: of the kernel alone, and with the transfers.
+    /// Two figures of ours: kernel alone, and with transfers.
     Pair(f64, f64),
-    /// Not run, because the device refuses it; the foot says why.
+    /// Not run: the device cannot. The table's foot has the reason.
     Refused,
-    /// Not run, because a smaller case took longer than is allowed.
+    /// Not run: a smaller case exceeded the time limit.
     Stopped,
 }
 
@@ -63,7 +63,7 @@ impl Cell {
         }
     }
 
-    /// The figure of ours, of the kernel alone where there are two.
+    /// Our figure; of a pair that of the kernel alone.
     pub fn first(&self) -> Option<f64> {
         match self {
             Cell::Ours(value) | Cell::Hundredths(value) | Cell::Pair(value, _) => Some(*value),
@@ -71,7 +71,7 @@ impl Cell {
         }
     }
 
-    /// The fields of a CSV line, as many as the column has.
+    /// The `count` fields of the column in a CSV line.
     fn fields(&self, count: usize) -> Vec<String> {
         match self {
             Cell::Pair(kernel, whole) => vec![kernel.to_string(), whole.to_string()],
@@ -81,7 +81,7 @@ impl Cell {
     }
 }
 
-/// `value` with three significant digits, no more than are known and no exponent.
+/// `value` with three significant digits and without exponent.
 pub fn digits(value: f64) -> String {
     if !value.is_finite() {
         return if value > 0.0 { "∞".into() } else { value.to_string() };
@@ -91,14 +91,14 @@ pub fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A table, its heading and what is to be said below it.
+/// A table with its title and footnotes.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The name of its files.
     pub stem: String,
     pub title: String,
     pub columns: Vec<Column>,
-    /// As many cells each as there are columns.
+    /// One cell per column each.
     pub rows: Vec<Vec<Cell>>,
     pub foot: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl Table {
         text
     }
 
-    /// The groups, and the columns that each is over.
+    /// The groups, and the range of columns of each.
     fn groups(&self) -> Vec<(&str, Range<usize>)> {
         let mut groups: Vec<(&str, Range<usize>)> = Vec::new();
         for (i, column) in self.columns.iter().enumerate() {
@@ -179,7 +179,7 @@ impl Table {
         text
     }
 
-    /// The table in CSV: a pair becomes two columns, figures have all their digits.
+    /// The table in CSV: a pair becomes two columns, and figures have all digits.
     pub fn csv(&self) -> String {
         let is_pair = |i: usize| self.rows.iter().any(|row: &Vec<Cell>| matches!(row[i], Cell::Pair(..)));
         let pairs: Vec<bool> = (0..self.columns.len()).map(is_pair).collect();

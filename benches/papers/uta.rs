@@ -1,5 +1,5 @@
 //! Uta (2012): tables 1-5 and 8 with figures 11-15 and 19, and the quality tables 9 and 10 of section
-//! 8.6. `several.rs` has those of several devices.
+//! 8.6. The tables of several devices are in `several.rs`.
 
 use std::error::Error;
 
@@ -17,7 +17,7 @@ use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
 
-/// A column of ours: its headings, what does the search, and the window's side.
+/// A column of ours: its heading, what runs the search, and the side of the searched area.
 struct Ours {
     name: String,
     engine: Engine,
@@ -41,7 +41,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     film(session, report)
 }
 
-/// Our columns for a table of the thesis: natively one a window, for there is one method.
+/// Our columns for a table of the thesis; one per window on the CPU, which has one method.
 fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
     let windows: &[usize] = match number {
         1 => &[31],
@@ -152,7 +152,8 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
 fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let scene = Scene::shifted(1280, 720, 40);
     let foot = vec![
-        "Ours is a made frame of 1280x720, layers of smooth noise, moved by 40 samples both ways.".into(),
+        "Ours: a synthetic frame of 1280x720, layers of smooth noise, moved by 40 samples on both axes."
+            .into(),
         "W: the side of the searched area, so that displacements are -16..15 with W = 47. ±W: displacements \
          of W samples each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
             .into(),
@@ -176,7 +177,7 @@ fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>
     quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)
 }
 
-/// PSNR and MSE of the prediction, for each window and both readings of it.
+/// PSNR and MSE of the prediction, for each window in both meanings of W.
 fn quality(
     session: &Session<'_>,
     report: &mut Report,

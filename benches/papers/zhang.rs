@@ -1,4 +1,4 @@
-//! Zhang, Nezan and Cousin (2012): figure 7, frames a second of their two kernels; figure 12 is in
+//! Zhang, Nezan and Cousin (2012): figure 7, frames per second of their two kernels. Figure 12 is in
 //! `several.rs`.
 
 use std::error::Error;
@@ -50,7 +50,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         row
     });
     let contents = (0..ZHANG_SEQUENCES.len()).map(|row| {
-        let name = clip(row).map_or_else(|| "made frames".into(), Clip::name);
+        let name = clip(row).map_or_else(|| "synthetic frames".into(), Clip::name);
         format!("{}: {name}", ZHANG_SEQUENCES[row].0)
     });
     let mut foot = vec![format!("Contents here: {}.", contents.collect::<Vec<_>>().join("; "))];

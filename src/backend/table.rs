@@ -1,22 +1,22 @@
-//! Tables of what was measured: for which device and search which kernel, with which tuning.
+//! Tuning tables: the measured fastest kernel and tuning for a device and a search.
 //!
-//! A table is a TOML file of entries, and of the entries that fit the first holds:
+//! A table is a TOML file of entries. The first matching entry is used:
 //!
 //! ```toml
 //! [[entry]]
 //! kind = "gpu"              # gpu, cpu or accelerator
-//! vendor = "NVIDIA"         # a part of the vendor's name, upper and lower case alike
-//! device = "H200"           # a part of the device's name
-//! driver = "NVIDIA CUDA"    # a part of the platform's name and the driver's version
+//! vendor = "NVIDIA"         # part of the vendor's name, case ignored
+//! device = "H200"           # part of the device's name, case ignored
+//! driver = "NVIDIA CUDA"    # part of the platform's name and the driver's version, case ignored
 //! metric = "sad"            # sad or ssd
-//! block-size = [4, 8]       # from, to
-//! candidates = [1, 1500]    # of the window: from, to
+//! block-size = [4, 8]       # smallest, largest
+//! candidates = [1, 1500]    # number of candidates of the window: fewest, most
 //! kernel = "tiled"
 //! tuning = { run = 33, blocks-across = 4 }    # the fields of `Tuning`
 //! ```
 //!
-//! An entry needs a kernel; what else it leaves out fits everything. The kernel says which algorithm
-//! it is for.
+//! Only the kernel is required. A field that an entry lacks matches everything. The kernel decides the
+//! algorithm that the entry is for.
 
 use std::fmt;
 use std::ops::Range;
@@ -27,30 +27,30 @@ use toml::Spanned;
 use crate::estimator::{Kernel, Metric, Parameters, Tuning};
 use crate::opencl::{Device, DeviceKind};
 
-/// For which devices and searches a kernel was the fastest.
+/// The fastest kernel, and the devices and searches that it is the fastest for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Entry {
-    /// What kind of device it is; `None` fits all.
+    /// The kind of device; `None` matches all.
     pub kind: Option<DeviceKind>,
-    /// A part of the vendor's name, upper and lower case alike.
+    /// Part of the vendor's name, case ignored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub vendor: String,
-    /// A part of the device's name.
+    /// Part of the device's name, case ignored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub device: String,
-    /// A part of the platform's name and the driver's version.
+    /// Part of the platform's name and the driver's version, case ignored.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub driver: String,
-    /// How blocks are compared; `None` fits all.
+    /// The metric; `None` matches all.
     pub metric: Option<Metric>,
-    /// The block sizes that it is for, both ends included; `None` fits all.
+    /// The smallest and the largest block size; `None` matches all.
     pub block_size: Option<[usize; 2]>,
-    /// The windows that it is for, by their number of candidates; `None` fits all.
+    /// The fewest and the most candidates of the window; `None` matches all.
     pub candidates: Option<[usize; 2]>,
     /// The fastest kernel, never [`Kernel::Auto`].
     pub kernel: Kernel,
-    /// How it is the fastest.
+    /// The tuning with which it is the fastest.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tuning: Tuning,
 }
@@ -59,7 +59,7 @@ fn is_default(tuning: &Tuning) -> bool {
     *tuning == Tuning::default()
 }
 
-/// What entries know a device by.
+/// The properties of a device that entries are matched with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity<'a> {
     pub(super) kind: DeviceKind,
@@ -75,7 +75,7 @@ impl<'a> From<&'a Device> for Identity<'a> {
 }
 
 impl Entry {
-    /// An entry for `device` as it is, without its driver's version.
+    /// An entry for `device` with any driver.
     pub fn of(device: &Device, kernel: Kernel, tuning: Tuning) -> Self {
         Self {
             kind: Some(device.kind),
@@ -93,7 +93,7 @@ impl Entry {
             == (other.kind, &other.vendor, &other.device, &other.driver)
     }
 
-    /// Whether it is for a search with `parameters` on `device`.
+    /// Whether it matches a search with `parameters` on `device`.
     pub(super) fn fits(&self, device: &Identity<'_>, parameters: &Parameters) -> bool {
         let names =
             [(&self.vendor, device.vendor), (&self.device, device.device), (&self.driver, device.driver)];
@@ -107,27 +107,29 @@ impl Entry {
             && Kernel::of(parameters.algorithm).contains(&self.kernel)
     }
 
-    /// What is wrong with it beside its form.
+    /// What is wrong with a well-formed entry.
     fn fault(&self) -> Option<String> {
         let kernels = || [Kernel::OPENCL.as_slice(), &Kernel::OPENCL_THREE_STEP].concat();
         if !kernels().contains(&self.kernel) {
-            return Some(format!("kernel {} is not one that an OpenCL device runs", self.kernel));
+            return Some(format!("kernel {} does not run on OpenCL devices", self.kernel));
         }
         for (field, range) in [("block-size", self.block_size), ("candidates", self.candidates)] {
             if let Some([from, to]) = range.filter(|[from, to]| from > to) {
-                return Some(format!("{field} from {from} to {to} is nothing: the smaller comes first"));
+                return Some(format!(
+                    "{field} = [{from}, {to}] is an empty range: the smaller number comes first"
+                ));
             }
         }
         self.tuning.validate().err().map(|error| error.to_string())
     }
 }
 
-/// Why a text is no table.
+/// Why a text is not a valid table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableError {
-    /// Where: the first line is 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong in it.
     pub reason: String,
 }
 
@@ -139,23 +141,23 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// Entries, each with the line it begins on.
+/// A tuning table: entries, each with the line on which it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     entries: Vec<(usize, Entry)>,
 }
 
-/// A table's text, as it is read.
+/// A table as TOML to read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct ReadTable {
     #[serde(default)]
     entry: Vec<Spanned<Entry>>,
 }
 
-/// A table's text, as it is written.
+/// A table as TOML to write.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenTable<'a> {
     entry: Vec<&'a Entry>,
 }
 
@@ -163,12 +165,12 @@ impl Table {
     /// The table that `text` holds.
     ///
     /// # Errors
-    /// [`TableError`] for what is not TOML, for a field that is not known or of the wrong type, and for
-    /// values that nothing can follow.
+    /// [`TableError`] if it is not TOML, has an unknown field or one of the wrong type, or a value that is
+    /// not usable.
     pub fn read(text: &str) -> Result<Self, TableError> {
         let line =
             |span: Range<usize>| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
-        let read: Read = toml::from_str(text).map_err(|error| TableError {
+        let read: ReadTable = toml::from_str(text).map_err(|error| TableError {
             line: error.span().map_or(1, line),
             reason: error.message().lines().collect::<Vec<_>>().join(", "),
         })?;
@@ -180,10 +182,10 @@ impl Table {
         }
     }
 
-    /// The table as a text that [`Self::read`] reads.
+    /// A table of `entries` as a text for [`Self::read`].
     pub fn write(entries: &[Entry]) -> String {
-        // Nothing in an entry is beyond TOML: numbers are of counts, and less than 63 bits.
-        toml::to_string(&Written { entry: entries.iter().collect() }).unwrap_or_default()
+        // This cannot fail: TOML can express every entry, whose numbers are counts of less than 63 bits.
+        toml::to_string(&WrittenTable { entry: entries.iter().collect() }).unwrap_or_default()
     }
 
     /// The entries, in their order.
@@ -191,7 +193,7 @@ impl Table {
         self.entries.iter().map(|(_, entry)| entry)
     }
 
-    /// The entries that are for a search with `parameters` on `device`, with their lines.
+    /// The entries that match a search with `parameters` on `device`, with their lines.
     pub(super) fn fitting<'a>(
         &'a self,
         device: Identity<'a>,
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_entry_that_fits_holds() {
+    fn the_first_matching_entry_is_used() {
         let table = Table::read(
             "# a comment\n\
              [[entry]]\nkernel = \"tiled\"\nkind = \"gpu\"\n\
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_table_can_be_read() {
         let plain = Entry { kernel: Kernel::Tiled, ..Entry::default() };
         let whole = Entry {
             kind: Some(DeviceKind::Accelerator),
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn an_error_names_its_line() {
         for (text, line, named) in [
             ("\n\nentry = 3", 3, "sequence"),
             ("[[entry]]\nkernel = tiled", 2, ""),

@@ -1,32 +1,32 @@
-//! Which of what was measured holds: the user's file before the shipped table.
+//! The two tuning tables: the user's file takes precedence over the built-in table.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::chosen::{Source, TuningWarning};
+use super::chosen::{TuningSource, TuningWarning};
 use super::table::{Entry, Identity, Table};
 use crate::estimator::{Kernel, Parameters, Tuning};
 
-/// What is built in. That it is a table is tested.
+/// The built-in table. A test checks that it is valid.
 static SHIPPED: LazyLock<Table> =
     LazyLock::new(|| Table::read(include_str!("../../kernels/tuning.toml")).unwrap_or_default());
 
-/// No table is as large.
+/// The size in bytes above which a file is refused.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The file whose entries win over the shipped ones: `gst-plugin-motionestimate/tuning.toml` in the
-/// user's configuration folder (`$XDG_CONFIG_HOME`, else `~/.config`). `None` where there is no such
-/// folder.
+/// The user's file: `gst-plugin-motionestimate/tuning.toml` in the user's configuration folder
+/// (`$XDG_CONFIG_HOME`, else `~/.config`). Its entries take precedence over the built-in table. `None` if
+/// there is no such folder.
 pub fn user_file() -> Option<PathBuf> {
     dirs::config_dir().map(|folder| folder.join("gst-plugin-motionestimate").join("tuning.toml"))
 }
 
-/// The table in `file`; an empty one where there is no such file.
+/// The table in `file`, empty if there is no such file.
 ///
 /// # Errors
-/// [`TuningWarning::File`] for a file that cannot be read or is no table.
+/// [`TuningWarning::File`] if the file cannot be read or is not a valid table.
 pub fn read_file(file: &Path) -> Result<Table, TuningWarning> {
     let wrong = |reason: String| TuningWarning::File { file: file.into(), reason };
     let mut text = String::new();
@@ -38,22 +38,22 @@ pub fn read_file(file: &Path) -> Result<Table, TuningWarning> {
     }
 }
 
-/// A kernel and its tuning, and who says so.
+/// A kernel and its tuning, and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Proposal {
     pub(super) kernel: Kernel,
     pub(super) tuning: Tuning,
-    pub(super) source: Source,
+    pub(super) source: TuningSource,
 }
 
-/// The tables that hold, with what was wrong with the user's.
+/// Both tables, and a warning if the user's cannot be used.
 pub(super) struct Tables {
     user: Option<(PathBuf, Table)>,
     pub(super) warning: Option<TuningWarning>,
 }
 
 impl Tables {
-    /// With the user's file `file`, where there is one.
+    /// The built-in table, and the user's `file` if there is one.
     pub(super) fn with(file: Option<PathBuf>) -> Self {
         match file.map(|file| (read_file(&file), file)) {
             Some((Ok(table), file)) => Self { user: Some((file, table)), warning: None },
@@ -62,8 +62,8 @@ impl Tables {
         }
     }
 
-    /// What to try, best first, for a search on `device`: with any kernel where `kernel` is
-    /// [`Kernel::Auto`], else with this one. What `tuning` chooses holds in each.
+    /// The matching entries for a search on `device`, best first. Unless `kernel` is [`Kernel::Auto`], only
+    /// entries with that kernel match. Values set in `tuning` replace those of the entries.
     pub(super) fn proposals(
         &self,
         device: Identity<'_>,
@@ -77,11 +77,11 @@ impl Tables {
             source,
         };
         let user = self.user.iter().flat_map(|(file, table)| {
-            let source = |line| Source::User { file: file.clone(), line };
+            let source = |line| TuningSource::User { file: file.clone(), line };
             table.fitting(device, parameters).map(move |(line, entry)| propose(entry, source(line)))
         });
         let shipped = SHIPPED.fitting(device, parameters);
-        let shipped = shipped.map(|(line, entry)| propose(entry, Source::Shipped { line }));
+        let shipped = shipped.map(|(line, entry)| propose(entry, TuningSource::Shipped { line }));
         user.chain(shipped).filter(|proposal| kernel == Kernel::Auto || kernel == proposal.kernel).collect()
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         device: Identity<'_>,
         kernel: Kernel,
         tuning: Tuning,
-    ) -> Vec<(Kernel, Tuning, Source)> {
+    ) -> Vec<(Kernel, Tuning, TuningSource)> {
         let p = Parameters::new(320, 200, 16, Window::symmetric(16, 16).unwrap());
         let user = user.map(|text| ("f".into(), Table::read(text).unwrap()));
         let tables = Tables { user, warning: None };
@@ -115,34 +115,34 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_table_is_one() {
+    fn the_built_in_table_is_valid() {
         let text = include_str!("../../kernels/tuning.toml");
         let table = Table::read(text).unwrap_or_else(|error| panic!("kernels/tuning.toml, {error}"));
         assert!(table.entries().count() > 0);
     }
 
     #[test]
-    fn what_is_asked_for_wins_then_the_user_then_what_is_shipped() {
+    fn the_users_choice_precedes_the_users_file_and_the_built_in_table() {
         let file = "[[entry]]\nkernel = \"two-pass\"\ntuning = { group-size = 32, cost-bytes = 9 }\n\
                     [[entry]]\nkernel = \"tiled\"\ntuning = { run = 7 }";
         let none = Tuning::default();
-        let user = |line| Source::User { file: "f".into(), line };
+        let user = |line| TuningSource::User { file: "f".into(), line };
         let of_entry = Tuning { group_size: Some(32), cost_bytes: Some(9), ..none };
         let run = Tuning { run: Some(7), ..none };
 
         let all = proposals(Some(file), NVIDIA, Kernel::Auto, none);
         assert_eq!(all[0], (Kernel::TwoPass, of_entry, user(1)));
         assert_eq!(all[1], (Kernel::Tiled, run, user(4)));
-        assert!(matches!(all[2], (Kernel::Tiled, _, Source::Shipped { .. })), "{all:?}");
+        assert!(matches!(all[2], (Kernel::Tiled, _, TuningSource::Shipped { .. })), "{all:?}");
         assert_eq!(all.len(), 3);
 
-        // A field that is asked for wins, the others are the entry's.
+        // A value that is set replaces the entry's.
         let asked = Tuning { group_size: Some(8), ..none };
         let all = proposals(Some(file), NOBODY, Kernel::Auto, asked);
         assert_eq!(all[0], (Kernel::TwoPass, Tuning { group_size: Some(8), ..of_entry }, user(1)));
         assert_eq!(all[1], (Kernel::Tiled, Tuning { run: Some(7), ..asked }, user(4)));
 
-        // So does a kernel; entries with another do not count.
+        // With a kernel set, only entries with that kernel match.
         let all = proposals(Some(file), NOBODY, Kernel::Tiled, none);
         assert_eq!(all, [(Kernel::Tiled, run, user(4))]);
         let all = proposals(Some(file), NOBODY, Kernel::Reference, asked);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_is_named() {
+    fn a_file_that_is_not_valid_is_named() {
         let folder = std::env::temp_dir().join(format!("motionestimate-tables-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("tuning.toml");

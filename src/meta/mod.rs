@@ -202,32 +202,6 @@ impl FieldDescription {
     }
 }
 
-/// Adds a motion field to `buffer`: `vectors` holds `rows × columns` [`MotionVector`]s, row-major.
-///
-/// # Errors
-/// [`MetaError::Grid`] and [`MetaError::Length`] where `description` and `vectors` do not fit;
-/// [`MetaError::Rejected`] where GStreamer does not take the meta. The buffer is as it was then.
-pub fn attach(
-    buffer: &mut gst::BufferRef,
-    description: &FieldDescription,
-    vectors: glib::Bytes,
-) -> Result<(), MetaError> {
-    attach_predicted(buffer, description, vectors, None)
-}
-
-/// As [`attach`], with `predictors` where there are any: `rows × columns` [`Predictor`]s, row-major.
-///
-/// # Errors
-/// As [`attach`], and [`MetaError::PredictorLength`] where `predictors` do not fit.
-pub fn attach_predicted(
-    buffer: &mut gst::BufferRef,
-    description: &FieldDescription,
-    vectors: glib::Bytes,
-    predictors: Option<glib::Bytes>,
-) -> Result<(), MetaError> {
-    attach_with(buffer, description, vectors, Extras { predictors, ..Extras::default() })
-}
-
 /// What a field may have beside its vectors.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
@@ -237,12 +211,13 @@ pub struct Extras {
     pub devices: Option<RowDevices>,
 }
 
-/// As [`attach`], with whatever else there is of `extras`.
+/// Adds a motion field to `buffer`: `vectors` holds `rows × columns` [`MotionVector`]s, row-major.
 ///
 /// # Errors
-/// As [`attach`], [`MetaError::PredictorLength`] and [`MetaError::DeviceRows`] where `extras` do not
-/// fit.
-pub fn attach_with(
+/// [`MetaError::Grid`], [`MetaError::Length`], [`MetaError::PredictorLength`] and
+/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not fit `description`;
+/// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is unchanged after an error.
+pub fn attach(
     buffer: &mut gst::BufferRef,
     description: &FieldDescription,
     vectors: glib::Bytes,

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use glib::translate::{IntoGlib, from_glib};
 
-use super::{Extras, FieldDescription, MotionVectorMeta, NAME, attach_with};
+use super::{Extras, FieldDescription, MotionVectorMeta, NAME, attach};
 use crate::estimator::{MotionVector, Predictor};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
@@ -123,7 +123,7 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
         // Rows of blocks stay what they were.
         let extras = Extras { predictors, devices: meta.devices };
         // The grid was checked: only GStreamer could refuse, and a field may be dropped.
-        let _ = attach_with(target, &description, vectors, extras);
+        let _ = attach(target, &description, vectors, extras);
     }
 }
 

@@ -1,7 +1,7 @@
-//! The allocator that the element offers upstream: what lies in its memory is uploaded from there.
+//! The allocator that the element offers upstream: the device uploads frames in its memory directly.
 //!
-//! To everybody else it is memory of the system: mapped, copied, shared and held by whoever likes,
-//! and there until the last buffer lets go of it, whatever has become of the element.
+//! For all other elements it is plain system memory. It may be mapped, copied, shared and held, and it
+//! lives until the last buffer releases it, even if the element is gone.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -12,18 +12,17 @@ use gst::subclass::prelude::*;
 use crate::estimator::{BlockHandle, HostBlock, HostMemory};
 use crate::lock::lock;
 
-/// Blocks that are kept for the next who needs one: page-locking takes long. Pools keep theirs
-/// anyway, so it is few.
+/// Unused blocks that are kept, because page-locking is slow. Few suffice, as pools keep their buffers.
 const MOST_FREE: usize = 4;
 
-/// Blocks that nobody uses.
-struct Blocks {
+/// The device's host memory, and unused blocks of it.
+struct BlockCache {
     memory: Arc<dyn HostMemory>,
     free: Mutex<Vec<Box<dyn HostBlock>>>,
 }
 
-impl Blocks {
-    /// A block of at least `bytes`, with whatever it held last.
+impl BlockCache {
+    /// A block of at least `bytes`. Its contents are those of its last use.
     fn take(&self, bytes: usize) -> Option<Box<dyn HostBlock>> {
         let mut free = lock(&self.free);
         let fits = free.iter().position(|block| (**block).as_ref().len() == bytes);
@@ -35,23 +34,23 @@ impl Blocks {
     }
 }
 
-/// A block in use, which goes back when nobody uses it any more.
-struct Used {
+/// A block in use. When dropped it returns to the cache.
+struct CachedBlock {
     block: Option<Box<dyn HostBlock>>,
-    home: Weak<Blocks>,
+    cache: Weak<BlockCache>,
 }
 
-impl AsMut<[u8]> for Used {
+impl AsMut<[u8]> for CachedBlock {
     fn as_mut(&mut self) -> &mut [u8] {
         self.block.as_deref_mut().map_or(&mut [], |block| block.as_mut())
     }
 }
 
-impl Drop for Used {
+impl Drop for CachedBlock {
     fn drop(&mut self) {
-        if let (Some(block), Some(home)) = (self.block.take(), self.home.upgrade()) {
-            let mut free = lock(&home.free);
-            // Those of another size are nobody's any more, as a rule.
+        if let (Some(block), Some(cache)) = (self.block.take(), self.cache.upgrade()) {
+            let mut free = lock(&cache.free);
+            // After new caps, blocks of the old size are not needed any more.
             free.retain(|other| (**other).as_ref().len() == (*block).as_ref().len());
             if free.len() < MOST_FREE {
                 free.push(block);
@@ -94,16 +93,16 @@ mod imp {
 
     #[derive(Default)]
     pub struct Allocator {
-        pub(super) blocks: OnceLock<Arc<Blocks>>,
+        pub(super) cache: OnceLock<Arc<BlockCache>>,
     }
 
     impl Allocator {
         fn allocate(&self, size: usize, params: &gst::AllocationParams) -> Option<gst::Memory> {
-            let blocks = self.blocks.get()?;
-            // `align` is a mask: all bits below the alignment's.
+            let cache = self.cache.get()?;
+            // `align` is a mask: the alignment minus 1.
             let (prefix, align) = (params.prefix(), params.align());
             let bytes = [prefix, params.padding(), align].into_iter().try_fold(size, usize::checked_add)?;
-            let mut block = blocks.take(bytes.max(1))?;
+            let mut block = cache.take(bytes.max(1))?;
             let start = (*block).as_ref().as_ptr() as usize + prefix;
             let offset = prefix + (start.wrapping_neg() & align);
             let around = [
@@ -116,8 +115,8 @@ mod imp {
                 }
             }
             let handle = block.handle();
-            let mut memory =
-                gst::Memory::from_mut_slice(Used { block: Some(block), home: Arc::downgrade(blocks) });
+            let block = CachedBlock { block: Some(block), cache: Arc::downgrade(cache) };
+            let mut memory = gst::Memory::from_mut_slice(block);
             memory.get_mut()?.resize(offset..offset + size);
             if let Some(handle) = handle {
                 set_handle(memory.get_mut()?, handle);
@@ -137,18 +136,18 @@ mod imp {
 
     impl GstObjectImpl for Allocator {}
 
-    // SAFETY: the memory that is given out is whole and owned by the caller; it belongs to the
-    // bindings' own allocator, which maps, shares and frees it.
+    // SAFETY: the returned memory is owned by the caller. It was made by the bindings, whose own
+    // allocator maps, shares and frees it.
     unsafe impl AllocatorImpl for Allocator {
         unsafe fn alloc(&self, size: usize, params: &gst::AllocationParams) -> *mut gst::ffi::GstMemory {
-            // The caller owns what it gets.
+            // The caller owns the returned memory.
             self.allocate(size, params).map_or(std::ptr::null_mut(), IntoGlibPtr::into_glib_ptr)
         }
     }
 }
 
 glib::wrapper! {
-    /// Gives out [`HostMemory`].
+    /// Allocates buffers' memory in the [`HostMemory`] of a device.
     pub struct Allocator(ObjectSubclass<imp::Allocator>) @extends gst::Allocator, gst::Object;
 }
 
@@ -156,9 +155,9 @@ impl Allocator {
     /// An allocator of `memory`.
     pub fn new(memory: Arc<dyn HostMemory>) -> Self {
         let allocator: Self = glib::Object::new();
-        let blocks = Arc::new(Blocks { memory, free: Mutex::default() });
-        // It is new, so nothing is there.
-        let _ = allocator.imp().blocks.set(blocks);
+        let cache = Arc::new(BlockCache { memory, free: Mutex::default() });
+        // The allocator is new, so the cache is not set yet.
+        let _ = allocator.imp().cache.set(cache);
         allocator
     }
 }
@@ -170,9 +169,9 @@ mod tests {
     use super::*;
     use crate::estimator::SetupError;
 
-    struct Heap;
+    struct TestMemory;
 
-    impl HostMemory for Heap {
+    impl HostMemory for TestMemory {
         fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
             match bytes {
                 ..1_000_000 => Ok(Box::new(vec![0; bytes])),
@@ -188,7 +187,7 @@ mod tests {
     #[test]
     fn memory_is_aligned_shared_and_used_again() {
         gst::init().unwrap();
-        let allocator = Allocator::new(Arc::new(Heap));
+        let allocator = Allocator::new(Arc::new(TestMemory));
         for (align, prefix, padding) in [(0, 0, 0), (63, 0, 16), (255, 32, 7)] {
             let params = gst::AllocationParams::new(gst::MemoryFlags::empty(), align, prefix, padding);
             let mut memory = allocator.alloc(1000, Some(&params)).unwrap();
@@ -205,7 +204,7 @@ mod tests {
             assert_eq!(address(&again), first);
         }
         assert!(allocator.alloc(1_000_000, None).is_err());
-        // What is out stays after the allocator.
+        // Memory in use outlives the allocator.
         let last = allocator.alloc(5, None).unwrap();
         drop(allocator);
         assert_eq!(last.map_readable().unwrap().len(), 5);

@@ -161,7 +161,9 @@
  */
 use glib::prelude::*;
 
+use crate::backend::OnDeviceFailure;
 use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
+use crate::session::{Balance, Split};
 
 mod imp;
 mod memory;
@@ -187,15 +189,6 @@ pub enum MotionEstimateAlgorithm {
     /// See [`Algorithm::ThreeStep`].
     #[enum_value(name = "Three-step search: few candidates, far ones first", nick = "three-step")]
     ThreeStep = 1,
-}
-
-impl From<MotionEstimateAlgorithm> for Algorithm {
-    fn from(algorithm: MotionEstimateAlgorithm) -> Self {
-        match algorithm {
-            MotionEstimateAlgorithm::Full => Self::Full,
-            MotionEstimateAlgorithm::ThreeStep => Self::ThreeStep,
-        }
-    }
 }
 
 /// How the algorithm is carried out on the device: the `kernel` property.
@@ -264,26 +257,6 @@ pub enum MotionEstimateKernel {
     ThreeStepUnaligned = 12,
 }
 
-impl From<MotionEstimateKernel> for Kernel {
-    fn from(kernel: MotionEstimateKernel) -> Self {
-        match kernel {
-            MotionEstimateKernel::Auto => Self::Auto,
-            MotionEstimateKernel::ReferenceNaive => Self::ReferenceNaive,
-            MotionEstimateKernel::Reference => Self::Reference,
-            MotionEstimateKernel::CollaborativeNaive => Self::CollaborativeNaive,
-            MotionEstimateKernel::Collaborative => Self::Collaborative,
-            MotionEstimateKernel::CollaborativeUnaligned => Self::CollaborativeUnaligned,
-            MotionEstimateKernel::TwoPass => Self::TwoPass,
-            MotionEstimateKernel::Exhaustive => Self::Exhaustive,
-            MotionEstimateKernel::Elimination => Self::Elimination,
-            MotionEstimateKernel::ThreeStepNaive => Self::ThreeStepNaive,
-            MotionEstimateKernel::ThreeStep => Self::ThreeStep,
-            MotionEstimateKernel::ThreeStepUnaligned => Self::ThreeStepUnaligned,
-            MotionEstimateKernel::Tiled => Self::Tiled,
-        }
-    }
-}
-
 /// How two blocks are compared: the `metric` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateMetric")]
@@ -298,15 +271,6 @@ pub enum MotionEstimateMetric {
     Ssd = 1,
 }
 
-impl From<MotionEstimateMetric> for Metric {
-    fn from(metric: MotionEstimateMetric) -> Self {
-        match metric {
-            MotionEstimateMetric::Sad => Self::Sad,
-            MotionEstimateMetric::Ssd => Self::Ssd,
-        }
-    }
-}
-
 /// What lies outside the reference frame: the `border` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBorder")]
@@ -319,15 +283,6 @@ pub enum MotionEstimateBorder {
     /// See [`Border::Restrict`].
     #[enum_value(name = "Nothing: vectors stay inside the frame", nick = "restrict")]
     Restrict = 1,
-}
-
-impl From<MotionEstimateBorder> for Border {
-    fn from(border: MotionEstimateBorder) -> Self {
-        match border {
-            MotionEstimateBorder::Extend => Self::Extend,
-            MotionEstimateBorder::Restrict => Self::Restrict,
-        }
-    }
 }
 
 /// Whether vectors are predicted from their neighbours: the `prediction` property.
@@ -345,13 +300,31 @@ pub enum MotionEstimatePrediction {
     Median = 1,
 }
 
-impl From<MotionEstimatePrediction> for Prediction {
-    fn from(prediction: MotionEstimatePrediction) -> Self {
-        match prediction {
-            MotionEstimatePrediction::None => Self::None,
-            MotionEstimatePrediction::Median => Self::Median,
+/// Converts enums of properties to those of the search with the same variants.
+macro_rules! conversions {
+    ($($property:ident => $to:ident { $($variant:ident),+ })+) => {$(
+        impl From<$property> for $to {
+            fn from(value: $property) -> Self {
+                match value {
+                    $($property::$variant => Self::$variant,)+
+                }
+            }
         }
+    )+};
+}
+
+conversions! {
+    MotionEstimateAlgorithm => Algorithm { Full, ThreeStep }
+    MotionEstimateKernel => Kernel {
+        Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
+        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned
     }
+    MotionEstimateMetric => Metric { Sad, Ssd }
+    MotionEstimateBorder => Border { Extend, Restrict }
+    MotionEstimatePrediction => Prediction { None, Median }
+    MotionEstimateSplit => Split { Auto, Rows, Candidates, Frames }
+    MotionEstimateBalance => Balance { Adaptive, Fit, Static }
+    MotionEstimateOnDeviceFailure => OnDeviceFailure { Native, Error }
 }
 
 glib::wrapper! {

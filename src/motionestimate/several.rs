@@ -1,7 +1,4 @@
-//! How several devices work together, as properties have it.
-
-use crate::backend::OnDeviceFailure;
-use crate::session::{Balance, Split};
+//! The enums of the properties for several devices.
 
 /// How several devices divide the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -9,80 +6,53 @@ use crate::session::{Balance, Split};
 #[non_exhaustive]
 #[repr(i32)]
 pub enum MotionEstimateSplit {
-    /// By rows.
+    /// As [`Self::Rows`].
     #[default]
-    #[enum_value(name = "By rows of blocks", nick = "auto")]
+    #[enum_value(name = "As rows", nick = "auto")]
     Auto,
-    /// Each a band of rows of blocks.
-    #[enum_value(name = "Each a band of rows of blocks", nick = "rows")]
+    /// Each device searches a band of rows of blocks.
+    #[enum_value(name = "Each device searches a band of rows of blocks", nick = "rows")]
     Rows,
-    /// Each a share of the displacements.
-    #[enum_value(name = "Each a share of the displacements of the whole frame", nick = "candidates")]
+    /// Each device tries a share of the displacements.
+    #[enum_value(
+        name = "Each device tries a share of the displacements, for the whole frame",
+        nick = "candidates"
+    )]
     Candidates,
-    /// Whole frames in turn.
-    #[enum_value(name = "Whole frames in turn, of those in flight", nick = "frames")]
+    /// Each device searches whole frames.
+    #[enum_value(name = "Each device searches whole frames of those in flight", nick = "frames")]
     Frames,
 }
 
-/// How much each of several devices gets.
+/// How the shares of several devices are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBalance")]
 #[non_exhaustive]
 #[repr(i32)]
 pub enum MotionEstimateBalance {
-    /// Shares follow the rates that are measured.
+    /// Shares follow the measured rates.
     #[default]
     #[enum_value(name = "Shares follow the rates measured with every frame", nick = "adaptive")]
     Adaptive,
-    /// Shares are computed once.
-    #[enum_value(name = "Shares by curves fitted to the first frames' times", nick = "fit")]
+    /// Shares are computed once, after the first frames.
+    #[enum_value(name = "Shares follow curves fitted to the times of the first frames", nick = "fit")]
     Fit,
-    /// By weights.
-    #[enum_value(name = "Shares by the weights in the list of devices", nick = "static")]
+    /// Shares follow the weights.
+    #[enum_value(name = "Shares follow the weights in the list of devices", nick = "static")]
     Static,
 }
 
-/// What happens when the last device has failed.
+/// What happens when the last device fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateOnDeviceFailure")]
 #[non_exhaustive]
 #[repr(i32)]
 pub enum MotionEstimateOnDeviceFailure {
-    /// The CPU takes over.
+    /// The CPU continues.
     #[default]
-    #[enum_value(name = "The CPU without OpenCL goes on, with a warning", nick = "native")]
+    #[enum_value(name = "The CPU without OpenCL continues, and a warning is posted", nick = "native")]
     Native,
-    /// An error.
+    /// The stream ends with an error.
     #[enum_value(name = "An error ends the stream", nick = "error")]
     Error,
-}
-
-impl From<MotionEstimateSplit> for Split {
-    fn from(split: MotionEstimateSplit) -> Self {
-        match split {
-            MotionEstimateSplit::Auto => Self::Auto,
-            MotionEstimateSplit::Rows => Self::Rows,
-            MotionEstimateSplit::Candidates => Self::Candidates,
-            MotionEstimateSplit::Frames => Self::Frames,
-        }
-    }
-}
-
-impl From<MotionEstimateBalance> for Balance {
-    fn from(balance: MotionEstimateBalance) -> Self {
-        match balance {
-            MotionEstimateBalance::Adaptive => Self::Adaptive,
-            MotionEstimateBalance::Fit => Self::Fit,
-            MotionEstimateBalance::Static => Self::Static,
-        }
-    }
-}
-
-impl From<MotionEstimateOnDeviceFailure> for OnDeviceFailure {
-    fn from(failure: MotionEstimateOnDeviceFailure) -> Self {
-        match failure {
-            MotionEstimateOnDeviceFailure::Native => Self::Native,
-            MotionEstimateOnDeviceFailure::Error => Self::Error,
-        }
-    }
 }

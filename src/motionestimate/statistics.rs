@@ -1,4 +1,4 @@
-//! What the element has done so far, in figures.
+//! The `stats` property: sums over all frames since the element was started.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::session::Session;
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
 
-/// Sums over the frames since the element was started.
+/// Sums over the frames since the element was started, and the device in use.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
     frames: u64,
@@ -21,13 +21,13 @@ pub struct Statistics {
     prediction: Duration,
     /// Sum of all vectors' costs.
     cost: u64,
-    /// Samples of all blocks that have a vector.
+    /// Samples of all blocks with a vector.
     samples: u64,
-    /// Absolute differences of all searches, as if each were computed.
+    /// Absolute differences of all searches, counting every candidate of the window.
     differences: f64,
     device: Option<String>,
     kernel: Option<&'static str>,
-    /// What each of several devices does.
+    /// The shares of several devices, of the last frame.
     shares: Vec<DeviceShare>,
 }
 
@@ -68,7 +68,7 @@ impl Statistics {
         self.differences += (width * height) as f64 * parameters.candidates() as f64;
     }
 
-    /// The figures as applications read them; the element's documentation lists the fields.
+    /// The structure that applications read. The element's documentation lists the fields.
     pub fn structure(&self) -> gst::Structure {
         gst::Structure::builder(NAME)
             .field("frames", self.frames)
@@ -89,7 +89,7 @@ impl Statistics {
     }
 }
 
-/// What one of several devices does.
+/// The structure of one of several devices.
 fn device(share: &DeviceShare) -> gst::Structure {
     gst::Structure::builder("motion-device")
         .field("device", &*share.device)
@@ -100,12 +100,12 @@ fn device(share: &DeviceShare) -> gst::Structure {
         .build()
 }
 
-/// Mean time in nanoseconds, 0 of nothing.
+/// Mean time in nanoseconds, 0 if `count` is 0.
 fn mean_ns(sum: Duration, count: u64) -> u64 {
     u64::try_from(sum.as_nanos()).unwrap_or(u64::MAX).checked_div(count).unwrap_or(0)
 }
 
-/// `numerator / denominator`, 0 where there is nothing to divide by.
+/// `numerator / denominator`, 0 if the denominator is not positive.
 fn ratio(numerator: f64, denominator: f64) -> f64 {
     if denominator > 0.0 { numerator / denominator } else { 0.0 }
 }

@@ -256,7 +256,7 @@ impl Stream {
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);
         let extras = Extras { predictors, devices: self.row_devices(output.row_devices) };
-        Ok(meta::attach_with(buffer, &description, vectors, extras)?)
+        Ok(meta::attach(buffer, &description, vectors, extras)?)
     }
 
     /// Who found each row of blocks, by the numbers in `rows`; `None` where there are none.

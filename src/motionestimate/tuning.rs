@@ -1,19 +1,19 @@
-//! The property `tuning`: a structure, and the values it stands for.
+//! The property `tuning`: reads its structure.
 
 use crate::estimator::{Launch, SetupError, Tuning};
 
 /// The structure's name.
 const NAME: &str = "motion-tuning";
 
-/// The values in `structure`; those that it leaves out, or all without one, are the kernel's own.
+/// The tuning in `structure`. Fields that it lacks, all if there is none, keep the kernel's default.
 ///
 /// # Errors
-/// [`SetupError::Tuning`] that names a field which is not known, of the wrong type or out of range.
+/// [`SetupError::Tuning`] names a field that is unknown, of the wrong type or out of range.
 pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupError> {
     let mut tuning = Tuning::default();
     let Some(structure) = structure else { return Ok(tuning) };
     if structure.name() != NAME {
-        return wrong("name", format!("the structure is {} and has to be {NAME}", structure.name()));
+        return wrong("name", format!("the structure must be {NAME}, not {}", structure.name()));
     }
     let (mut launch, mut queues) = (None, None);
     for (field, value) in structure.iter() {
@@ -26,13 +26,13 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
             "blocks-down" => tuning.blocks_down = Some(number(field, value)?),
             "queues" => queues = Some(number(field, value)?),
             "launch" => launch = Some(text(field, value)?),
-            _ => return wrong(field, "there is no such field".into()),
+            _ => return wrong(field, "unknown field".into()),
         }
     }
     tuning.launch = match (launch.as_deref(), queues) {
         (Some("queues"), Some(queues)) => Some(Launch::Queues(queues)),
-        (Some("queues"), None) => return wrong("queues", "launch=queues needs their number".into()),
-        (_, Some(_)) => return wrong("queues", "it is of use with launch=queues alone".into()),
+        (Some("queues"), None) => return wrong("queues", "launch=queues needs the number of queues".into()),
+        (_, Some(_)) => return wrong("queues", "only launch=queues has queues".into()),
         (None, None) => None,
         (Some("once"), None) => Some(Launch::Once),
         (Some("out-of-order"), None) => Some(Launch::OutOfOrder),
@@ -48,7 +48,7 @@ fn wrong<T>(field: &str, reason: String) -> Result<T, SetupError> {
     Err(SetupError::Tuning { field: field.into(), reason, known: Tuning::FIELDS.join(", ") })
 }
 
-/// A whole number, whichever of the integer types it comes in.
+/// An integer of any GLib type.
 fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, SetupError> {
     let integer = None
         .or_else(|| value.get::<i32>().ok().map(i128::from))
@@ -58,14 +58,14 @@ fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, S
     match integer {
         Some(integer) => T::try_from(integer)
             .or_else(|_| wrong(field, format!("{integer} is out of range: use 1 or more"))),
-        None => wrong(field, format!("a whole number is needed, not {}", value.type_())),
+        None => wrong(field, format!("expected an integer, not {}", value.type_())),
     }
 }
 
 fn text(field: &str, value: &glib::SendValue) -> Result<String, SetupError> {
     match value.get::<Option<String>>() {
         Ok(Some(text)) => Ok(text),
-        _ => wrong(field, format!("a string is needed, not {}", value.type_())),
+        _ => wrong(field, format!("expected a string, not {}", value.type_())),
     }
 }
 

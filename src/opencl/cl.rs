@@ -383,26 +383,6 @@ impl Queue {
         check("clEnqueueWriteBuffer", code)
     }
 
-    /// Copies the start of `buffer` to `data`, when all that was queued before is done.
-    pub(super) fn read(&self, buffer: &Buffer, data: &mut [u8]) -> Result<()> {
-        let (raw, data_start) = (buffer.0, data.as_mut_ptr().cast());
-        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are written.
-        let code = unsafe {
-            ffi::clEnqueueReadBuffer(
-                self.0,
-                raw,
-                1,
-                0,
-                data.len(),
-                data_start,
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        check("clEnqueueReadBuffer", code)
-    }
-
     /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
     ///
     /// # Safety
@@ -479,11 +459,5 @@ impl Queue {
     pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe { ffi::clFlush(self.0) })
-    }
-
-    /// Waits until all that was queued is done, without limit: for what is no search.
-    pub(super) fn finish(&self) -> Result<()> {
-        // SAFETY: the queue is alive.
-        check("clFinish", unsafe { ffi::clFinish(self.0) })
     }
 }

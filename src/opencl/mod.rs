@@ -14,7 +14,6 @@ mod frame;
 mod host;
 mod launch;
 mod program;
-mod recurrence;
 mod reference;
 mod search;
 mod three_step;
@@ -29,7 +28,6 @@ use std::time::{Duration, Instant};
 
 pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
-pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
     self, Algorithm, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request,

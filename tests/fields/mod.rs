@@ -59,7 +59,7 @@ pub fn attach_after(
         let buffer = info.buffer_mut().unwrap().make_mut();
         if seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= skipped {
             for (description, vectors) in &fields {
-                meta::attach(buffer, description, bytes(vectors)).unwrap();
+                meta::attach(buffer, description, bytes(vectors), meta::Extras::default()).unwrap();
             }
         }
         gst::PadProbeReturn::Ok

@@ -136,7 +136,7 @@ pub fn vectors(description: &FieldDescription, time: usize) -> Vec<MotionVector>
 }
 
 pub fn attach(buffer: &mut gst::Buffer, description: &FieldDescription, vectors: &[MotionVector]) {
-    meta::attach(buffer.make_mut(), description, fields::bytes(vectors)).unwrap();
+    meta::attach(buffer.make_mut(), description, fields::bytes(vectors), meta::Extras::default()).unwrap();
 }
 
 /// The prediction by definition, plane by plane.

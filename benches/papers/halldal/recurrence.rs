@@ -1,149 +1,38 @@
-//! Section 7.2: the prediction in which every block waits for its neighbours, in all its forms.
+//! Halldal's recurrence on the CPU: the definition of the kernels `recurrence_*` of `prediction.cl`.
+//!
+//! T. Halldal, "H.264 prediction on GPUs" (2012), listing 6.5:
+//!
+//! ```text
+//! d[i] = v[i] - median(d[left of i], d[above i], d[above and left of i])
+//! ```
+//!
+//! for each component. Every difference needs three earlier differences: that dependency is what the
+//! thesis measures. The text of its section 5.2, like H.264, takes the median of *vectors*, to the
+//! left, above and above to the *right*. All vectors are known after the search, so that prediction
+//! ([`gstmotionestimate::estimator::prediction`]) has no dependency between blocks.
+//!
+//! The listing does not define two cases. A neighbour outside the grid, where it reads before its
+//! array, counts as zero here. A difference is 16 bits wide, like a vector, and wraps around; nothing
+//! is lost, because `d + median`, wrapped in the same way, is the vector again.
 
-use std::error::Error;
-use std::time::{Duration, Instant};
+use gstmotionestimate::estimator::prediction::median;
+use gstmotionestimate::estimator::{Grid, MotionVector};
 
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{
-    Difference, EstimateError, Grid, Kernel, MotionVector, Parameters, Prediction, Predictor, Slot, Tuning,
-    Window, recurrence,
-};
-
-use super::{Form, write};
-use crate::frames::Scene;
-use crate::measure::{Session, rate};
-use crate::printed::HALLDAL_PREDICTION_CPU;
-use crate::report::Report;
-use crate::table::Cell;
-
-/// The forms with what was measured of each, and why some were not.
-#[derive(Default)]
-struct Rows {
-    forms: Vec<Form<()>>,
-    ours: Vec<Cell>,
-    foot: Vec<String>,
-}
-
-impl Rows {
-    fn push(&mut self, name: &str, printed: [Option<f64>; 3], ours: Cell) {
-        self.forms.push(Form { name: name.into(), printed, work: () });
-        self.ours.push(ours);
+/// Writes the differences of `vectors`, x and y in quarter samples, to `differences`. Both are
+/// `rows × columns`, row-major. This is also the thesis' version for the CPU.
+///
+/// # Panics
+/// If either slice does not have one record per block.
+pub fn serial(grid: Grid, vectors: &[MotionVector], differences: &mut [[i16; 2]]) {
+    assert_eq!((vectors.len(), differences.len()), (grid.blocks(), grid.blocks()), "one record per block");
+    let columns = grid.columns;
+    for (index, vector) in vectors.iter().enumerate() {
+        let (has_left, has_above) = (!index.is_multiple_of(columns), index >= columns);
+        let at = |is_inside: bool, back: usize| if is_inside { differences[index - back] } else { [0; 2] };
+        let left = at(has_left, 1);
+        let above = at(has_above, columns);
+        let above_left = at(has_left && has_above, columns + 1);
+        let median = |axis: usize| median(left[axis], above[axis], above_left[axis]);
+        differences[index] = [vector.x.wrapping_sub(median(0)), vector.y.wrapping_sub(median(1))];
     }
-}
-
-pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    // Blocks of 4 x 4 in a frame of 1920x1080, or of CIF.
-    let grid = if session.quick { Grid { columns: 88, rows: 72 } } else { Grid { columns: 480, rows: 270 } };
-    let vectors = vectors(grid);
-    let mut rows = Rows::default();
-
-    let mut differences = vec![Difference::default(); grid.blocks()];
-    let serial = session.median_of(|| timed(|| recurrence::serial(grid, &vectors, &mut differences)))?;
-    rows.push("CPU, serial", [Some(HALLDAL_PREDICTION_CPU), None, None], Cell::Ours(rate(serial)));
-    opencl::measure(session, grid, &vectors, &mut rows);
-    rows.push("the element's own", [None; 3], Cell::Ours(rate(own(session, grid)?)));
-
-    let Rows { forms, ours, mut foot } = rows;
-    let note = "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers; the element's \
-                own with the predictors' download, for the vectors are there.";
-    foot.insert(0, note.into());
-    let title = format!("Halldal, 7.2: MV prediction, {}x{} blocks (FPS)", grid.columns, grid.rows);
-    write(session, report, "halldal-7-2", &title, &forms, ours, foot)
-}
-
-/// How long the element's own prediction takes: the vectors of all neighbours are known when it
-/// begins.
-fn own(session: &Session<'_>, grid: Grid) -> Result<Duration, Box<dyn Error>> {
-    let (width, height) = (4 * grid.columns, 4 * grid.rows);
-    let parameters = Parameters {
-        prediction: Prediction::Median,
-        ..Parameters::new(width, height, 4, Window::symmetric(2, 2)?)
-    };
-    let device = &session.device.selector;
-    let mut estimator = backend::open(device, Kernel::Auto, &Tuning::default(), &parameters)?.estimator;
-    let scene = Scene::moving(width, height);
-    estimator.load(Slot::A, &scene.reference.view())?;
-    estimator.load(Slot::B, &scene.current.view())?;
-    let mut vectors = vec![MotionVector::default(); grid.blocks()];
-    let mut predictors = vec![Predictor::default(); grid.blocks()];
-    // A device predicts as part of the search; what that took is for the estimator to say.
-    Ok(session.median_of(|| {
-        estimator.search(Slot::B, &mut vectors)?;
-        estimator.predict(&mut predictors)?;
-        Ok::<_, EstimateError>(estimator.stage_times().prediction)
-    })?)
-}
-
-/// Vectors up to 16 samples long that have nothing to do with each other.
-fn vectors(grid: Grid) -> Vec<MotionVector> {
-    let mut state = 1_u32;
-    let mut component = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        4 * ((state >> 16) % 33) as i16 - 64
-    };
-    (0..grid.blocks()).map(|_| MotionVector { x: component(), y: component(), cost: 0 }).collect()
-}
-
-/// How long `work` takes.
-fn timed<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
-    let start = Instant::now();
-    work().map(|()| start.elapsed())
-}
-
-#[cfg(feature = "opencl")]
-mod opencl {
-    use gstmotionestimate::backend::DeviceSelector;
-    use gstmotionestimate::opencl::{Device, Recurrence, RecurrenceForm, devices};
-
-    use super::*;
-    use crate::printed::HALLDAL_PREDICTION;
-
-    /// In the order of [`HALLDAL_PREDICTION`].
-    const FORMS: [RecurrenceForm; 4] = [
-        RecurrenceForm::OneItem,
-        RecurrenceForm::HostManaged,
-        RecurrenceForm::DeviceManaged,
-        RecurrenceForm::HostManagedGroups,
-    ];
-
-    pub(super) fn measure(session: &Session<'_>, grid: Grid, vectors: &[MotionVector], rows: &mut Rows) {
-        let is_ours =
-            |device: &Device| session.device.selector == DeviceSelector::Index(device.platform, device.index);
-        let Some(device) = devices().into_iter().find(is_ours) else { return };
-        for ((name, gtx480, gt280), form) in HALLDAL_PREDICTION.into_iter().zip(FORMS) {
-            let ours = measure_form(session, &device, grid, vectors, form).unwrap_or_else(|error| {
-                rows.foot.push(format!("n/a: {form}: {error}."));
-                Cell::Refused
-            });
-            rows.push(name, [None, Some(gtx480), Some(gt280)], ours);
-        }
-    }
-
-    fn measure_form(
-        session: &Session<'_>,
-        device: &Device,
-        grid: Grid,
-        vectors: &[MotionVector],
-        form: RecurrenceForm,
-    ) -> Result<Cell, Box<dyn Error>> {
-        let mut differences = vec![Difference::default(); grid.blocks()];
-        let mut recurrence = Recurrence::new(device, grid, form)?;
-        let whole = session.median_of(|| {
-            timed(|| {
-                recurrence.upload(vectors)?;
-                recurrence.compute()?;
-                recurrence.download(&mut differences)
-            })
-        })?;
-        let kernel = session.median_of(|| timed(|| recurrence.compute()))?;
-        Ok(Cell::Pair(rate(kernel), rate(whole)))
-    }
-}
-
-/// A build without OpenCL has no such device.
-#[cfg(not(feature = "opencl"))]
-mod opencl {
-    use super::*;
-
-    pub(super) fn measure(_: &Session<'_>, _: Grid, _: &[MotionVector], _: &mut Rows) {}
 }

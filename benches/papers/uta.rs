@@ -5,7 +5,7 @@ use std::error::Error;
 
 use gstmotionestimate::backend;
 use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{Kernel, MotionVector, Parameters, Slot, Tuning, Window};
+use gstmotionestimate::estimator::{self, Kernel, Output, Parameters, Slot, Tuning, Window};
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;
@@ -228,13 +228,13 @@ fn quality(
 fn predicted(session: &Session<'_>, scene: &Scene, window: Window) -> Result<(f64, f64), Box<dyn Error>> {
     let view = scene.current.view();
     let parameters = Parameters::new(view.width(), view.height(), BLOCK, window);
-    let opened = backend::open(&session.device.selector, Kernel::Auto, &Tuning::default(), &parameters)?;
-    let mut estimator = opened.estimator;
-    estimator.load(Slot::A, &scene.reference.view())?;
-    estimator.load(Slot::B, &view)?;
-    let mut vectors = vec![MotionVector::default(); parameters.grid().blocks()];
-    estimator.search(Slot::B, &mut vectors)?;
-    let prediction = compensation::predict_luma(&parameters, &scene.reference.view(), &vectors)?;
+    let (mut device, _) =
+        backend::open_device(&session.device.selector, Kernel::Auto, &Tuning::default(), &parameters)?;
+    device.load(Slot::A, &scene.reference)?;
+    device.load(Slot::B, &scene.current)?;
+    let mut output = Output::new(parameters.grid().blocks());
+    estimator::search(device.as_mut(), Slot::B, Slot::A, &mut output)?;
+    let prediction = compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;
     let error = compensation::squared_error(&view, &prediction.view())?;
     Ok((error.psnr(), error.mse()))
 }

@@ -37,7 +37,7 @@ use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, Kernel, MotionVector, Notice, Parameters, Part, Prediction,
     SetupError, StageTimes, pace,
 };
-pub use balance::{Balance, Balancer, Measured, Stages};
+pub use balance::{Balance, Balancer, Measured};
 use member::Member;
 pub use options::{Fallback, Options, Split};
 use search::{Search, Share, better};
@@ -174,12 +174,8 @@ impl Group {
             Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
             Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
             Split::Frames => {
-                let weights = self.balancer.weights();
-                // Who will be done first: the work that waits, one frame more, at its rate.
-                let wait = |index: &usize| (self.members[*index].waiting() + 1) as f64 / weights[*index];
-                let usable = (0..weights.len()).filter(|&index| weights[index] > 0.0);
-                let next = usable.min_by(|a, b| wait(a).total_cmp(&wait(b)));
-                next.map(|index| (index, whole)).into_iter().collect()
+                let waiting: Vec<usize> = self.members.iter().map(Member::waiting).collect();
+                vec![(self.balancer.fastest_for_frame(&waiting), whole)]
             }
         }
     }
@@ -190,7 +186,7 @@ impl Group {
             return Vec::new();
         }
         let whole = Part::whole(&self.parameters);
-        let bands = by_rows(whole, &self.balancer.expected(whole.rows().len()));
+        let bands = by_rows(whole, &divide(whole.rows().len(), &self.balancer.weights()));
         let rows = |(member, part): (usize, Part)| (member, worker::rows_of(part, &self.parameters));
         bands.into_iter().map(rows).collect()
     }
@@ -366,17 +362,14 @@ impl Group {
         if self.split == Split::Frames {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
-            let stages = if self.flights.depth() == 1 {
-                let slowest = search.shares.iter().map(|share| share.busy).max();
-                vec![(search.copying + slowest.unwrap_or_default()).as_secs_f64()]
-            } else {
+            let slowest =
+                |time: fn(&Share) -> Duration| search.shares.iter().map(time).max().unwrap_or_default();
+            let frame = match self.flights.depth() {
+                1 => search.copying + slowest(|share| share.busy),
                 // With several the next frame is copied while devices work, and none waits for the others.
-                let mut stages = vec![0.0; 1 + self.members.len()];
-                stages[0] = search.copying.as_secs_f64();
-                measured.iter().for_each(|m| stages[1 + m.device] = m.seconds);
-                stages
+                _ => search.copying.max(slowest(|share| share.occupied)),
             };
-            self.balancer.observe(&measured, Stages(stages), search.moving.as_secs_f64());
+            self.balancer.observe(&measured, frame.as_secs_f64(), search.moving.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
             self.notices.push(Notice::Balance(format!(

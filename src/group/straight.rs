@@ -26,17 +26,8 @@ impl Group {
         let [(member, _)] = *parts else { return None };
         let depth = self.flights.depth();
         let can = self.members[member].can_be_asked_directly(depth);
-        // Of whole frames another gets none while it takes longer for one than this for all in flight.
-        let gets_none = |other: usize| {
-            let rate = self.balancer.rate(other);
-            self.members[other].is_out() || rate > 0.0 && rate * depth as f64 <= self.balancer.rate(member)
-        };
-        let mut others = (0..self.members.len()).filter(|&other| other != member);
-        let mut is_always_next = || self.split == Split::Frames && others.all(gets_none);
-        // On trial too, where asking by threads would make it slower; not with several in flight, which to
-        // hand over takes longer than the trial.
-        let is_alone = self.balancer.is_alone(member, depth == 1);
-        (can && (is_alone || is_always_next())).then_some(member)
+        // Of several whole frames in flight, the next is often for another device.
+        (can && (self.split != Split::Frames || depth == 1)).then_some(member)
     }
 
     /// Asks `member` directly from now on, where it gives its estimator away.

@@ -31,7 +31,7 @@ use crate::estimator::{
     Output, Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket, pace,
 };
 use crate::stages::{Stage, stages};
-pub use balance::{Balance, Balancer, Measured, Stages};
+pub use balance::{Balance, Balancer, Measured};
 use channel::receive;
 use member::{Member, Report};
 pub use options::{Fallback, Options, Split};
@@ -376,12 +376,8 @@ impl<T> Session<T> {
             Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
             Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
             Split::Frames => {
-                let weights = self.balancer.weights();
-                // The device that would finish one frame more first, at its rate.
-                let wait = |index: &usize| (self.members[*index].unfinished() + 1) as f64 / weights[*index];
-                let usable = (0..weights.len()).filter(|&index| weights[index] > 0.0);
-                let next = usable.min_by(|a, b| wait(a).total_cmp(&wait(b)));
-                next.map(|index| (index, whole)).into_iter().collect()
+                let waiting: Vec<usize> = self.members.iter().map(Member::unfinished).collect();
+                vec![(self.balancer.fastest_for_frame(&waiting), whole)]
             }
         }
     }
@@ -559,17 +555,13 @@ impl<T> Session<T> {
         if self.split == Split::Frames {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
-            let stages = if self.depth == 1 {
-                let last = results.clone().map(|(_, result)| result.at).max();
-                vec![last.map_or(0.0, |last| (last - search.begun).as_secs_f64())]
-            } else {
+            let seconds = match self.depth {
+                1 => results.clone().map(|(_, result)| (result.at - search.begun).as_secs_f64()).reduce(f64::max),
                 // With several searches in flight, no device waits for the others.
-                let mut stages = vec![0.0; self.members.len()];
-                measured.iter().for_each(|m| stages[m.device] = m.seconds);
-                stages
+                _ => measured.iter().map(|m| m.seconds).reduce(f64::max),
             };
             let rebalanced = results.map(|(_, result)| result.rebalance_time).max().unwrap_or_default();
-            self.balancer.observe(&measured, Stages(stages), rebalanced.as_secs_f64());
+            self.balancer.observe(&measured, seconds.unwrap_or_default(), rebalanced.as_secs_f64());
         }
         for (device, is_active) in self.balancer.take_notes() {
             let what =

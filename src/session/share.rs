@@ -1,9 +1,12 @@
-//! Who gets how much: whole units divided as weights say.
+//! Whole units divided by weights, and parts of a search made of them.
+
+use std::ops::Range;
 
 use crate::estimator::Part;
 
-/// Divides `units` in proportion to `weights`, of which at least one must be positive: what each
-/// gets, by largest remainders, so that the sum is `units`. Who has no weight gets none.
+/// Divides `units` in proportion to `weights`, rounded by largest remainders: the sum is `units`.
+///
+/// A weight that is not positive and finite gets nothing; without any other the first gets everything.
 pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
     let usable = |weight: f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
     let sum: f64 = weights.iter().copied().map(usable).sum();
@@ -25,30 +28,27 @@ pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
     shares
 }
 
-/// A band of rows for each that gets any.
-pub(super) fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
-    let mut next = part.rows().start;
-    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
-    bands
-        .map(|(member, rows)| {
-            let band = part.with_rows(next..next + rows);
-            next += rows;
-            (member, band)
-        })
-        .collect()
+/// The devices that get any units, each with its range of them.
+fn ranges(shares: &[usize]) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let mut next = 0;
+    let range = move |(device, &units): (usize, &usize)| {
+        next += units;
+        (device, next - units..next)
+    };
+    shares.iter().enumerate().map(range).filter(|(_, range)| !range.is_empty())
 }
 
-/// Rows of the window for each that gets any.
+/// The devices that get any block rows of `part`, each with its band of them.
+pub(super) fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
+    let first = part.rows().start;
+    ranges(rows).map(|(device, r)| (device, part.with_rows(first + r.start..first + r.end))).collect()
+}
+
+/// The devices that get any rows of the search window of `part`, each with its displacements.
 pub(super) fn by_displacements(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
-    let mut next = *part.displacements().start();
-    let bands = rows.iter().copied().enumerate().filter(|&(_, rows)| rows > 0);
-    bands
-        .map(|(member, rows)| {
-            let band = part.with_displacements(next..=next + rows as i32 - 1);
-            next += rows as i32;
-            (member, band)
-        })
-        .collect()
+    let first = *part.displacements().start();
+    let displacements = |r: Range<usize>| first + r.start as i32..=first + r.end as i32 - 1;
+    ranges(rows).map(|(device, r)| (device, part.with_displacements(displacements(r)))).collect()
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_units_are_given_out_by_weight() {
+    fn all_units_are_divided_by_weight() {
         assert_eq!(divide(10, &[1.0, 1.0]), [5, 5]);
         assert_eq!(divide(10, &[0.9, 0.1]), [9, 1]);
         assert_eq!(divide(3, &[1.0, 1.0]).iter().sum::<usize>(), 3);

@@ -1,19 +1,20 @@
-//! The property `tuning`: a structure, and the values it stands for.
+//! Parses the structure of the property `tuning`.
 
 use crate::estimator::{Launch, SetupError, Tuning};
 
 /// The structure's name.
 const NAME: &str = "motion-tuning";
 
-/// The values in `structure`; those that it leaves out, or all without one, are the kernel's own.
+/// The values in `structure`. Absent fields, or all fields without a structure, are chosen by the
+/// kernel.
 ///
 /// # Errors
-/// [`SetupError::Tuning`] that names a field which is not known, of the wrong type or out of range.
+/// [`SetupError::Tuning`] names a field that is unknown, has the wrong type or is out of range.
 pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupError> {
     let mut tuning = Tuning::default();
     let Some(structure) = structure else { return Ok(tuning) };
     if structure.name() != NAME {
-        return wrong("name", format!("the structure is {} and has to be {NAME}", structure.name()));
+        return wrong("name", format!("the structure is named {}, expected {NAME}", structure.name()));
     }
     let (mut launch, mut queues) = (None, None);
     for (field, value) in structure.iter() {
@@ -31,8 +32,8 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
     }
     tuning.launch = match (launch.as_deref(), queues) {
         (Some("queues"), Some(queues)) => Some(Launch::Queues(queues)),
-        (Some("queues"), None) => return wrong("queues", "launch=queues needs their number".into()),
-        (_, Some(_)) => return wrong("queues", "it is of use with launch=queues alone".into()),
+        (Some("queues"), None) => return wrong("queues", "launch=queues needs the number of queues".into()),
+        (_, Some(_)) => return wrong("queues", "it is only valid with launch=queues".into()),
         (None, None) => None,
         (Some("once"), None) => Some(Launch::Once),
         (Some("out-of-order"), None) => Some(Launch::OutOfOrder),
@@ -48,7 +49,7 @@ fn wrong<T>(field: &str, reason: String) -> Result<T, SetupError> {
     Err(SetupError::Tuning { field: field.into(), reason, known: Tuning::FIELDS.join(", ") })
 }
 
-/// A whole number, whichever of the integer types it comes in.
+/// An integer of any of GLib's integer types.
 fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, SetupError> {
     let integer = None
         .or_else(|| value.get::<i32>().ok().map(i128::from))
@@ -58,7 +59,7 @@ fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, S
     match integer {
         Some(integer) => T::try_from(integer)
             .or_else(|_| wrong(field, format!("{integer} is out of range: use 1 or more"))),
-        None => wrong(field, format!("a whole number is needed, not {}", value.type_())),
+        None => wrong(field, format!("an integer is needed, not {}", value.type_())),
     }
 }
 

@@ -36,7 +36,7 @@ fn wrong_settings_are_told_before_the_first_caps() {
 fn wrong_tuning_names_the_field_and_those_there_are() {
     for (tuning, named) in [
         ("motion-tuning,group=4", "tuning group: there is no such field"),
-        ("motion-tuning,group-size=(string)many", "tuning group-size: a whole number is needed"),
+        ("motion-tuning,group-size=(string)many", "tuning group-size: an integer is needed"),
         ("motion-tuning,group-size=0", "tuning group-size: 0 is too few"),
         ("motion-tuning,launch=(string)sometimes", "once, out-of-order, queues"),
     ] {

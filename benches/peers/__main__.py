@@ -124,14 +124,14 @@ def load():
     return f"{os.getloadavg()[0]:.2f}"
 
 
-def measure_clip(options, clip, everybody):
+def measure_clip(options, clip, entrants):
     """Measures every contestant on one clip. Returns the rows of the clip."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "frames.npy"
         numpy.save(path, clip.samples)
-        for index, contestant in enumerate(everybody):
-            progress(f"[{index + 1}/{len(everybody)}] {clip.name}: {contestant}")
+        for index, contestant in enumerate(entrants):
+            progress(f"[{index + 1}/{len(entrants)}] {clip.name}: {contestant}")
             measured = contest.measure(contestant, path, options.block, options.seconds)
             if measured is not None:
                 results.append((contestant, measured))
@@ -157,11 +157,11 @@ def main():
     contest.in_process(selftest.check_vectors, kernels, cv2 is not None)
     contest.in_process(selftest.check_against_esa, clips[0].samples[:4], min(options.range, 16))
 
-    everybody = contest.contestants(options.block, options.range, kernels, cv2 is not None)
+    entrants = contest.contestants(options.block, options.range, kernels, cv2 is not None)
     print(f"{datetime.date.today()}, {describe_machine()}")
     clips_rows = []
     for clip in clips:
-        rows = measure_clip(options, clip, everybody)
+        rows = measure_clip(options, clip, entrants)
         clips_rows.append(rows)
         print(f"\n{describe(clip, options)}\n\n{report.table(rows)}\n\n{report.targets(rows)}", flush=True)
         if words := report.disturbed(rows):

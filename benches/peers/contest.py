@@ -65,26 +65,26 @@ def contestants(block_size, search_range, kernels, with_opencv):
     """All contestants, in the order of the table."""
     common = {"block-size": block_size, "search-range": search_range}
     wheres = [ONE, ALL] if len(cpus()) > 1 else [ONE]
-    everybody = []
+    entrants = []
     for where in wheres:
         for kernel in kernels:
             settings = {"device": "native", "kernel": kernel, **common}
-            everybody.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
-    everybody.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
+            entrants.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
+    entrants.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
 
     import ffmpeg
 
     for method in ffmpeg.METHODS:
         arguments = {"method": method, "search_range": search_range}
-        everybody.append(Contestant("ffmpeg", "FFmpeg", method, ONE, arguments, ahead=1))
+        entrants.append(Contestant("ffmpeg", "FFmpeg", method, ONE, arguments, ahead=1))
     if with_opencv:
         import opencv
 
         for where in wheres:
             for method in opencv.METHODS:
                 arguments = {"method": method, "threads": 1 if where == ONE else len(cpus())}
-                everybody.append(Contestant("opencv", "OpenCV", method, where, arguments))
-    return everybody
+                entrants.append(Contestant("opencv", "OpenCV", method, where, arguments))
+    return entrants
 
 
 def run(contestant, path, block_size, least_seconds):

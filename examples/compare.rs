@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         println!("{name}: equal");
                     }
                     Err(SetupError::KernelUnsupported { reason, .. }) => {
-                        println!("{name}: not run: {reason}")
+                        println!("{name}: not supported: {reason}")
                     }
                     Err(error) => return Err(error.into()),
                 }

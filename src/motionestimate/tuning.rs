@@ -1,4 +1,4 @@
-//! The property `tuning`: reads its structure.
+//! Parses the structure of the property `tuning`.
 
 use crate::estimator::{Launch, SetupError, Tuning};
 

@@ -556,7 +556,10 @@ impl<T> Session<T> {
             measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
         } else if search.is_as_planned {
             let seconds = match self.depth {
-                1 => results.clone().map(|(_, result)| (result.at - search.begun).as_secs_f64()).reduce(f64::max),
+                1 => results
+                    .clone()
+                    .map(|(_, result)| (result.at - search.begun).as_secs_f64())
+                    .reduce(f64::max),
                 // With several searches in flight, no device waits for the others.
                 _ => measured.iter().map(|m| m.seconds).reduce(f64::max),
             };

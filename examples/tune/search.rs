@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::estimator::{
-    self, Device as _, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning,
+    self, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning,
 };
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};

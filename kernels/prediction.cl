@@ -1,14 +1,12 @@
-// Prediction of motion vectors by the median of H.264: an item a block.
+// Prediction of motion vectors by the median of H.264, one work-item a block.
 //
 // ITU-T H.264, 8.4.1.3, for blocks of one partition and one reference frame; the host's
-// `estimator::prediction` has the rule and the cases it comes to. T. Halldal, "H.264 prediction on
-// GPUs" (2012), sections 5.2 and 6.3, holds that prediction depends on the blocks before and works
-// in diagonals. That is so while vectors are still being chosen by their predictors; here all are
-// known once the search is done, so every block is predicted at once, from the vectors where the
-// search left them.
+// `estimator::prediction` defines the rule. T. Halldal, "H.264 prediction on GPUs" (2012), sections 5.2
+// and 6.3, predicts diagonal by diagonal, because an encoder chooses vectors by their predictors. Here
+// the search has found all vectors before, so all blocks are predicted at once.
 //
-//   vectors     the record of block b at b, row-major
-//   predictors  of block b at b, x and y in quarter samples
+//   vectors     record of block b at b, row-major
+//   predictors  predictor of block b at b, x and y in quarter samples
 //
 // Written for OpenCL C 1.2, without extensions.
 
@@ -32,15 +30,15 @@ __kernel void predict_median(__global const MotionVector *vectors, __global shor
         a = displacement(vectors, index - 1);
     if (has_above) {
         b = displacement(vectors, index - columns);
-        // Above and to the right or, where that is missing, to the left.
+        // Above and to the right or, if there is no such block, above and to the left.
         if (has_right)
             c = displacement(vectors, index - columns + 1);
         else if (has_left)
             c = displacement(vectors, index - columns - 1);
         else
-            a = c = b;  // The one column of its grid: the block above alone.
+            a = c = b;  // A grid of one column: the block above alone.
     } else {
-        b = c = a;  // The first row: the left neighbour for all.
+        b = c = a;  // The first row: the left neighbour alone.
     }
     predictors[index] = median(a, b, c);
 }

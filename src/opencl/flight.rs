@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cl::{self, Arg, Buffer, Event, Queue};
+use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::Device;
-use super::frame::buffer;
+use super::frame::{Geometry, buffer};
 use super::host::Block;
+use super::kernel_family::{KernelFamily, LaunchRequest};
 use super::prediction::Prediction;
-use super::search::{Run, Search};
 use super::watch::Watch;
 use crate::estimator::pace::{self, PATIENCE, Pace};
-use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes, Window};
+use crate::estimator::{MotionVector, Parameters, Predictor, SetupError, StageTimes};
 
 /// Queues, each in order: what is on one goes on beside what is on the others.
 pub(super) struct Queues {
@@ -162,23 +162,21 @@ impl Ring {
     pub(super) fn begin(
         &mut self,
         queues: &Queues,
-        search: &mut dyn Search,
+        search: &mut dyn KernelFamily,
         prediction: Option<&mut Prediction>,
         frames: FramePair<'_>,
     ) -> cl::Result<()> {
         self.watch.check()?;
         let Flight { vectors, predictors, events } = &mut self.flights[self.next];
         let begun = Instant::now();
-        let FramePair { current, reference, blocks, skipped, window, share, is_whole, geometry } = frames;
+        let FramePair { current, reference, blocks, skipped, share, is_whole, geometry } = frames;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
-        search.queue(&Run {
+        search.queue(&LaunchRequest {
             queue,
             current: current.0,
             reference: reference.0,
             vectors: &vectors.device,
-            blocks,
-            window,
             geometry,
         })?;
         let found = queue.marker()?;
@@ -267,12 +265,11 @@ pub(super) struct FramePair<'a> {
     pub(super) blocks: usize,
     /// How many of these blocks nobody asked for, from the first on.
     pub(super) skipped: usize,
-    pub(super) window: Window,
     /// How much that is of a whole search, 0 to 1.
     pub(super) share: f64,
     /// Whether that is all there is: only a whole field is predicted.
     pub(super) is_whole: bool,
-    pub(super) geometry: Arg<'a>,
+    pub(super) geometry: &'a Geometry,
 }
 
 /// The time between two of the device's clock.

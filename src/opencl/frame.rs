@@ -11,7 +11,7 @@ use super::context::Context;
 use super::device::Device;
 use super::flight::between;
 use super::host::Block;
-use super::program::{self, Source};
+use super::program::{self, KernelFile};
 use super::watch::Watch;
 use crate::estimator::{self, Border, FrameBuf, FrameView, Parameters, Part, SetupError, Window};
 
@@ -26,19 +26,36 @@ const OVER_READ: usize = 16;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Geometry {
-    pitch: i32,
+    pub(super) pitch: i32,
     left: i32,
     top: i32,
-    columns: i32,
-    rows: i32,
+    pub(super) columns: i32,
+    pub(super) rows: i32,
     above: i32,
     extended_width: i32,
     extended_height: i32,
-    x0: i32,
+    pub(super) x0: i32,
     y0: i32,
-    window_columns: i32,
-    window_rows: i32,
-    inside_only: i32,
+    pub(super) window_columns: i32,
+    pub(super) window_rows: i32,
+    pub(super) inside_only: i32,
+}
+
+impl Geometry {
+    /// Blocks of the grid.
+    pub(super) fn blocks(&self) -> usize {
+        (self.columns * self.rows) as usize
+    }
+
+    /// Candidates of the window.
+    pub(super) fn candidates(&self) -> usize {
+        (self.window_columns * self.window_rows) as usize
+    }
+
+    /// As an argument of a kernel.
+    pub(super) fn arg(&self) -> Arg<'_> {
+        Arg::Struct(bytemuck::bytes_of(self))
+    }
 }
 
 /// How a frame lies in its buffer; `common.cl` has the formula.
@@ -182,7 +199,7 @@ impl Slots {
         count: usize,
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, .. } = *parameters;
-        let program = program::build(context, device, kernel, &Source::Frame.whole(), "")?;
+        let program = program::build(context, device, kernel, &KernelFile::Frame.source(), "")?;
         let place = |_| {
             Ok(Place {
                 packed: buffer(context, device, "a frame", width * height)?,

@@ -5,23 +5,16 @@
 
 mod cache;
 mod cl;
-mod collaborative;
 mod context;
 mod device;
-mod elimination;
+mod families;
 mod flight;
 mod frame;
 mod host;
-mod launch;
+mod kernel_family;
 mod prediction;
 mod program;
 mod recurrence;
-mod reference;
-mod search;
-mod three_step;
-mod tile;
-mod tiled;
-mod two_pass;
 mod watch;
 
 use std::mem::ManuallyDrop;
@@ -34,16 +27,15 @@ pub use program::try_build;
 pub use recurrence::{Recurrence, RecurrenceForm};
 
 use crate::estimator::{
-    Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, HostMemory, InFlight, Kernel,
-    MotionVector, Parameters, Part, Predictor, SetupError, Slot, StageTimes, Tuning, Window,
+    EstimateError, Estimator, Flights, FrameBuf, FrameView, HostMemory, InFlight, Kernel, MotionVector,
+    Parameters, Part, Predictor, SetupError, Slot, StageTimes, Tuning, Window,
 };
-use cl::Arg;
 use context::Context;
 use flight::{FramePair, Queues, Ring};
 use frame::{Layout, Slots};
 use host::Host;
+use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use prediction::Prediction;
-use search::{Run, Search, Task};
 
 /// Full or three-step search on one OpenCL device.
 ///
@@ -67,7 +59,7 @@ pub struct OpenCl {
     // What a device that hangs may still use is never dropped.
     slots: ManuallyDrop<Slots>,
     ring: ManuallyDrop<Ring>,
-    search: ManuallyDrop<Box<dyn Search>>,
+    search: ManuallyDrop<Box<dyn KernelFamily>>,
     prediction: ManuallyDrop<Option<Prediction>>,
     queues: ManuallyDrop<Queues>,
     context: ManuallyDrop<Arc<Context>>,
@@ -110,22 +102,15 @@ impl OpenCl {
         parameters.validate()?;
         tuning.validate()?;
         kernel.check_algorithm(parameters.algorithm, &device.name)?;
-        let kernel = match (kernel, parameters.algorithm) {
-            (Kernel::Auto, Algorithm::Full) => search::fastest(device),
-            (Kernel::Auto, Algorithm::ThreeStep) => three_step::fastest(device),
-            _ => kernel,
+        let kernel = match kernel {
+            Kernel::Auto => families::fastest(parameters.algorithm, device),
+            kernel => kernel,
         };
         let context = device.context()?;
-        let window = match parameters.algorithm {
-            Algorithm::Full => {
-                let grid = parameters.grid();
-                Window::winning(parameters, 0..=grid.columns - 1, 0..=grid.rows - 1)
-            }
-            Algorithm::ThreeStep => three_step::readable_window(parameters),
-        };
+        let window = families::readable_window(parameters);
         let layout = Layout::new(parameters, &window);
-        let task = Task { device, context: &context, kernel, tuning, parameters, window: &window };
-        let search = search::search(&task)?;
+        let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
+        let search = families::build(&build)?;
         let depth = tuning.depth.unwrap_or(1);
         let queues = Queues::new(&context, device, depth, search.is_stateless())?;
         let prediction = Prediction::new(&context, device, kernel, parameters)?;
@@ -214,16 +199,14 @@ impl OpenCl {
         let start = Instant::now();
         for turn in 0..count as usize {
             let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-            let run = Run {
+            let request = LaunchRequest {
                 queue: self.queues.search(turn),
                 current: frame(current)?.0,
                 reference: frame(current.other())?.0,
                 vectors: self.ring.room(turn),
-                blocks: self.parameters.grid().blocks(),
-                window: self.window,
-                geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+                geometry: &self.layout.geometry,
             };
-            self.search.queue(&run).map_err(|error| self.failed(error))?;
+            self.search.queue(&request).map_err(|error| self.failed(error))?;
         }
         let finished = self.queues.finish(self.context.watch(), ever);
         finished.map_err(|error| self.failed(error))?;
@@ -311,11 +294,10 @@ impl Estimator for OpenCl {
             reference: frame(reference)?,
             blocks: done.grid(&self.parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * self.parameters.grid().columns,
-            window,
             share: done.rows().len() as f64 / self.parameters.grid().rows as f64 * window.rows() as f64
                 / self.window.rows() as f64,
             is_whole: part == Part::whole(&self.parameters),
-            geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),
+            geometry: &geometry,
         };
         let begun = self.ring.begin(&self.queues, self.search.as_mut(), self.prediction.as_mut(), frames);
         begun.map_err(|error| {

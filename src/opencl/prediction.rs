@@ -3,7 +3,7 @@
 use super::cl::{self, Arg, Buffer, Kernel, Queue};
 use super::context::Context;
 use super::device::Device;
-use super::program::{self, Source};
+use super::program::{self, KernelFile};
 use crate::estimator::{self, Grid, Parameters, SetupError};
 
 /// Items of a group.
@@ -25,10 +25,10 @@ impl Prediction {
     ) -> Result<Option<Self>, SetupError> {
         let source = match parameters.prediction {
             estimator::Prediction::None => return Ok(None),
-            estimator::Prediction::Median => Source::Prediction,
+            estimator::Prediction::Median => KernelFile::Prediction,
         };
         let grid = parameters.grid();
-        let program = program::build(context, device, kernel, &source.whole(), "")?;
+        let program = program::build(context, device, kernel, &source.source(), "")?;
         Ok(Some(Self {
             kernel: program.kernel(c"predict_median").map_err(|error| device.refused(error))?,
             grid,

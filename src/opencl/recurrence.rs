@@ -11,7 +11,7 @@ use super::cl::{self, Arg, Buffer, Kernel, Queue};
 use super::context::Context;
 use super::device::Device;
 use super::frame::buffer;
-use super::program::Source;
+use super::program::KernelFile;
 use crate::estimator::{Difference, EstimateError, Grid, MotionVector, SetupError};
 
 /// Items of a group where a launch has several.
@@ -97,7 +97,7 @@ impl Recurrence {
         }
         let refused = |error| device.refused(error);
         let context = device.context()?;
-        let source = Source::Recurrence.whole();
+        let source = KernelFile::Recurrence.source();
         let program = context.program(device.raw(), &source, "-cl-std=CL1.2").map_err(|(error, log)| {
             SetupError::Device { device: device.name.clone(), message: format!("{error}\n{log}") }
         })?;

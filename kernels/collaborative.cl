@@ -1,26 +1,25 @@
-// The Collaborative Method: a job is one displacement of the whole frame, and a work-item takes
-// one block of one job.
+// The Collaborative Method: a job is one displacement of the whole frame, and a work-item takes one
+// block of one job.
 //
-// D. Uta, "Collaborative Motion Estimation" (2012): `collaborative_naive` is section 6.2.1,
-// figure 6; `collaborative_staged` is sections 6.2.1-6.2.3, figure 7; `collaborative_unaligned` is
-// section 6.2.4, figure 8. Section 6.2.3's way of running all jobs in one launch, the job computed
-// from the global index, holds for the three.
+// D. Uta, "Collaborative Motion Estimation" (2012): `collaborative_naive` is section 6.2.1, figure 6;
+// `collaborative_staged` is sections 6.2.1-6.2.3, figure 7; `collaborative_unaligned` is section 6.2.4,
+// figure 8. All three run all jobs in one launch and compute the job from the global index (6.2.3).
 //
-//   job      displacement (x0 + job % window_columns, y0 + job / window_columns)
-//   costs    of block b in job j at (first_slot + j - first_job) * columns * rows + b: adjacent
-//            items write adjacent words. A launch takes jobs from `first_job` on, so that the buffer
-//            may be smaller than all of them need, and several launches may fill it (6.2.3).
+//   job      displacement number `job` of the window, row by row
+//   costs    cost of block b in job j at (first_slot + j - first_job) * columns * rows + b: adjacent
+//            items write adjacent words. A launch takes the jobs from `first_job` on, so the buffer
+//            may hold fewer jobs than there are, and several launches may fill it (6.2.3).
 //
-// A group may have any number of items: as many as a row of the frame has blocks (figure 7), or
-// few and fixed (sections 8.4 and 9).
+// A group may have any number of items: as many as a row of the frame has blocks (figure 7), or few
+// (sections 8.4 and 9).
 //
-// Candidates that do not count are computed too, where they lie in the room around the frame,
-// and left out by reduce.cl: as in the thesis, no item branches at the border.
+// Candidates that do not count are computed from the margin of the frame, and reduce.cl leaves them
+// out: as in the thesis, no item branches at the border.
 
 #include "common.cl"
 #include "spans.cl"
 
-// Figure 6: every sample by itself from global memory.
+// Figure 6: every sample is read by itself from global memory.
 __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
                                               __global const uchar *reference, __global uint *costs,
                                               int first_job, int first_slot, int jobs, Geometry g)
@@ -28,35 +27,34 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)
         return;
-    const int job = first_job + (int)(index / blocks), block = (int)(index % blocks);
-    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+    const int2 d = displacement_at(g, first_job + (int)(index / blocks));
+    const int block = (int)(index % blocks);
     const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
         __global const uchar *c = sample_at(current, g, left, top + i);
-        __global const uchar *r = sample_at(reference, g, left + x, top + i + y);
+        __global const uchar *r = sample_at(reference, g, left + d.x, top + i + d.y);
         for (int j = 0; j < BLOCK; ++j)
             cost += compare_sample(c[j], r[j]);
     }
     costs[(size_t)first_slot * blocks + index] = cost;
 }
 
-// Figure 7: a group takes a row of blocks. Line by line each item reads the current line of its
-// block, 16 aligned bytes at a time, stages the reference line that lies under it, and compares
-// at the job's offset in local memory. The spans of adjacent items lie side by side: coalesced.
+// Figure 7: a group takes a row of blocks. Each item reads its block row by row, in aligned spans,
+// stages the reference samples of that row in local memory, and compares them at the job's offset.
+// Adjacent items read adjacent spans.
 //
-// Departures. Figure 7 stages the line under the block whatever offset_x is, which with the 16
-// byte border holds for offsets up to 16. Here the line staged is moved by the whole spans in
-// offset_x, so that 0 to SPAN - 1 samples are left and one span more on the right, read by the
-// last item, is enough for any window. Figure 7 waits once a line on one buffer, where a fast item
-// could overwrite what a slow one still reads; two buffers in turn make the one barrier right.
-// Figure 7 reads single bytes from local memory; here two words are joined. A row wider than the
-// largest group is cut into several groups.
+// Departures. Figure 7 stages the samples below the block whatever offset_x is, which its border of 16
+// bytes allows up to an offset of 16. Here the staged samples are moved by the whole spans of offset_x:
+// 0 to SPAN - 1 samples remain, and one more span on the right, read by the last item, is enough for
+// any window. Figure 7 has one buffer and one barrier a row, so a fast item may overwrite what a slow
+// one still reads; here two buffers are used in turn. Figure 7 reads single bytes from local memory;
+// here two words are joined. A row wider than the largest group is cut into segments, a group each.
 //
-//   group  (job, row, segment) from the group's number, segment fastest; segments a row:
-//          ceil(columns / items)
-//   lines  two lines of items * BLOCK_SPANS + 1 spans; declared as spans, because a device may
-//          align local memory no better than its type asks
+//   group  (job, row, segment) by the group's number, segment fastest; ceil(columns / items) segments
+//          a row
+//   lines  two buffers of items * BLOCK_SPANS + 1 spans; of type Span, because a device may align
+//          local memory no better than its type needs
 __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
                                                __global const uchar *reference, __global uint *costs,
                                                __local Span *lines, int first_job, int first_slot,
@@ -65,20 +63,20 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const int segments = (g.columns + items - 1) / items, group = (int)get_group_id(0);
     const int segment = group % segments, row = group / segments % g.rows;
-    const int batch_job = group / segments / g.rows, job = first_job + batch_job;
-    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+    const int batch_job = group / segments / g.rows;
+    const int2 d = displacement_at(g, first_job + batch_job);
 
     const int column = segment * items + item, line_spans = items * BLOCK_SPANS + 1;
-    // Items past the row do as the others do, on the samples right of it.
+    // Items past the row take part with the samples right of it.
     const int left = min(column, g.columns) * BLOCK;
-    // Rounds down, also below zero: SPAN is a power of two.
-    const int over = x & (SPAN - 1), whole_x = x - over;
+    // SPAN is a power of two: this rounds down, also below zero.
+    const int over = d.x & (SPAN - 1), whole_x = d.x - over;
     const uint shift = (uint)over & 3;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
         const int top = row * BLOCK + i;
         __global const Span *c = (__global const Span *)sample_at(current, g, left, top);
-        __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + y);
+        __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + d.y);
         __local Span *staged = lines + (i & 1) * line_spans + item * BLOCK_SPANS;
         Span block_line[BLOCK_SPANS];
         for (int s = 0; s < BLOCK_SPANS; ++s) {
@@ -102,9 +100,8 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
             cost;
 }
 
-// Figure 8: misaligned lines straight from global memory, which CPUs can do; no local memory, no
-// barrier, so that groups may be small. The thesis leaves the sums to its int4 code; here spans.cl
-// chooses them.
+// Figure 8: rows are read misaligned from global memory, which CPUs can do. It needs no local memory
+// and no barrier, so groups may be small. Where the thesis sums up with int4, spans.cl chooses how.
 __kernel FIXED_GROUP void collaborative_unaligned(__global const uchar *current,
                                                   __global const uchar *reference, __global uint *costs,
                                                   int first_job, int first_slot, int jobs, Geometry g)
@@ -112,13 +109,13 @@ __kernel FIXED_GROUP void collaborative_unaligned(__global const uchar *current,
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
     if (index >= (uint)jobs * blocks)
         return;
-    const int job = first_job + (int)(index / blocks), block = (int)(index % blocks);
-    const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
+    const int2 d = displacement_at(g, first_job + (int)(index / blocks));
+    const int block = (int)(index % blocks);
     const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
     Sums sums = 0;
     for (int i = 0; i < BLOCK; ++i) {
         __global const uchar *c = sample_at(current, g, left, top + i);
-        __global const uchar *r = sample_at(reference, g, left + x, top + i + y);
+        __global const uchar *r = sample_at(reference, g, left + d.x, top + i + d.y);
         for (int s = 0; s < BLOCK_SPANS; ++s)
             sums = add_span(LOAD_SAMPLES(c + s * SPAN), LOAD_SAMPLES(r + s * SPAN), sums);
     }

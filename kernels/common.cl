@@ -1,13 +1,12 @@
-// What every kernel shares: the layout of frames, the comparison of samples, the order of
-// candidates.
+// What all kernels share: the layout of frames, the metric, the order of candidates.
 //
-// A frame lies in a buffer with room around it, so that no kernel needs a branch at the edge.
-// The sample at (x, y), counted from the frame's first, is byte
+// A frame lies in a buffer with a margin on each side, so that kernels need no branch at the edges.
+// The sample at (x, y), counted from the frame's first sample, is byte
 //     (y + top) * pitch + (x + left)
-// of its buffer, for x from x0 to extended_width + x1 and some bytes past that, and for y from y0
-// to extended_height + y1. Where a part of the frame is searched, its first row of blocks is row
-// 0, and there are `above` rows of samples more on top. pitch and left are multiples of 64 bytes:
-// every row starts aligned.
+// of its buffer, for x from x0 to extended_width + x1 and a few bytes more, and for y from y0 to
+// extended_height + y1. If only some rows of blocks are searched, the first of them is row 0, and
+// `above` rows of samples lie above it. pitch and left are multiples of 64 bytes, so every row is
+// aligned.
 //
 // Written for OpenCL C 1.2, without extensions.
 
@@ -18,19 +17,21 @@
 #define BLOCK 16
 #endif
 
-// 0: sum of absolute differences; 1: sum of squared differences.
-#ifndef METRIC_SSD
-#define METRIC_SSD 0
+// The metric: METRIC_SAD, the sum of absolute differences, or METRIC_SSD, that of squared differences.
+#define METRIC_SAD 1
+#define METRIC_SSD 2
+#ifndef METRIC
+#define METRIC METRIC_SAD
 #endif
 
-// How four samples are compared. 0: portable OpenCL C; 1: NVIDIA's vabsdiff4 by inline PTX, which
-// only NVIDIA's compiler takes; 2: its dp4a too, which devices of compute capability 6.1 and up have.
+// Instructions for four samples. 0: none, portable OpenCL C; 1: NVIDIA's vabsdiff4 as inline PTX, which
+// only NVIDIA's compiler accepts; 2: also dp4a, from compute capability 6.1 on.
 #ifndef FOUR_SAMPLES
 #define FOUR_SAMPLES 0
 #endif
 
-// Work-items of a work-group, where that is known when the program is built. A compiler that does
-// not know it may allow fewer than the device has: NVIDIA's allows 256 of 1024.
+// Work-items of a group, if the build fixes them (GROUP_SIZE). If it does not, a compiler may allow
+// fewer than the device has: NVIDIA's allows 256 of 1024.
 #ifdef GROUP_SIZE
 #define FIXED_GROUP __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
 #else
@@ -40,60 +41,96 @@
 // Words of four samples in a row of a block.
 #define BLOCK_WORDS (BLOCK / 4)
 
-// Field for field the host's `Geometry`.
+// The same fields as the host's `Geometry`.
 typedef struct {
-    int pitch, left, top;                 // layout of a frame, bytes and rows
+    int pitch, left, top;                 // layout of a frame: bytes, bytes, rows
     int columns, rows;                    // grid of blocks
-    int above;                            // rows of the extended frame above the grid's first
+    int above;                            // rows of the extended frame above the grid
     int extended_width, extended_height;  // the extended frame from the grid's first row on
     int x0, y0;                           // first displacement of the window
     int window_columns, window_rows;      // positions of the window
     int inside_only;                      // 1: only candidates inside the extended frame count
 } Geometry;
 
-// Worse than every candidate.
+// Greater than the key of every candidate.
 #define WORST_KEY ((ulong)-1)
 
-// The sample at (x, y), or with it the row that goes on to the right.
+// The address of the sample at (x, y).
 static inline __global const uchar *sample_at(__global const uchar *frame, Geometry g, int x, int y)
 {
     return frame + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
 }
 
-// What two samples add to a cost.
+#if FOUR_SAMPLES >= 1
+// `sum` plus the absolute differences of the four samples in `c` and `r`.
+static inline uint add_differences(uint c, uint r, uint sum)
+{
+    uint result;
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(r), "r"(sum));
+    return result;
+}
+#endif
+
+#if FOUR_SAMPLES >= 2
+// `sum` plus the squared differences of the four samples in `c` and `r`.
+static inline uint add_squares(uint c, uint r, uint sum)
+{
+    uint differences, result;
+    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(c), "r"(r), "r"(0));
+    asm("dp4a.u32.u32 %0, %1, %1, %2;" : "=r"(result) : "r"(differences), "r"(sum));
+    return result;
+}
+#endif
+
+// What defines a metric; all kernels but elimination.cl, which adds its lower bounds, need no more.
+//
+//   TERM(d)               what a difference d = |c - r| of two samples adds to a cost; d is an integer
+//                         or a vector of integers that holds TERM_BITS bits
+//   TERM_BITS             bits of the largest term
+//   ADD_FOUR(c, r, cost)  `cost` plus the terms of four samples, by instructions, if HAS_ADD_FOUR
+#if METRIC == METRIC_SAD
+#define TERM(d) (d)
+#define TERM_BITS 8
+#define HAS_ADD_FOUR (FOUR_SAMPLES >= 1)
+#define ADD_FOUR add_differences
+#elif METRIC == METRIC_SSD
+#define TERM(d) ((d) * (d))
+#define TERM_BITS 16
+#define HAS_ADD_FOUR (FOUR_SAMPLES >= 2)
+#define ADD_FOUR add_squares
+#else
+#error "unknown METRIC"
+#endif
+
+// The term of two samples.
 static inline uint compare_sample(uchar c, uchar r)
 {
     const uint difference = abs_diff(c, r);
-    return METRIC_SSD ? difference * difference : difference;
+    return TERM(difference);
 }
 
-// `cost` and what the four samples in `c` and `r` add to it.
+// `cost` plus the terms of the four samples in `c` and `r`.
 static inline uint compare_four(uint c, uint r, uint cost)
 {
-#if FOUR_SAMPLES >= 1 && !METRIC_SSD
-    uint sum;
-    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sum) : "r"(c), "r"(r), "r"(cost));
-    return sum;
-#elif FOUR_SAMPLES >= 2
-    uint differences, sum;
-    asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(c), "r"(r), "r"(0));
-    asm("dp4a.u32.u32 %0, %1, %1, %2;" : "=r"(sum) : "r"(differences), "r"(cost));
-    return sum;
+#if HAS_ADD_FOUR
+    return ADD_FOUR(c, r, cost);
 #else
     const uint4 difference = convert_uint4(abs_diff(as_uchar4(c), as_uchar4(r)));
-#if METRIC_SSD
-    const uint4 term = difference * difference;
-#else
-    const uint4 term = difference;
-#endif
+    const uint4 term = TERM(difference);
     return cost + (term.x + term.y) + (term.z + term.w);
 #endif
 }
 
-// The four samples that start `shift` samples into `low`, going on in `high`; shift is 0 to 3.
+// The four samples that begin `shift` samples, 0 to 3, into `low` and continue in `high`.
 static inline uint join_words(uint low, uint high, uint shift)
 {
     return (uint)(((ulong)high << 32 | low) >> (8 * shift));
+}
+
+// Displacement number `number` of the window, counted row by row.
+static inline int2 displacement_at(Geometry g, int number)
+{
+    return (int2)(g.x0 + number % g.window_columns, g.y0 + number / g.window_columns);
 }
 
 // Whether the candidate (x, y) counts for the block at `column`, `row`.
@@ -104,15 +141,15 @@ static inline bool counts(Geometry g, int column, int row, int x, int y)
                               top + BLOCK <= g.extended_height);
 }
 
-// Cost and displacement in one number whose order is that of full search: smallest
-// (cost, |x| + |y|, y, x). Bit for bit the host's `OrderKey`.
+// A candidate's order key: keys compare as (cost, |x| + |y|, y, x) does, and the smallest wins.
+// Equal to the host's `OrderKey`.
 static inline ulong order_key(uint cost, int x, int y)
 {
     const uint tie = (abs(x) + abs(y)) << 16 | (uint)(y + 8192) << 1 | (uint)(x > 0);
     return (ulong)cost << 32 | tie;
 }
 
-// The record of the candidate in `key`.
+// The record of the candidate with this key.
 static inline MotionVector vector_of_key(ulong key)
 {
     const uint tie = (uint)key;
@@ -125,11 +162,11 @@ static inline MotionVector vector_of_key(ulong key)
     return vector;
 }
 
-// The smallest of the `count` keys in local memory, left in keys[0]. All items of a
-// one-dimensional group of at least `count` items take part; each has written its own key.
+// Leaves the smallest of `count` keys in keys[0]. Every item of a one-dimensional group of at least
+// `count` items calls it, after writing its own key.
 //
-// Figure 3's parallel reduction: half of the keys are folded into the other half until one is
-// left. Where their number is odd the middle one waits for the next step, so any count works.
+// Uta's parallel reduction (figure 3): half of the keys are folded into the other half until one is
+// left. If their number is odd, the middle one waits for the next step, so any count works.
 static inline void smallest_key(__local ulong *keys, uint count)
 {
     const uint item = (uint)get_local_id(0);
@@ -143,9 +180,9 @@ static inline void smallest_key(__local ulong *keys, uint count)
     }
 }
 
-// Copies `rows` rows of `words` words to local memory. from: the first, aligned to words, the next
-// `pitch` bytes further; to: word j of row i at i * to_words + j. All items of a one-dimensional
-// group take part, and run the loop equally often; who reads comes after a barrier.
+// Copies `rows` rows of `words` words to local memory. The source rows begin at `from`, aligned to
+// words, and are `pitch` bytes apart; word j of row i goes to i * to_words + j. Every item of a
+// one-dimensional group calls it and runs the loop equally often. A barrier must follow.
 static inline void stage_words(__local uint *to, int to_words, __global const uchar *from, int pitch,
                                int words, int rows)
 {

@@ -1,11 +1,10 @@
-// Lays an uploaded frame out as common.cl describes, its edge samples repeated in all the room
-// around it.
+// Copies an uploaded frame into the layout of common.cl and fills the margin with its edge samples.
 //
-// Not in the thesis, which adds its border of 16 bytes (6.2.1) on the host: here it is made on the
-// device, so that an upload carries the samples once and nothing else.
+// The thesis adds its border of 16 bytes on the host (6.2.1). Here the device adds the margin, so that
+// an upload carries each sample once and nothing else.
 //
-//   packed   sample (x, y) at byte y * width + x
-//   frame  common.cl's layout; item (i, j) writes 4 samples at byte j * pitch + 4 * i
+//   packed  sample (x, y) at byte y * width + x
+//   frame   the layout of common.cl; item (i, j) writes 4 samples at byte j * pitch + 4 * i
 
 #include "common.cl"
 
@@ -19,7 +18,7 @@ __kernel void extend(__global const uchar *packed, __global uint *frame, int wid
     const int x = 4 * word - g.left, last = width - 1;
     uint samples;
     if (x >= 0 && x + 3 <= last && width % 4 == 0) {
-        // Inside, where rows are whole words: one, as it is.
+        // Inside a frame whose rows are whole words.
         samples = ((__global const uint *)line)[x / 4];
     } else {
         samples = as_uint((uchar4)(line[clamp(x, 0, last)], line[clamp(x + 1, 0, last)],

@@ -1,15 +1,17 @@
 // The last step of the Collaborative Method: the best of the costs that the jobs wrote.
 //
 // D. Uta, "Collaborative Motion Estimation" (2012), section 6.2: "for each macroblock, the motion
-// vector with the least SAD value is picked up as the final result". The thesis does not say how;
-// here a group takes get_local_size(0) adjacent blocks, its second dimension shares the jobs of
-// each, and a tree folds those. Where not all jobs fit the cost buffer, the winners so far are
+// vector with the least SAD value is picked up as the final result". The thesis does not say how.
+// Here a group takes get_local_size(0) adjacent blocks, its second dimension divides the jobs of
+// each, and a tree folds those. If the cost buffer does not hold all jobs, the best keys so far are
 // kept from one batch to the next.
 //
-//   costs    of block b in job j at (j - first_job) * blocks + b
-//   winners  the order key of block b at b
-//   vectors  the record of block b at b
-//   keys     of item (i, j) at j * get_local_size(0) + i; both sizes are powers of two
+//   costs    cost of block b in job j at (j - first_job) * blocks + b
+//   winners  order key of block b at b
+//   vectors  record of block b at b
+//   keys     key of item (i, j) at j * get_local_size(0) + i; both sizes are powers of two
+//
+// block_size is an argument, so that one build serves all of them.
 
 #include "common.cl"
 
@@ -20,17 +22,17 @@ __kernel void reduce(__global const uint *costs, __global ulong *winners,
     const uint across = (uint)get_local_size(0), shares = (uint)get_local_size(1);
     const uint item = (uint)get_local_id(0), share = (uint)get_local_id(1);
     const uint blocks = (uint)(g.columns * g.rows), index = (uint)get_global_id(0);
-    // Items past the last block do its work again and write nothing.
+    // Items past the last block repeat its work and write nothing.
     const uint block = min(index, blocks - 1);
     const int left = (int)(block % (uint)g.columns) * block_size;
     const int top = (int)(block / (uint)g.columns) * block_size;
     ulong best = WORST_KEY;
     for (uint j = share; j < (uint)jobs; j += shares) {
-        const int job = first_job + (int)j;
-        const int x = g.x0 + job % g.window_columns, y = g.y0 + job / g.window_columns;
-        const bool inside = left + x >= 0 && top + y >= -g.above && left + x + block_size <= g.extended_width &&
-                            top + y + block_size <= g.extended_height;
-        const ulong key = order_key(costs[(size_t)j * blocks + block], x, y);
+        const int2 d = displacement_at(g, first_job + (int)j);
+        const bool inside = left + d.x >= 0 && top + d.y >= -g.above &&
+                            left + d.x + block_size <= g.extended_width &&
+                            top + d.y + block_size <= g.extended_height;
+        const ulong key = order_key(costs[(size_t)j * blocks + block], d.x, d.y);
         best = inside || !g.inside_only ? min(best, key) : best;
     }
     keys[share * across + item] = best;

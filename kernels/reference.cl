@@ -1,35 +1,36 @@
 // The Reference Method: a work-group a block, its work-items the candidates.
 //
 // D. Uta, "Collaborative Motion Estimation" (2012): `reference_naive` is section 6.1, figure 3;
-// `reference` is section 6.1.1, figure 4.
+// `reference_staged` is section 6.1.1, figure 4.
 //
-//   group    block (column, row) = (group % columns, group / columns)
-//   vectors  the record of block (column, row) at index row * columns + column
-//
-// Departures. The thesis keeps the smallest cost; here the reduction is over order keys, so that
-// ties fall the same way on every device. The thesis' item 0 is the window's top left, as here,
-// but its group is a square; here it is one-dimensional, the candidate's number
-// y * window_columns + x.
+//   group    block (group % columns, group / columns)
+//   vectors  record of block (column, row) at row * columns + column
 //
 // A group may have any number of items: item i takes candidate i and every group-size-th after it.
-// M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms"
-// (2012), sections 6.1 and 6.2, is this method at blocks of 4 x 4, 29 x 29 candidates and border
-// restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435 (6.1.2), where item i takes i and
-// i + 435, in the same column 15 rows below, as his threads do; `reference_naive` reads global
-// memory (6.1), `reference_staged` local memory (6.2). His window moves inwards at the frame's
-// left and top edge (listing 6.1): here it stays where it is, as with every other kernel, and
-// candidates that reach outside do not count. His reduction of an odd number of costs adds the last
-// one by itself (6.1.1); `smallest_key` has no such case.
 //
-// Candidates that do not count are computed too, in the room around the frame, and their key is
-// left out: items that branch round a loop diverge on a GPU, and in a kernel with barriers PoCL 3.1
-// runs such a loop for the wrong items. For the same reason every item runs every loop as often as
-// the others, and those past the last candidate take the last one again.
+// Departures. The thesis keeps the smallest cost; here order keys are reduced, so that ties fall the
+// same way on every device. The thesis' group is a square with item 0 at the window's top left; here
+// it is one-dimensional, and candidates are numbered row by row.
+//
+// M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms"
+// (2012), sections 6.1 and 6.2, is this method with blocks of 4 x 4, 29 x 29 candidates and border
+// restrict: groups of 841 items (6.1.1) and of 29 x 15 = 435 (6.1.2), whose item i takes candidates i
+// and i + 435, in the same column 15 rows below. `reference_naive` reads global memory (6.1),
+// `reference_staged` local memory (6.2). His window moves inwards at the frame's left and top edge
+// (listing 6.1); here it does not move, and candidates that reach outside do not count. He adds the
+// last of an odd number of costs separately (6.1.1); `smallest_key` needs no such case.
+//
+// The cost of a candidate that does not count is computed from the margin of the frame, and its key
+// is left out: a branch around a loop diverges on a GPU, and in a kernel with barriers PoCL 3.1 runs
+// such a loop for the wrong items. For the same reason all items run every loop equally often, and
+// those past the last candidate repeat it.
 
 #include "common.cl"
 
-// Figure 3: every sample read from global memory. In the thesis the group holds exactly
-// window_columns * window_rows items, which is the limitation of the method; keys has one an item.
+// Figure 3: every sample is read from global memory. In the thesis the group has exactly one item a
+// candidate, which is the limitation of the method.
+//
+//   keys  a key an item
 __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __global const uchar *reference,
                                           __global MotionVector *vectors, __local ulong *keys, Geometry g)
 {
@@ -39,16 +40,15 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
 
     ulong best = WORST_KEY;
     for (int first = 0; first < candidates; first += items) {
-        const int k = min(first + item, candidates - 1);
-        const int x = g.x0 + k % g.window_columns, y = g.y0 + k / g.window_columns;
+        const int2 d = displacement_at(g, min(first + item, candidates - 1));
         uint cost = 0;
         for (int i = 0; i < BLOCK; ++i) {
             __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-            __global const uchar *r = sample_at(reference, g, column * BLOCK + x, row * BLOCK + i + y);
+            __global const uchar *r = sample_at(reference, g, column * BLOCK + d.x, row * BLOCK + i + d.y);
             for (int j = 0; j < BLOCK; ++j)
                 cost += compare_sample(c[j], r[j]);
         }
-        best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
+        best = counts(g, column, row, d.x, d.y) ? min(best, order_key(cost, d.x, d.y)) : best;
     }
     keys[item] = best;
     smallest_key(keys, (uint)items);
@@ -56,18 +56,18 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
         vectors[block] = vector_of_key(keys[0]);
 }
 
-// Figure 4: block and search area staged in local memory, adjacent items reading adjacent words.
+// Figure 4: block and search area are staged in local memory, adjacent items reading adjacent words.
 //
-// The thesis leaves two limits: as many items as candidates, and local memory for the whole area.
-// Both fall here, by what its sections 5 and 9 propose. The window is cut into tiles of
-// tile_columns * tile_rows candidates, whose area fits `area`, and each item takes every
-// group-size-th candidate of a tile. Figure 4 reads single samples from local memory; here four
-// are compared at a time, a misaligned four joined from two words.
+// The thesis has two limits: as many items as candidates, and local memory for the whole area. Its
+// sections 5 and 9 propose what removes both: the window is cut into tiles of tile_columns x tile_rows
+// candidates, whose area fits `area`, and each item takes every group-size-th candidate of a tile.
+// Figure 4 reads single samples from local memory; here four are compared at a time, and misaligned
+// ones are joined from two words.
 //
 //   block_words  word j of the block's row i at i * BLOCK_WORDS + j
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
-//   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1: skew and joining take up to a word more
+//   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1: skew and joining need up to a word more
 __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __global const uchar *reference,
                                            __global MotionVector *vectors, __local ulong *keys,
                                            __local uint *block_words, __local uint *area, int area_words,
@@ -86,7 +86,7 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
         for (int tile_x = 0; tile_x < g.window_columns; tile_x += tile_columns) {
             const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
             const int first_x = g.x0 + tile_x, first_y = g.y0 + tile_y;
-            // left is a multiple of 64 and so leaves the alignment to the sample's own place.
+            // `left` is a multiple of 4, so the sample's x alone decides its alignment.
             const int area_x = column * BLOCK + first_x, skew = area_x & 3;
 
             stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + first_y),

@@ -1,6 +1,6 @@
-// Rows of a block in spans: the widest of 16, 8 and 4 samples that divides the block. The papers
-// know blocks of 16 and read 16 samples at once, Uta as int4 (6.2.1), Zhang as uchar16 (II-C).
-// After common.cl, which has what four samples add to a cost.
+// Rows of a block as spans: the widest of 16, 8 and 4 samples that divides the block. The papers
+// have blocks of 16 and read 16 samples at once, Uta as int4 (6.2.1), Zhang as uchar16 (II-C).
+// Included after common.cl.
 
 #if BLOCK % 16 == 0
 #define SPAN 16
@@ -29,24 +29,37 @@ typedef uchar4 Samples;
 
 #define BLOCK_SPANS (BLOCK / SPAN)
 
-// Where four samples are no instruction of the device's, 16 sums of 16 bits run side by side and
-// are added up once: a lane of the largest block takes 64 rows of 4 spans, 64 * 4 * 255 = 65280,
-// which fits.
-#if SPAN == 16 && !METRIC_SSD && FOUR_SAMPLES == 0
-typedef ushort16 Sums;
+// Without instructions for four samples, terms of 8 bits are added up in 16 lanes of 16 bits. A lane
+// of the largest block takes 64 rows of 4 spans: 64 * 4 * 255 = 65280, which fits.
+#define HAS_LANES (TERM_BITS == 8 && FOUR_SAMPLES == 0)
 
-// `sums` and what the samples in `c` and `r` add to them.
-static inline Sums add_span(Samples c, Samples r, Sums sums)
+// `lanes` plus the terms of the samples in `c` and `r`.
+static inline ushort16 add_lanes(uchar16 c, uchar16 r, ushort16 lanes)
 {
-    return sums + convert_ushort16(max(c, r) - min(c, r));
+    return lanes + convert_ushort16(TERM(max(c, r) - min(c, r)));
 }
 
-// The cost in `sums`.
-static inline uint total(Sums sums)
+// The sum of the lanes.
+static inline uint sum_lanes(ushort16 lanes)
 {
-    const uint8 eight = convert_uint8(sums.lo) + convert_uint8(sums.hi);
+    const uint8 eight = convert_uint8(lanes.lo) + convert_uint8(lanes.hi);
     const uint4 four = eight.lo + eight.hi;
     return (four.x + four.y) + (four.z + four.w);
+}
+
+// `Sums` is a cost while spans are added to it: `add_span` is `sums` plus the terms of the samples in
+// `c` and `r`, `total` the cost.
+#if SPAN == 16 && HAS_LANES
+typedef ushort16 Sums;
+
+static inline Sums add_span(Samples c, Samples r, Sums sums)
+{
+    return add_lanes(c, r, sums);
+}
+
+static inline uint total(Sums sums)
+{
+    return sum_lanes(sums);
 }
 #else
 typedef uint Sums;

@@ -1,24 +1,25 @@
-// Three-step search: from the centre (0, 0) on, the best of the nine candidates a step away, or not
-// at all, is the next centre, and the step is halved.
+// Three-step search: starting at the centre (0, 0), the best of the nine candidates on and around the
+// centre, a step apart, becomes the next centre, and the step is halved.
 //
 // D. Bonanno, "Parallelisation of the Block Matching Algorithm Using Three Step Search":
 // `three_step_samples` is section II, figure 3, and `three_step_choose` its points c to e.
 // `three_step_group` and `three_step_item` are ours: all steps in one launch.
 //
-// Departures. The paper does three steps; here the first is half the range, whatever that is, and
-// each the half of the one before, rounded up: range 7 has its 4, 2 and 1. Its MSE is a float;
-// here it is not divided by the samples of a block, so that it is an integer and exact. Which of
-// equal costs wins it does not say: the order of keys decides, as everywhere, and so the numbers of
-// the nine (its figure 4) cannot: they are counted row by row, 4 is the centre. One of its items
-// sums the samples of a pair up; here a tree does, which its section VI thinks of. Its section II
-// holds blocks to the 1024 items of a group; here items take several samples of larger ones.
+// Departures. The paper does three steps; here the first is half the range, whatever the range, and
+// each next one is half of the one before, rounded up: range 7 has the paper's 4, 2 and 1. Its MSE is a
+// float; here the sum is not divided by the samples of a block, so it is an exact integer. It does not
+// say which of equal costs wins; here order keys decide, not the numbers of the nine candidates (its
+// figure 4), which are counted row by row, with the centre as number 4. One of its items adds up the
+// samples of a pair; here a tree does, as its section VI suggests. Its section II limits blocks to the
+// 1024 items of a group; here an item takes several samples of a larger block.
 //
 //   window   first and last displacement across, first and last down: (x0, x1, y0, y1). The
-//            geometry's window is what the layout has room for, a block to each side at most.
-//   step     the first step, 0 for a window of the centre alone
-//   vectors  the record of block (column, row) at row * columns + column
+//            geometry's window is smaller: what the margin of the frames allows, a block on each side.
+//   step     the first step; 0 for a window of the centre alone
+//   vectors  record of block (column, row) at row * columns + column
 
 #include "common.cl"
+#include "spans.cl"
 
 // Whether the displacement (x, y) counts for the block at `column`, `row`.
 static inline bool is_tried(Geometry g, int4 window, int column, int row, int x, int y)
@@ -27,22 +28,22 @@ static inline bool is_tried(Geometry g, int4 window, int column, int row, int x,
            counts(g, column, row, x, y);
 }
 
-// Where the block at `column`, `row` displaced by (x, y) starts. Further outside than a block lie
-// the same samples as there, and they are read there.
+// Where the block at `column`, `row`, displaced by (x, y), is read. More than a block outside the frame
+// all samples repeat, so nothing is read further out.
 static inline int2 place(Geometry g, int column, int row, int x, int y)
 {
     return (int2)(clamp(column * BLOCK + x, -BLOCK, g.extended_width),
                   clamp(row * BLOCK + y, -BLOCK - g.above, g.extended_height));
 }
 
-// The displacement in a key.
+// The displacement of the candidate with this key.
 static inline int2 displacement_of_key(ulong key)
 {
     const MotionVector vector = vector_of_key(key);
     return (int2)(vector.x / 4, vector.y / 4);
 }
 
-// The candidate of `number` 0 to 8 around `centre`.
+// Candidate `number`, 0 to 8, around `centre`.
 static inline int2 candidate_around(int2 centre, int number, int step)
 {
     return centre + step * (int2)(number % 3 - 1, number / 3 - 1);
@@ -56,13 +57,13 @@ static inline int next_step(int step)
 
 // Figure 3, a and b: a group a pair of block and candidate, an item a sample, a launch a step.
 //
-// A step needs the winners of the one before, of all nine groups, and groups of one launch cannot
-// wait for each other: so a launch is a step, as in the paper, and three_step_choose comes between.
-// As the paper has it, the centre is compared again in each step.
+// A step needs the result of all nine groups of the step before, and groups of one launch cannot wait
+// for each other. So each step is a launch, as in the paper, followed by one of three_step_choose. As in
+// the paper, each step compares the centre again.
 //
 //   group    pair 9 * block + number
-//   winners  the key of block b at b, from the step before; not read in the first step
-//   costs    of pair p at p; the largest uint where the candidate does not count
+//   winners  key of block b at b, from the step before; not read in the first step
+//   costs    cost of pair p at p; UINT_MAX if the candidate does not count
 //   sums     a word an item
 __kernel FIXED_GROUP void three_step_samples(__global const uchar *current, __global const uchar *reference,
                                              __global const ulong *winners, __global uint *costs,
@@ -74,8 +75,8 @@ __kernel FIXED_GROUP void three_step_samples(__global const uchar *current, __gl
     const int block = pair / 9, number = pair % 9, column = block % g.columns, row = block / g.columns;
     const int2 centre = is_first ? (int2)(0, 0) : displacement_of_key(winners[block]);
     const int2 wanted = candidate_around(centre, number, step);
-    // Section III.C: all items of a group compare, or none. A group whose candidate does not count
-    // compares the centre, whose samples are there, and its sum is left out.
+    // Section III.C: all items of a group compare, or none. If its candidate does not count, a group
+    // compares the centre and discards the sum.
     const bool tried = is_tried(g, window, column, row, wanted.x, wanted.y);
     const int2 displacement = tried ? wanted : centre;
     const int2 at = place(g, column, row, displacement.x, displacement.y);
@@ -98,7 +99,7 @@ __kernel FIXED_GROUP void three_step_samples(__global const uchar *current, __gl
         costs[pair] = tried ? sums[0] : UINT_MAX;
 }
 
-// Figure 3, c to e: an item a block takes the best of its nine candidates as the next centre.
+// Figure 3, c to e: one item a block makes the best of its nine candidates the next centre.
 __kernel void three_step_choose(__global const uint *costs, __global ulong *winners,
                                 __global MotionVector *vectors, int step, int is_first, Geometry g)
 {
@@ -117,21 +118,21 @@ __kernel void three_step_choose(__global const uint *costs, __global ulong *winn
     vectors[block] = vector_of_key(best);
 }
 
-// Items that share a candidate: a number that leaves each some 16 words.
+// Items that share a candidate: each takes about 16 words.
 #if BLOCK <= 16
 #define PARTS 4
 #else
 #define PARTS 16
 #endif
 
-// Items that share a block: eight candidates, the cost of the centre is known.
+// Items that share a block: eight candidates, as the cost of the centre is known.
 #define BLOCK_ITEMS (8 * PARTS)
 
-// What the words first, first + stride, … of the block add to the cost of the one at `at`.
+// What the words first, first + stride, ... of the block add to the cost of the candidate read at `at`.
 static inline uint compare_words(__global const uchar *current, __global const uchar *reference,
                                  Geometry g, int column, int row, int2 at, int first, int stride)
 {
-    // left is a multiple of 64 and so leaves the alignment to the sample's own place.
+    // `left` is a multiple of 4, so the sample's x alone decides its alignment.
     const int skew = at.x & 3;
     uint cost = 0;
     for (int w = first; w < BLOCK * BLOCK_WORDS; w += stride) {
@@ -145,13 +146,13 @@ static inline uint compare_words(__global const uchar *current, __global const u
 
 // All steps in one launch: BLOCK_ITEMS items a block, each a part of one candidate.
 //
-// Adjacent items take adjacent words of one candidate, so that their reads fall into few lines of
-// the cache. Every item adds the parts of all candidates up by itself: reading the same words at
-// once costs a group no more than one of its items, and all of them know the next centre without
-// waiting again. Two sets of sums in turn make one barrier a step right.
+// Adjacent items take adjacent words of one candidate, so that their reads need few cache lines. Every
+// item adds up the parts of all candidates: if all items of a group read the same words at once, that
+// costs no more than one read, and each item knows the next centre without another barrier. With two
+// sets of sums, used in turn, one barrier a step is enough.
 //
-//   group  (item of the block, one of several adjacent blocks); blocks past the last do the last
-//          one's work again and write nothing
+//   group  items (i, j): item i of the group's block j; the blocks of a group are adjacent, and those
+//          past the last block repeat its work and write nothing
 //   sums   two sets of a word an item
 __kernel void three_step_group(__global const uchar *current, __global const uchar *reference,
                                __global MotionVector *vectors, __local uint4 *sums, int4 window,
@@ -161,7 +162,7 @@ __kernel void three_step_group(__global const uchar *current, __global const uch
     const int index = (int)get_group_id(0) * lanes + lane, last = g.columns * g.rows - 1;
     const int block = min(index, last), column = block % g.columns, row = block / g.columns;
     const int part = item % PARTS, number = item / PARTS + (item / PARTS > 3);
-    // This block's words of the first set; those of the second are a set further.
+    // This block's words of the first set; those of the second are `next_set` words further.
     __local uint4 *set = sums + lane * (BLOCK_ITEMS / 4);
     const int next_set = lanes * (BLOCK_ITEMS / 4);
 
@@ -198,38 +199,28 @@ __kernel void three_step_group(__global const uchar *current, __global const uch
         vectors[block] = vector_of_key(best);
 }
 
-// Spans of 16 samples in a row of a block, of which 16 sums of 16 bits are kept side by side and
-// added up once: a lane of the largest block takes 64 rows of 4 spans, 64 * 4 * 255 = 65280, which
-// fits. The rest of a row, and all of it where four samples are one instruction or squares would
-// not fit, is compared word by word.
-#if !METRIC_SSD && FOUR_SAMPLES == 0
-#define ROW_SPANS (BLOCK / 16)
-#else
-#define ROW_SPANS 0
-#endif
+// Spans of 16 samples in a row of a block that are added up in lanes. The rest of the row is compared
+// word by word.
+#define ROW_SPANS (HAS_LANES ? BLOCK / 16 : 0)
 
-// The cost of the block at `at`, read misaligned, which CPUs can do.
+// The cost of the candidate read at `at`, misaligned, which CPUs can do.
 static inline uint compare_block(__global const uchar *current, __global const uchar *reference,
                                  Geometry g, int column, int row, int2 at)
 {
-    ushort16 sums = 0;
+    ushort16 lanes = 0;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
         __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
         __global const uchar *r = sample_at(reference, g, at.x, at.y + i);
-        for (int s = 0; s < ROW_SPANS; ++s) {
-            const uchar16 cs = vload16(s, c), rs = vload16(s, r);
-            sums += convert_ushort16(max(cs, rs) - min(cs, rs));
-        }
+        for (int s = 0; s < ROW_SPANS; ++s)
+            lanes = add_lanes(vload16(s, c), vload16(s, r), lanes);
         for (int j = 4 * ROW_SPANS; j < BLOCK_WORDS; ++j)
             cost = compare_four(as_uint(vload4(j, c)), as_uint(vload4(j, r)), cost);
     }
-    const uint8 eight = convert_uint8(sums.lo) + convert_uint8(sums.hi);
-    const uint4 four = eight.lo + eight.hi;
-    return cost + (four.x + four.y) + (four.z + four.w);
+    return cost + sum_lanes(lanes);
 }
 
-// All steps in one launch, for CPU devices: an item a block, no local memory, no barrier.
+// All steps in one launch, for CPU devices: one item a block, no local memory, no barrier.
 __kernel FIXED_GROUP void three_step_item(__global const uchar *current, __global const uchar *reference,
                                           __global MotionVector *vectors, int4 window, int step, Geometry g)
 {

@@ -1,37 +1,35 @@
-// Two kernels in a row: all costs of all blocks go to global memory, then each block's are compared.
+// Two kernels in a row: the first writes all costs to global memory, the second compares each block's.
 //
 // J. Zhang, J.-F. Nezan, J.-G. Cousin, "Implementation of Motion Estimation Based on Heterogeneous
 // Parallel Computing System with OpenCL" (2012), section III: `two_pass_compute` is the paper's
 // kernel_compute (III-A, figure 5), `two_pass_compare` its kernel_compare (III-B, figure 6).
 //
-//   costs    of candidate k of block b at (b - first_block) * window_columns * window_rows + k, for
-//            k = y * window_columns + x counted from the window's first: adjacent items write
-//            adjacent words, and read them
-//   vectors  the record of block b at b = row * columns + column
+//   costs    cost of candidate k of block b at (b - first_block) * window_columns * window_rows + k,
+//            with candidates numbered row by row: adjacent items write, and read, adjacent words
+//   vectors  record of block b = row * columns + column at b
 //
 // The paper has groups of 256 items with four candidates each, 1024 in all: exactly its window of
-// 32 x 32. Here the window is cut into tiles of tile_columns * tile_rows candidates, as many as a
-// group takes by four an item and as local memory has room for, and what is left over is masked.
-// CPU devices have groups of 64 items unless another size is chosen.
-// The paper keeps the costs of the whole frame; here a launch takes the blocks from first_block
-// on, so that the buffer may be smaller.
+// 32 x 32. Here the window is cut into tiles of tile_columns x tile_rows candidates, at most four an
+// item and as many as local memory allows, and what remains is masked. CPU devices have groups of 64
+// items unless another size is chosen. The paper keeps the costs of the whole frame; here a launch
+// takes the blocks from first_block on, so the buffer may be smaller.
 //
-// Slips and departures. Formula (1) squares the differences and calls the sum SAD: the text and
-// figures 1 and 2 say absolute differences, which is what METRIC_SSD=0 computes, and formula (1) is
-// METRIC_SSD=1. The paper pads the frame by a whole window on the host; here it lies in the room
-// that common.cl describes. The search region is 47 x 47 samples, not 48 x 48. The paper keeps the
-// smallest cost and leaves ties open; here order keys are compared.
+// Slips and departures. Formula (1) squares the differences and calls the sum SAD. The text and
+// figures 1 and 2 say absolute differences, which is METRIC_SAD here; formula (1) is METRIC_SSD. The
+// paper pads the frame by a whole window on the host; here the margin that common.cl describes serves.
+// The search region is 47 x 47 samples, not 48 x 48. The paper keeps the smallest cost and leaves ties
+// open; here order keys are compared.
 
 #include "common.cl"
 #include "spans.cl"
 
 // III-A: block and search area in local memory, `SPAN` samples compared at a time (II-C, figure 2).
-// Candidates that do not count are computed too, in the room around the frame, and left out
-// below. Every item runs every loop equally often: in a kernel with barriers PoCL 3.1 runs others
+// Candidates that do not count are computed from the margin of the frame and left out by the second
+// kernel. Every item runs every loop equally often: in a kernel with barriers PoCL 3.1 runs other loops
 // for the wrong items.
 //
-//   group        (tile, block): tiles row by row, ceil(window_columns / tile_columns) across; block
-//                counted from first_block
+//   group        (tile, block): tiles are numbered row by row, ceil(window_columns / tile_columns) a
+//                row; blocks from first_block on
 //   block_words  word j of the block's row i at i * BLOCK_WORDS + j
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
@@ -48,7 +46,7 @@ __kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __glob
     const int tile_x = tile % tiles_across * tile_columns, tile_y = tile / tiles_across * tile_rows;
     const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
     const int candidate_rows = min(tile_rows, g.window_rows - tile_y);
-    // left is a multiple of 64 and so leaves the alignment to the sample's own place.
+    // `left` is a multiple of 4, so the sample's x alone decides its alignment.
     const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & 3;
 
     stage_words(block_words, BLOCK_WORDS, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
@@ -73,12 +71,12 @@ __kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __glob
     }
 }
 
-// III-B: each item finds the best of the costs a group's size apart, four in the paper and as many
-// as there are here, and a tree folds those of the items. Each cost is read once, so it goes to a
-// register and not through local memory, as the paper's first step has it.
+// III-B: each item finds the best of every group-size-th cost, four in the paper, and a tree folds
+// the keys of the items. Each cost is read once, so it goes to a register and not through local
+// memory as in the paper's first step.
 //
-//   group  block, counted from first_block
-//   keys   of item i at i
+//   group  block, from first_block on
+//   keys   key of item i at i
 __kernel FIXED_GROUP void two_pass_compare(__global const uint *costs, __global MotionVector *vectors,
                                            __local ulong *keys, int first_block, Geometry g)
 {
@@ -90,9 +88,9 @@ __kernel FIXED_GROUP void two_pass_compare(__global const uint *costs, __global 
     ulong best = WORST_KEY;
     for (int first = 0; first < candidates; first += items) {
         const int k = min(first + item, candidates - 1);
-        const int x = g.x0 + k % g.window_columns, y = g.y0 + k / g.window_columns;
-        const ulong key = order_key(block_costs[k], x, y);
-        best = counts(g, column, row, x, y) ? min(best, key) : best;
+        const int2 d = displacement_at(g, k);
+        const ulong key = order_key(block_costs[k], d.x, d.y);
+        best = counts(g, column, row, d.x, d.y) ? min(best, key) : best;
     }
     keys[item] = best;
     smallest_key(keys, (uint)items);

@@ -1,5 +1,5 @@
-//! Every OpenCL kernel on every OpenCL device there is, against the oracle. At least one device
-//! has to be there: PoCL is enough.
+//! Every OpenCL kernel on every OpenCL device of the machine against the oracle. The tests need at least
+//! one device: PoCL is enough.
 #![cfg(feature = "opencl")]
 #![allow(missing_docs)]
 
@@ -20,14 +20,15 @@ use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Candidates that reference-naive needs work-items for: the window, cut where nothing can win.
+/// Candidates that reference-naive needs work-items for: those of the window that can win.
 fn candidates_that_matter(p: &Parameters) -> usize {
     let inside = if p.border == Border::Extend { 1 } else { p.block_size };
     let (x, y) = ((p.extended_width() - inside) as i32, (p.extended_height() - inside) as i32);
     p.window.clipped(-x..=x, -y..=y).candidates()
 }
 
-/// Checks `case`, or that the kernel refuses it for the one reason there may be. What was checked.
+/// Checks `case`, or that reference-naive refuses it because it has too many candidates. Returns what was
+/// checked.
 fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) -> Option<OpenCl> {
     match OpenCl::new(device, kernel, &tuning, &case.parameters) {
         Ok(mut opened) => {
@@ -38,7 +39,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
             if kernel == Kernel::ReferenceNaive =>
         {
             let candidates = candidates_that_matter(&case.parameters);
-            // A kernel may be allowed less than its device, but never so little.
+            // A kernel may have smaller groups than its device, but never less than 256 items.
             assert!(candidates > device.largest_group.min(256), "{reason}: {}", case.name);
             assert!(reason.contains(&candidates.to_string()), "{reason}");
             assert!(advice.contains("collaborative-unaligned"), "{advice}");
@@ -51,7 +52,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
 fn check_all(kernel: Kernel) {
     let mut cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
     if kernel == Kernel::Elimination {
-        // PoCL takes five seconds to compile it for a block size and metric: the smallest, the largest
+        // PoCL needs five seconds to compile it for a block size and metric: only the smallest, the largest
         // and some between.
         cases.retain(|case| [4, 8, 12, 16, 20, 32, 64].contains(&case.parameters.block_size));
     }
@@ -61,7 +62,7 @@ fn check_all(kernel: Kernel) {
         let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         let start = Instant::now();
         for (index, case) in cases.iter().enumerate() {
-            // Every third case in parts too, cut in one of three ways.
+            // Every third case also in parts, divided in one of three ways.
             let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
             let checked = check_or_refused(&device, kernel, case, Tuning::default());
             if let Some(mut opened) = checked.filter(|_| index % 3 == 0) {
@@ -127,9 +128,9 @@ fn three_step_unaligned_is_exact() {
     check_all(Kernel::ThreeStepUnaligned);
 }
 
-/// Bonanno's check (section II): the frames rebuilt from the vectors of the serial and the parallel
-/// search, subtracted, are zero everywhere; for one frame as both, for two, in several sizes of
-/// frames and blocks. And from one frame as both it is that frame.
+/// Bonanno's check (section II): frames are rebuilt from the vectors of the serial and of the parallel
+/// search, and their difference is zero everywhere, for several sizes of frames and blocks. If current and
+/// reference frame are the same, the rebuilt frame is that frame.
 #[test]
 fn serial_and_parallel_frames_subtract_to_zero() {
     let devices = all_devices();
@@ -167,7 +168,7 @@ fn serial_and_parallel_frames_subtract_to_zero() {
     }
 }
 
-/// A group that is smaller than a block needs, or than a block has samples.
+/// Groups that are smaller than a block needs, or than a block has samples.
 #[test]
 fn small_groups_do_three_steps_or_say_why_not() {
     let window = Window::symmetric(5, 5).unwrap();
@@ -196,7 +197,7 @@ fn small_groups_do_three_steps_or_say_why_not() {
     }
 }
 
-/// The longest window there is needs no more room than a block on each side.
+/// The largest window needs no more margin than a block on each side.
 #[test]
 fn the_longest_steps_take_little_memory() {
     let window = Window::symmetric(8191, 8191).unwrap();
@@ -232,7 +233,7 @@ fn any_parameters_are_exact() {
         (1_usize..90, 1_usize..70, 0..kernels.len(), 0..CONTENTS.len(), 0..devices.len()),
         (-20..=0, 0..20, -20..=0, 0..20, any::<bool>(), any::<bool>(), any::<bool>()),
     );
-    // Block sizes and metrics are few here, for each pair is compiled; the other tests have all.
+    // Few block sizes and metrics, because each pair is compiled; the other tests have all.
     let run = |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict))| {
         let block_size = if small { 8 } else { 16 };
         let (algorithm, kernel) = kernels[kernel];
@@ -257,7 +258,7 @@ fn batches_of_jobs_are_exact() {
     let job = 4 * p.grid().blocks() as u64;
     for device in all_devices() {
         for kernel in [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned] {
-            // One job at a time, a number that leaves a rest, one less than all.
+            // One job at a time, a number that does not divide all, one less than all.
             for jobs in [1, 7, window.candidates() as u64 - 1] {
                 for content in [common::Content::Moved, common::Content::Flat] {
                     let tuning = Tuning { cost_bytes: Some(job * jobs + 3), ..Tuning::default() };
@@ -274,7 +275,7 @@ fn batches_of_jobs_are_exact() {
 #[test]
 fn large_windows_take_tiles() {
     for device in all_devices() {
-        // Rows of candidates longer than local memory holds, and more rows than it holds.
+        // Longer rows of candidates than fit local memory, and more rows than fit.
         for window in [(-700, 700, 0, 2), (-3, 3, -300, 300)] {
             let window = Window::new(window.0, window.1, window.2, window.3).unwrap();
             let p = Parameters { block_size: 32, ..parameters(800, 330, window) };
@@ -368,7 +369,7 @@ fn several_searches_run_at_once() {
     });
 }
 
-/// Runs this test binary's `child` test with `vendors` as the loader's list of drivers.
+/// Runs the test `name` of this binary with `vendors` as the loader's list of drivers.
 fn child(name: &str, vendors: &std::path::Path) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
@@ -382,7 +383,7 @@ fn child(name: &str, vendors: &std::path::Path) -> String {
     text
 }
 
-/// In a child of the next test: no driver. By itself: the drivers that are there.
+/// As a child of the next test: without drivers. By itself: with the drivers of the machine.
 #[test]
 fn listing_never_fails() {
     let devices = devices();

@@ -1,5 +1,5 @@
-//! Tuning never changes what is found: every OpenCL kernel on every device with odd work-groups,
-//! every way to launch, and costs in parts, against the oracle.
+//! Tuning never changes the field: every OpenCL kernel on every device with odd work-groups, every way to
+//! launch, and costs in parts, against the oracle.
 #![cfg(feature = "opencl")]
 #![allow(missing_docs)]
 
@@ -62,11 +62,11 @@ fn groups_of_any_size_are_exact() {
         for kernel in Kernel::OPENCL {
             // 5 is the first case's row of blocks.
             for items in [1, 2, 3, 4, 5, 7, 8, 256, 29 * 15] {
-                // Compiled for each number of items, which takes PoCL seconds.
+                // It is compiled for each number of items, for which PoCL needs seconds.
                 if kernel == Kernel::Elimination && ![1, 7, 256].contains(&items) {
                     continue;
                 }
-                // A kernel may be allowed less than its device, but never so little.
+                // A kernel may have smaller groups than its device, but never less than 256 items.
                 if items > device.largest_group.min(256) {
                     let p = &cases[0].parameters;
                     if let Err(error) = OpenCl::new(&device, kernel, &group(items), p) {
@@ -161,7 +161,7 @@ fn costs_keep_to_the_largest_buffer() {
     let p = &case.parameters;
     for mut device in all_devices() {
         for kernel in JOB_KERNELS.into_iter().chain([Kernel::TwoPass]) {
-            // Room for the frames, and not for all costs.
+            // Enough for the frames, not for all costs.
             device.largest_buffer = 16 << 10;
             assert!(device.largest_buffer < 4 * (p.grid().blocks() * p.window.candidates()) as u64 * 6);
             let tuning = Tuning { cost_bytes: Some(u64::MAX), ..Tuning::default() };
@@ -177,7 +177,7 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
     for mut device in all_devices() {
         device.local_memory = 1500;
         for kernel in Kernel::OPENCL {
-            // Four copies of the smallest area, or its lists, are too much for so little.
+            // Too little for four copies of the smallest area, or for the lists.
             if matches!(kernel, Kernel::Tiled | Kernel::Elimination) {
                 let text = refusal(&device, kernel, group(3), p);
                 assert!(text.contains("1500") && text.contains("collaborative-unaligned"), "{text}");
@@ -190,7 +190,7 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
             let most = text.split("group-size of ").nth(1).and_then(|rest| rest.split(' ').next());
             let most: usize = most.expect(&text).parse().expect(&text);
             assert!(text.contains("1500") && (3..250).contains(&most), "{text}");
-            // What it names does work, and one more does not.
+            // The named size works, and one more item does not.
             check_tuned(&device, kernel, group(most), case);
             refusal(&device, kernel, group(most + 1), p);
         }
@@ -203,7 +203,7 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
 }
 
 /// On GPUs `tiled` and `elimination` are compiled for their window, with several blocks a group and long
-/// runs. What they compile there for other vendors' GPUs runs on every device.
+/// runs. The program for GPUs that are not NVIDIA's runs on every device.
 #[test]
 fn kernels_as_for_gpus_are_exact() {
     let window = |x0, x1, y0, y1| Window::new(x0, x1, y0, y1).unwrap();
@@ -228,7 +228,7 @@ fn kernels_as_for_gpus_are_exact() {
     for mut device in all_devices() {
         device.kind = DeviceKind::Gpu;
         device.local_memory = device.local_memory.min(48 << 10);
-        // `tiled` cuts one search at a time and several in ways of their own.
+        // `tiled` has other shapes for several searches in flight than for one.
         for (kernel, depths) in [(Kernel::Tiled, 1..=2), (Kernel::Elimination, 1..=1)] {
             for case in &cases {
                 for depth in depths.clone() {
@@ -270,7 +270,7 @@ fn a_device_whose_queues_are_in_order_says_what_works() {
                 let text = refusal(&device, kernel, tuning, &case.parameters);
                 assert!(text.contains("launch=once or launch=queues"), "{text}");
             } else {
-                // Without jobs there is nothing to launch so.
+                // Kernels without jobs ignore it.
                 check_tuned(&device, kernel, Tuning { group_size: Some(16), ..tuning }, case);
             }
         }
@@ -321,10 +321,10 @@ fn any_tuning_is_exact() {
             1 if device.out_of_order => Launch::OutOfOrder,
             _ => Launch::Queues(queues),
         };
-        // A block in the middle has so many costs at most, a displacement one a block.
+        // The most costs of one block, or of one displacement.
         let least = 4 * p.window.candidates().max(p.grid().blocks()) as u64;
         let cost_bytes = cost_bytes.map(|bytes| bytes.max(least));
-        // The cuts of tiled, from the same numbers.
+        // The shape of tiled, from the same numbers.
         let (blocks_across, blocks_down) = (launches.map(|n| n % 5 + 1), Some(queues));
         let run = launches;
         let launch = Some(launch);

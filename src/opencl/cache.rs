@@ -1,19 +1,19 @@
-//! Built programs on disk, so that only the first start of all waits for a compiler.
+//! Built programs on disk, so that only the first start waits for a compiler.
 //!
-//! A program is a file in the user's cache directory. Its name is a hash of the program's *key*, a
-//! text with all that the binary depends on: device, driver, options and source. The key stands in
-//! the file too, so that programs whose hashes meet are not taken for each other, and a checksum
-//! over all of it, because a driver need not survive a damaged binary:
+//! A program is a file in the user's cache directory. Its name is a hash of the program's *key*, a text
+//! with everything that the binary depends on: device, driver, options and source. The file also holds
+//! the key, because two keys may have one hash, and a checksum, because a driver may crash on a damaged
+//! binary:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | [`MAGIC`] |
 //! | 8 | checksum of all that follows |
 //! | 8 | length of the key |
 //! | | the key, then the binary |
 //!
-//! Nothing here fails: what cannot be read is not there, and what cannot be written is built again
-//! next time.
+//! Nothing here fails: a file that cannot be read counts as missing, and a program that cannot be written
+//! is built again next time.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -24,22 +24,22 @@ use std::time::SystemTime;
 /// The first bytes of a file; the last of them is the version of the layout.
 const MAGIC: &[u8; 8] = b"gstmepr\x01";
 
-/// The most files kept. A device needs some five for each block size and metric in use; those of
-/// drivers that are gone are never asked for again and make room first.
+/// The most files kept. A device needs about five for each block size and metric in use. Files of old
+/// drivers are no longer used, so they become the oldest and are removed first.
 const MOST_FILES: usize = 200;
 
 /// A directory of programs.
-pub(super) struct Cache {
+pub(super) struct ProgramCache {
     folder: PathBuf,
 }
 
-impl Cache {
-    /// The user's; `None` where the user has no cache directory.
+impl ProgramCache {
+    /// The cache of the user; `None` if the user has no cache directory.
     pub(super) fn of_user() -> Option<Self> {
         dirs::cache_dir().map(|base| Self::in_folder(base.join("gst-plugin-motionestimate")))
     }
 
-    /// The one in `folder`, which is made when there is something to keep.
+    /// The cache in `folder`, which is created with the first program.
     pub(super) fn in_folder(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -61,14 +61,14 @@ impl Cache {
         Some(file.split_off(header))
     }
 
-    /// Keeps `binary` under `key`, in the place of what was there.
+    /// Keeps `binary` under `key`, and replaces an earlier one.
     pub(super) fn put(&self, key: &str, binary: &[u8]) {
         let mut content = (key.len() as u64).to_le_bytes().to_vec();
         content.extend_from_slice(key.as_bytes());
         content.extend_from_slice(binary);
         let checksum = hash(&content).to_le_bytes();
-        // Written aside and moved into place at once: readers, and others that write the same
-        // program at the same time, see a whole file or none.
+        // Written to another file and renamed: readers, and other writers of the same program, see a
+        // complete file or none.
         static WRITTEN: AtomicU32 = AtomicU32::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let aside = self.folder.join(format!("{}-{number}.part", std::process::id()));
@@ -85,7 +85,7 @@ impl Cache {
         self.folder.join(format!("{:016x}.program", hash(key.as_bytes())))
     }
 
-    /// Removes the oldest files where there are too many.
+    /// Removes the oldest files if there are too many.
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
@@ -99,8 +99,8 @@ impl Cache {
     }
 }
 
-/// A hash that tells damage and keys apart. Another release of Rust may hash otherwise: then all
-/// is built once more.
+/// The hash of checksums and file names. If another release of Rust changes it, all programs are built
+/// again.
 fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
@@ -111,26 +111,26 @@ fn hash(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// A cache in a folder of its own, which goes with it.
-    struct Scratch(Cache);
+    /// A cache in a temporary folder.
+    struct TemporaryCache(ProgramCache);
 
-    impl Scratch {
+    impl TemporaryCache {
         fn new(name: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("motionestimate-{name}-{}", std::process::id()));
-            Self(Cache { folder })
+            Self(ProgramCache { folder })
         }
     }
 
-    impl Drop for Scratch {
+    impl Drop for TemporaryCache {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0.folder);
         }
     }
 
     #[test]
-    fn what_is_put_is_found_under_its_key_alone() {
-        let scratch = Scratch::new("found");
-        let Scratch(cache) = &scratch;
+    fn a_program_is_found_under_its_key_only() {
+        let temporary = TemporaryCache::new("found");
+        let TemporaryCache(cache) = &temporary;
         assert_eq!(cache.get("a"), None);
         cache.put("a", b"one");
         cache.put("b", b"");
@@ -141,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn damaged_and_foreign_files_are_not_there() {
-        let scratch = Scratch::new("damaged");
-        let Scratch(cache) = &scratch;
+    fn damaged_files_and_files_of_other_keys_are_ignored() {
+        let temporary = TemporaryCache::new("damaged");
+        let TemporaryCache(cache) = &temporary;
         cache.put("key", b"binary");
         let path = cache.path("key");
         let whole = fs::read(&path).unwrap();
@@ -157,7 +157,7 @@ mod tests {
             fs::write(&path, &changed).unwrap();
             assert_eq!(cache.get("key"), None, "byte {index} changed");
         }
-        // The file of another key under this one's name: two keys of one hash.
+        // The file of another key under the name of this one, as if both keys had one hash.
         cache.put("other", b"other binary");
         fs::rename(cache.path("other"), &path).unwrap();
         assert_eq!(cache.get("key"), None);
@@ -167,16 +167,16 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_does_no_harm() {
-        let cache = Cache { folder: PathBuf::from("/proc/no such folder") };
+    fn a_folder_that_cannot_be_written_is_no_error() {
+        let cache = ProgramCache { folder: PathBuf::from("/proc/no such folder") };
         cache.put("key", b"binary");
         assert_eq!(cache.get("key"), None);
     }
 
     #[test]
-    fn the_oldest_make_room() {
-        let scratch = Scratch::new("room");
-        let Scratch(cache) = &scratch;
+    fn the_oldest_files_are_removed() {
+        let temporary = TemporaryCache::new("room");
+        let TemporaryCache(cache) = &temporary;
         cache.put("first", b"binary");
         let old = SystemTime::UNIX_EPOCH;
         fs::File::options().write(true).open(cache.path("first")).unwrap().set_modified(old).unwrap();

@@ -1,7 +1,7 @@
-//! The few OpenCL calls this backend makes, each with its error as a value.
+//! Safe wrappers of the OpenCL calls that this crate uses, with errors as values.
 //!
-//! It goes below `ocl`'s safe types because those panic on error codes outside the standard's
-//! list, which drivers do return, and wait ten seconds where no driver is installed.
+//! They do not use `ocl`'s safe types: those panic on error codes outside the standard's list, which drivers
+//! do return, and wait ten seconds if no driver is installed.
 
 mod transfer;
 
@@ -14,7 +14,7 @@ use ocl::ffi;
 
 pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
 
-/// An OpenCL call that did not succeed.
+/// A failed OpenCL call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Error {
     pub(super) call: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Error {
 }
 
 impl Error {
-    /// No answer in time. The code is none of OpenCL's.
+    /// A time-out. The code is not one of OpenCL's.
     pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
 }
 
@@ -64,7 +64,7 @@ pub(super) fn platforms() -> Result<Vec<RawPlatform>> {
     check("clGetPlatformIDs", unsafe { ffi::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
     let mut ids = vec![ptr::null_mut(); count as usize];
     if count > 0 {
-        // SAFETY: the array has room for `count` ids.
+        // SAFETY: the array has space for `count` ids.
         let code = unsafe { ffi::clGetPlatformIDs(count, ids.as_mut_ptr(), &mut count) };
         check("clGetPlatformIDs", code)?;
         ids.truncate(count as usize);
@@ -80,7 +80,7 @@ pub(super) fn platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>> 
     check("clGetDeviceIDs", code)?;
     let mut ids = vec![ptr::null_mut(); count as usize];
     if count > 0 {
-        // SAFETY: the array has room for `count` ids.
+        // SAFETY: the array has space for `count` ids.
         let code = unsafe { ffi::clGetDeviceIDs(platform, all, count, ids.as_mut_ptr(), &mut count) };
         check("clGetDeviceIDs", code)?;
         ids.truncate(count as usize);
@@ -88,7 +88,8 @@ pub(super) fn platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>> 
     Ok(ids)
 }
 
-/// Reads a property of unknown length: `query` writes at most so many bytes and their number.
+/// Reads a property of unknown length. `query(size, value, written)` writes at most `size` bytes to `value`,
+/// and the length to `written`.
 fn bytes(call: &'static str, query: impl Fn(usize, *mut c_void, *mut usize) -> i32) -> Result<Vec<u8>> {
     let mut size = 0;
     check(call, query(0, ptr::null_mut(), &mut size))?;
@@ -105,14 +106,14 @@ fn text(bytes: &[u8]) -> String {
 
 /// A property of a platform, as text.
 pub(super) fn platform_text(platform: RawPlatform, property: u32) -> Result<String> {
-    // SAFETY: `platform` came from `platforms`; `bytes` gives room for `size` bytes.
+    // SAFETY: `platform` came from `platforms`; `bytes` has space for `size` bytes.
     let query =
         |size, value, written| unsafe { ffi::clGetPlatformInfo(platform, property, size, value, written) };
     bytes("clGetPlatformInfo", query).map(|b| text(&b))
 }
 
 fn device_bytes(device: RawDevice, property: u32) -> Result<Vec<u8>> {
-    // SAFETY: `device` came from `platform_devices`; `bytes` gives room for `size` bytes.
+    // SAFETY: `device` came from `platform_devices`; `bytes` has space for `size` bytes.
     let query =
         |size, value, written| unsafe { ffi::clGetDeviceInfo(device, property, size, value, written) };
     bytes("clGetDeviceInfo", query)
@@ -123,7 +124,7 @@ pub(super) fn device_text(device: RawDevice, property: u32) -> Result<String> {
     device_bytes(device, property).map(|b| text(&b))
 }
 
-/// A property of a device, as a number of 4 or 8 bytes; of an array the first.
+/// A property of a device, as a number of 4 or 8 bytes; the first element of an array.
 pub(super) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
     let bytes = device_bytes(device, property)?;
     let number = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?));
@@ -141,8 +142,8 @@ macro_rules! owner {
         #[repr(transparent)]
         pub(super) struct $name(ffi::$raw);
 
-        // SAFETY: OpenCL objects may be used from any thread; the only calls that are not safe
-        // from two at once, clSetKernelArg on one kernel, are reached through `&mut` alone.
+        // SAFETY: OpenCL objects may be used from any thread. Only clSetKernelArg must not be called for one
+        // kernel from two threads at once, and it needs `&mut`.
         unsafe impl Send for $name {}
 
         // SAFETY: as above.
@@ -158,7 +159,7 @@ macro_rules! owner {
 }
 
 owner!(
-    /// What a device's buffers, programs and queues belong to.
+    /// The owner of a device's buffers, programs and queues.
     Context, cl_context, clReleaseContext
 );
 owner!(
@@ -178,7 +179,7 @@ owner!(
     Kernel, cl_kernel, clReleaseKernel
 );
 owner!(
-    /// What tells that a queued command is done.
+    /// The state of a queued command.
     Event, cl_event, clReleaseEvent
 );
 
@@ -195,27 +196,27 @@ impl Context {
         self.queue_with(device, 0)
     }
 
-    /// A queue whose commands start in any order, where the device has such.
+    /// A queue whose commands start in any order, if the device supports it.
     pub(super) fn unordered_queue(&self, device: RawDevice) -> Result<Queue> {
         self.queue_with(device, ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     }
 
     fn queue_with(&self, device: RawDevice, properties: u64) -> Result<Queue> {
         let mut code = 0;
-        // SAFETY: the context was made for `device`; properties it has not are refused.
+        // SAFETY: the context was made for `device`; the call refuses properties that are not supported.
         let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, properties, &mut code) };
         check("clCreateCommandQueue", code).map(|()| Queue(raw))
     }
 
     pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
         let mut code = 0;
-        // SAFETY: no host memory is handed over.
+        // SAFETY: no host memory is passed.
         let raw =
             unsafe { ffi::clCreateBuffer(self.0, ffi::CL_MEM_READ_WRITE, bytes, ptr::null_mut(), &mut code) };
         check("clCreateBuffer", code).map(|()| Buffer(raw))
     }
 
-    /// Builds `source`; where that fails, the compiler's log comes with the error.
+    /// Builds `source`. The error includes the compiler's log.
     pub(super) fn program(
         &self,
         device: RawDevice,
@@ -234,8 +235,8 @@ impl Context {
         Ok(program)
     }
 
-    /// Makes a program of a `binary` that [`Program::binary`] gave for the same device, driver and
-    /// options. A driver need not survive any other bytes: what is handed over must be what it gave.
+    /// The program of a `binary` that [`Program::binary`] returned for the same device, driver and
+    /// options. A driver may crash on any other bytes.
     pub(super) fn program_of_binary(
         &self,
         device: RawDevice,
@@ -265,11 +266,11 @@ impl Program {
         check("clBuildProgram", code)
     }
 
-    /// What the compiler made, for [`Context::program_of_binary`]. The program has one device.
+    /// The compiled program, for [`Context::program_of_binary`]. The program has one device.
     pub(super) fn binary(&self) -> Result<Vec<u8>> {
         let call = "clGetProgramInfo";
         let mut length = 0_usize;
-        // SAFETY: a program for one device has one length, and there is room for it.
+        // SAFETY: a program for one device has one length, and there is space for it.
         let code = unsafe {
             let (size, value) = (size_of::<usize>(), (&raw mut length).cast());
             ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARY_SIZES, size, value, ptr::null_mut())
@@ -286,7 +287,7 @@ impl Program {
     }
 
     fn log(&self, device: RawDevice) -> String {
-        // SAFETY: the program's own device; `bytes` gives room for `size` bytes.
+        // SAFETY: the program's own device; `bytes` has space for `size` bytes.
         let query = |size, value, written| unsafe {
             ffi::clGetProgramBuildInfo(self.0, device, ffi::CL_PROGRAM_BUILD_LOG, size, value, written)
         };
@@ -305,23 +306,23 @@ impl Program {
 #[derive(Clone, Copy)]
 pub(super) enum Arg<'a> {
     Buffer(&'a Buffer),
-    /// So many bytes of local memory.
+    /// Local memory of this many bytes.
     Local(usize),
     Int(i32),
-    /// A struct of the kernel's, byte for byte.
+    /// A struct with the layout of the kernel's.
     Struct(&'a [u8]),
 }
 
 impl Kernel {
-    /// The largest group this kernel can be launched in: the one it was built for, if it was.
+    /// The largest group that this kernel can be launched in; if it was built for one size, that.
     pub(super) fn largest_group(&self, device: RawDevice) -> Result<usize> {
         let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
-        // NVIDIA's answer to the first question knows nothing of the second.
+        // NVIDIA's value of the first property ignores the second.
         for (property, size, value) in [
             (ffi::CL_KERNEL_WORK_GROUP_SIZE, size_of_val(&largest), (&raw mut largest).cast()),
             (ffi::CL_KERNEL_COMPILE_WORK_GROUP_SIZE, size_of_val(&built_for), (&raw mut built_for).cast()),
         ] {
-            // SAFETY: the first is a size_t and the second three, and there is room for them.
+            // SAFETY: the first is a size_t and the second three, and there is space for them.
             let code = unsafe {
                 ffi::clGetKernelWorkGroupInfo(self.0, device, property, size, value, ptr::null_mut())
             };
@@ -342,8 +343,8 @@ impl Kernel {
                 Arg::Int(value) => (size_of::<i32>(), ptr::from_ref(value).cast()),
                 Arg::Struct(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             };
-            // SAFETY: `value` points to `size` bytes that live through the call, which copies
-            // them; a size that is not the argument's is refused.
+            // SAFETY: `value` points to `size` bytes that live through the call, which copies them; it
+            // refuses a size that is not the argument's.
             let code = unsafe { ffi::clSetKernelArg(self.0, index as u32, size, value) };
             check("clSetKernelArg", code)?;
         }
@@ -362,11 +363,11 @@ pub(super) struct Rectangle {
 }
 
 impl Queue {
-    /// Copies `data` to the start of `buffer`, and returns when `data` is free again.
+    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
     pub(super) fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
         let (raw, data_start) = (buffer.0, data.as_ptr().cast());
-        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are read; a
-        // buffer that is too small is refused.
+        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are read; it refuses a
+        // buffer that is too small.
         let code = unsafe {
             ffi::clEnqueueWriteBuffer(
                 self.0,
@@ -386,7 +387,7 @@ impl Queue {
     /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
     ///
     /// # Safety
-    /// With these arguments the kernel must not read or write outside its buffers.
+    /// With these arguments the kernel must stay within its buffers.
     pub(super) unsafe fn launch(
         &self,
         kernel: &mut Kernel,
@@ -394,11 +395,11 @@ impl Queue {
         groups: [usize; 2],
         items: [usize; 2],
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
     }
 
-    /// As [`Self::launch`], not before all of `after` are done; the event tells when the kernel is.
+    /// As [`Self::launch`], after all of `after`. Returns the event of the kernel.
     ///
     /// # Safety
     /// As [`Self::launch`].
@@ -411,12 +412,12 @@ impl Queue {
         after: &[Event],
     ) -> Result<Event> {
         let mut event = ptr::null_mut();
-        // SAFETY: the caller's promise; there is room for one event.
+        // SAFETY: the caller guarantees it; there is space for one event.
         unsafe { self.enqueue(kernel, args, groups, items, after, &mut event) }.map(|()| Event(event))
     }
 
     /// # Safety
-    /// As [`Self::launch`]; `event` is null or has room for one.
+    /// As [`Self::launch`]; `event` is null or points to space for one.
     unsafe fn enqueue(
         &self,
         kernel: &mut Kernel,
@@ -429,8 +430,8 @@ impl Queue {
         kernel.set(args)?;
         let global = [groups[0] * items[0], groups[1] * items[1]];
         let wait_list = if after.is_empty() { ptr::null() } else { after.as_ptr().cast() };
-        // SAFETY: both arrays hold two sizes, and the wait list is null or holds that many events,
-        // for an `Event` is a `cl_event` and nothing else; the rest is the caller's promise.
+        // SAFETY: both arrays hold two sizes; the wait list is null or holds as many events as it has
+        // elements, because an `Event` is a transparent `cl_event`; the caller guarantees the rest.
         let code = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.0,
@@ -447,15 +448,15 @@ impl Queue {
         check("clEnqueueNDRangeKernel", code)
     }
 
-    /// An event that tells when all that was queued so far is done.
+    /// An event that is done when everything queued before is done.
     pub(super) fn marker(&self) -> Result<Event> {
         let mut event = ptr::null_mut();
-        // SAFETY: no wait list, which stands for all commands before; there is room for one event.
+        // SAFETY: no wait list, which means all commands before; there is space for one event.
         let code = unsafe { ffi::clEnqueueMarkerWithWaitList(self.0, 0, ptr::null(), &mut event) };
         check("clEnqueueMarkerWithWaitList", code).map(|()| Event(event))
     }
 
-    /// Hands what was queued to the device, without waiting for it.
+    /// Submits the queued commands to the device, without waiting for them.
     pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe { ffi::clFlush(self.0) })

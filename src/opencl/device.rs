@@ -1,4 +1,4 @@
-//! The OpenCL devices that are there.
+//! The OpenCL devices of the machine.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -39,17 +39,17 @@ impl DeviceKind {
 pub struct Device {
     /// Index of its platform.
     pub platform: usize,
-    /// Its index within the platform.
+    /// Index within the platform.
     pub index: usize,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its vendor.
+    /// Vendor.
     pub vendor: String,
     /// Platform and driver version.
     pub driver: String,
-    /// What kind of device it is.
+    /// Kind.
     pub kind: DeviceKind,
-    /// Compute units.
+    /// Number of compute units.
     pub compute_units: usize,
     /// Memory in bytes.
     pub memory: u64,
@@ -59,7 +59,7 @@ pub struct Device {
     pub local_memory: usize,
     /// The most work-items in a work-group of one dimension.
     pub largest_group: usize,
-    /// Whether it has queues whose commands start in any order.
+    /// Whether it has out-of-order queues.
     pub out_of_order: bool,
     id: DeviceId,
 }
@@ -76,10 +76,10 @@ unsafe impl Sync for DeviceId {}
 
 /// Every OpenCL device that can build and run kernels.
 ///
-/// A loader without a driver, a driver that does not load, a platform without devices: all of it
-/// means that there are no such devices.
+/// A loader without drivers, a driver that does not load and a platform without devices are no errors:
+/// there are just no such devices.
 pub fn devices() -> Vec<Device> {
-    // Drivers set themselves up in the first such calls, and not all of them safely from two
+    // Drivers initialize themselves in the first of these calls, and not all of them allow that in two
     // threads at once.
     static LISTING: Mutex<()> = Mutex::new(());
     let _listing = lock(&LISTING);
@@ -93,7 +93,7 @@ pub fn devices() -> Vec<Device> {
     found
 }
 
-/// The device with its limits; `None` where it is not available or does not answer.
+/// The device with its limits; `None` if it is not available or a call fails.
 fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -> Option<Device> {
     let number = |property| cl::device_number(id, property).ok();
     let text = |property| cl::device_text(id, property).ok();
@@ -128,15 +128,16 @@ impl Device {
         self.id.0
     }
 
-    /// All that a program built for this device depends on beside its source and options.
+    /// Everything that a program depends on besides its source and options, as text.
     pub(super) fn compiler(&self) -> String {
         let version = cl::device_text(self.raw(), ffi::CL_DEVICE_VERSION).unwrap_or_default();
         [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
     }
 
-    /// How kernels compare four samples at once: `FOUR_SAMPLES` in `kernels/common.cl`.
+    /// `FOUR_SAMPLES` in `kernels/common.cl`: the instructions for four samples that the device has.
     ///
-    /// NVIDIA's compiler takes inline PTX, and NVIDIA's devices say what they can do of it.
+    /// Only NVIDIA's compiler accepts inline PTX, and NVIDIA's devices have their compute capability as a
+    /// property.
     pub(super) fn four_samples(&self) -> u8 {
         /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
         const CAPABILITY: [u32; 2] = [0x4000, 0x4001];
@@ -147,18 +148,18 @@ impl Device {
         if capability >= [6, 1] { 2 } else { 1 }
     }
 
-    /// The device refused what `error` says.
+    /// The error for a call that failed on this device.
     pub(super) fn refused(&self, error: cl::Error) -> SetupError {
         SetupError::Device { device: self.name.clone(), message: error.to_string() }
     }
 
-    /// The context that all estimators on this device share while there is one: a second element
-    /// in a process then costs no second driver context, and when all are gone a fresh one is
-    /// made, so that a device that failed may come back.
+    /// The context that all users of this device share, so that a second element in a process needs no
+    /// second one. When all users are gone, or the device is lost, the next call creates a new context:
+    /// a device that failed may work again.
     pub(super) fn context(&self) -> Result<Arc<Context>, SetupError> {
         type Shared = Mutex<Vec<(DeviceId, Weak<Context>)>>;
         static SHARED: OnceCell<Shared> = OnceCell::new();
-        // A panic elsewhere leaves the list whole: each change is one push.
+        // A panic elsewhere leaves the list valid: each change is one push.
         let mut shared = lock(SHARED.get_or_init(Shared::default));
         shared.retain(|(_, context)| context.strong_count() > 0);
         let of_it = shared.iter().filter(|(id, _)| *id == self.id);

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cl::{self, Arg, Buffer, Event, Queue};
+use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::Device;
+use super::frame::Geometry;
 use super::host::PinnedBlock;
-use super::search::{Run, Search};
+use super::kernel_family::{KernelFamily, LaunchRequest};
 use super::watch::Watch;
 use crate::estimator::pace::{self, PATIENCE, Pace};
-use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes, Window};
+use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {
@@ -122,23 +123,21 @@ impl Searches {
     pub(super) fn begin(
         &mut self,
         queues: &Queues,
-        search: &mut dyn Search,
+        family: &mut dyn KernelFamily,
         pair: FramePair<'_>,
     ) -> cl::Result<Flight> {
         self.watch.check()?;
         let room_index = self.begun % self.rooms.len();
         let room = &mut self.rooms[room_index];
         let begun = Instant::now();
-        let FramePair { current, reference, blocks, skipped, window, share, geometry } = pair;
+        let FramePair { current, reference, blocks, skipped, share, geometry } = pair;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
-        search.queue(&Run {
+        family.queue(&LaunchRequest {
             queue,
             current: current.0,
             reference: reference.0,
             vectors: &room.device,
-            blocks,
-            window,
             geometry,
         })?;
         let found = queue.marker()?;
@@ -211,8 +210,7 @@ pub(super) struct FramePair<'a> {
     pub(super) blocks: usize,
     /// The number of blocks at the start whose vectors are not wanted.
     pub(super) skipped: usize,
-    pub(super) window: Window,
     /// How much of a whole search that is, 0 to 1.
     pub(super) share: f64,
-    pub(super) geometry: Arg<'a>,
+    pub(super) geometry: &'a Geometry,
 }

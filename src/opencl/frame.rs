@@ -9,7 +9,7 @@ use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
 use super::context::Context;
 use super::device::Device;
 use super::host::PinnedBlock;
-use super::program::{self, Source};
+use super::program::{self, KernelFile};
 use crate::estimator::{Border, DeviceInfo, Frame, Parameters, Part, SetupError, Slot, Window};
 
 /// Rows start at multiples of so many bytes.
@@ -23,19 +23,36 @@ const OVER_READ: usize = 16;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Geometry {
-    pitch: i32,
+    pub(super) pitch: i32,
     left: i32,
     top: i32,
-    columns: i32,
-    rows: i32,
+    pub(super) columns: i32,
+    pub(super) rows: i32,
     above: i32,
     extended_width: i32,
     extended_height: i32,
-    x0: i32,
+    pub(super) x0: i32,
     y0: i32,
-    window_columns: i32,
-    window_rows: i32,
-    inside_only: i32,
+    pub(super) window_columns: i32,
+    pub(super) window_rows: i32,
+    pub(super) inside_only: i32,
+}
+
+impl Geometry {
+    /// Blocks of the grid.
+    pub(super) fn blocks(&self) -> usize {
+        (self.columns * self.rows) as usize
+    }
+
+    /// Candidates of the window.
+    pub(super) fn candidates(&self) -> usize {
+        (self.window_columns * self.window_rows) as usize
+    }
+
+    /// As an argument of a kernel.
+    pub(super) fn arg(&self) -> Arg<'_> {
+        Arg::Struct(bytemuck::bytes_of(self))
+    }
 }
 
 /// How a frame lies in its buffer; `common.cl` has the formula.
@@ -136,7 +153,7 @@ impl FrameSlots {
         layout: Layout,
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, .. } = info.parameters;
-        let program = program::build(context, device, info.kernel, &Source::Frame.whole(), "")?;
+        let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), "")?;
         let slot = |_| {
             Ok(FrameSlot {
                 packed: context.device_buffer(device, "a frame", width * height)?,

@@ -5,21 +5,14 @@
 
 mod cache;
 mod cl;
-mod collaborative;
 mod context;
 mod device;
-mod elimination;
+mod families;
 mod flight;
 mod frame;
 mod host;
-mod launch;
+mod kernel_family;
 mod program;
-mod reference;
-mod search;
-mod three_step;
-mod tile;
-mod tiled;
-mod two_pass;
 mod watch;
 
 use std::mem::ManuallyDrop;
@@ -30,15 +23,14 @@ pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
 
 use crate::estimator::{
-    self, Algorithm, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request,
+    self, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request,
     SetupError, Slot, StageTimes, Ticket, Tuning, Window,
 };
-use cl::Arg;
 use context::Context;
 use flight::{Flight, FramePair, Queues, Searches};
 use frame::{FrameSlots, Layout};
 use host::PinnedMemory;
-use search::{Run, Search, Task};
+use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 
 /// Full or three-step search on one OpenCL device.
 ///
@@ -56,7 +48,7 @@ pub struct OpenCl {
     // A device that hangs may still use these: they are dropped only if it does not.
     slots: ManuallyDrop<FrameSlots>,
     searches: ManuallyDrop<Searches>,
-    search: ManuallyDrop<Box<dyn Search>>,
+    family: ManuallyDrop<Box<dyn KernelFamily>>,
     queues: ManuallyDrop<Queues>,
     context: ManuallyDrop<Arc<Context>>,
 }
@@ -75,7 +67,7 @@ impl Drop for OpenCl {
         unsafe {
             ManuallyDrop::drop(&mut self.slots);
             ManuallyDrop::drop(&mut self.searches);
-            ManuallyDrop::drop(&mut self.search);
+            ManuallyDrop::drop(&mut self.family);
             ManuallyDrop::drop(&mut self.queues);
             ManuallyDrop::drop(&mut self.context);
         }
@@ -98,25 +90,18 @@ impl OpenCl {
         parameters.validate()?;
         tuning.validate()?;
         kernel.check_algorithm(parameters.algorithm, &device.name)?;
-        let kernel = match (kernel, parameters.algorithm) {
-            (Kernel::Auto, Algorithm::Full) => search::fastest(device),
-            (Kernel::Auto, Algorithm::ThreeStep) => three_step::fastest(device),
-            _ => kernel,
+        let kernel = match kernel {
+            Kernel::Auto => families::fastest(parameters.algorithm, device),
+            kernel => kernel,
         };
         let context = device.context()?;
-        let window = match parameters.algorithm {
-            Algorithm::Full => {
-                let grid = parameters.grid();
-                Window::winning(parameters, 0..=grid.columns - 1, 0..=grid.rows - 1)
-            }
-            Algorithm::ThreeStep => three_step::readable_window(parameters),
-        };
+        let window = families::readable_window(parameters);
         let layout = Layout::new(parameters, &window);
-        let task = Task { device, context: &context, kernel, tuning, parameters, window: &window };
-        let search = search::search(&task)?;
+        let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
+        let family = families::build(&build)?;
         let depth = tuning.depth.unwrap_or(1);
         let slots = depth + 1;
-        let queues = Queues::new(&context, device, depth, search.is_stateless())?;
+        let queues = Queues::new(&context, device, depth, family.is_stateless())?;
         let memory =
             PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
         let info = DeviceInfo {
@@ -134,7 +119,7 @@ impl OpenCl {
             layout,
             window,
             flights: Flights::new(slots, depth),
-            search: ManuallyDrop::new(search),
+            family: ManuallyDrop::new(family),
             queues: ManuallyDrop::new(queues),
             context: ManuallyDrop::new(context),
             info,
@@ -145,10 +130,10 @@ impl OpenCl {
     /// can search.
     fn searched_for(&self, part: Part) -> Part {
         let (rows, all) = (part.rows(), self.info.parameters.grid().rows);
-        let end = (rows.start + self.search.least_rows()).clamp(rows.end, all.max(rows.end));
-        let start = rows.start.min(end.saturating_sub(self.search.least_rows()));
+        let end = (rows.start + self.family.least_rows()).clamp(rows.end, all.max(rows.end));
+        let start = rows.start.min(end.saturating_sub(self.family.least_rows()));
         let whole = Part::whole(&self.info.parameters);
-        let window = if self.search.divides_window() { part } else { whole };
+        let window = if self.family.divides_window() { part } else { whole };
         window.with_rows(start..end)
     }
 
@@ -187,16 +172,14 @@ impl OpenCl {
         let start = Instant::now();
         for turn in 0..count as usize {
             let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-            let run = Run {
+            let request = LaunchRequest {
                 queue: self.queues.search(turn),
                 current: frame(current)?.0,
                 reference: frame(reference)?.0,
                 vectors: self.searches.vectors(turn),
-                blocks: self.info.parameters.grid().blocks(),
-                window: self.window,
-                geometry: Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+                geometry: &self.layout.geometry,
             };
-            self.search.queue(&run).map_err(|error| self.failed(error))?;
+            self.family.queue(&request).map_err(|error| self.failed(error))?;
         }
         let finished = self.queues.finish(self.context.watch(), ever);
         finished.map_err(|error| self.failed(error))?;
@@ -240,12 +223,11 @@ impl estimator::Device for OpenCl {
             reference: frame(request.reference)?,
             blocks: done.grid(parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * grid.columns,
-            window,
             share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
                 / self.window.rows() as f64,
-            geometry: Arg::Struct(bytemuck::bytes_of(&geometry)),
+            geometry: &geometry,
         };
-        let begun = self.searches.begin(&self.queues, self.search.as_mut(), pair);
+        let begun = self.searches.begin(&self.queues, self.family.as_mut(), pair);
         let flight = begun.map_err(|error| {
             // Some commands may have been queued: they must end before their memory is used again.
             let _ = self.wait_for_all();

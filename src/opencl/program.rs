@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use super::cache::Cache;
+use super::cache::ProgramCache;
 use super::cl::Program;
 use super::context::Context;
 use super::device::Device;
-use crate::estimator::{Kernel, Metric, Parameters, SetupError};
+use crate::estimator::{Kernel, Parameters, SetupError};
 
-/// What files take in, and the line by which they do; offline compilers follow it by themselves. A
-/// file that takes in another stands before it.
-const INCLUDED: [(&str, &str); 3] = [
+/// Included files and the lines that include them. A file that includes another comes before it. Offline
+/// compilers follow the lines themselves.
+const INCLUDED: [(&str, &str); 4] = [
     ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
+    ("#include \"groups.cl\"", include_str!("../../kernels/groups.cl")),
     ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
     ("#include \"vectors.cl\"", include_str!("../../kernels/vectors.cl")),
 ];
 
 /// A file of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum KernelFile {
     Frame,
     Reference,
     Collaborative,
@@ -29,7 +30,7 @@ pub(super) enum Source {
     ThreeStep,
 }
 
-impl Source {
+impl KernelFile {
     fn text(self) -> &'static str {
         match self {
             Self::Frame => include_str!("../../kernels/frame.cl"),
@@ -43,32 +44,35 @@ impl Source {
         }
     }
 
-    /// The file with what it takes in in the place of its include lines.
-    pub(super) fn whole(self) -> String {
+    /// The file, with the included files in the place of their include lines.
+    pub(super) fn source(self) -> String {
         INCLUDED.iter().fold(self.text().to_owned(), |text, (line, file)| text.replacen(line, file, 1))
     }
 }
 
-/// The `-D` options of `source`: none but for kernels that compare blocks. Block size and metric
-/// alone are compiled in: all else is an argument, so that one build serves every frame size,
-/// window and border; but for the size of the group, where it is fixed.
+/// The `-D` options of `file`: block size, metric and, if it is fixed, the group size; none for kernels
+/// that do not compare blocks. All else is an argument, so that one build serves every frame size, window
+/// and border, unless a family compiles more in.
 pub(super) fn options(
-    source: Source,
+    file: KernelFile,
     device: &Device,
     parameters: &Parameters,
     group_size: Option<usize>,
 ) -> String {
-    if matches!(source, Source::Frame | Source::Reduce) {
+    if matches!(file, KernelFile::Frame | KernelFile::Reduce) {
         return String::new();
     }
-    let ssd = u8::from(parameters.metric == Metric::Ssd);
+    let metric = parameters.metric.name().to_ascii_uppercase();
     let four_samples = device.four_samples();
     let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
-    format!("-D BLOCK={} -D METRIC_SSD={ssd} -D FOUR_SAMPLES={four_samples}{group}", parameters.block_size)
+    format!(
+        "-D BLOCK={} -D METRIC=METRIC_{metric} -D FOUR_SAMPLES={four_samples}{group}",
+        parameters.block_size
+    )
 }
 
-/// Builds `source` for `kernel`, or takes what an earlier build left in the context or in the user's
-/// cache.
+/// Builds `source` for `kernel`, or returns the program of an earlier build, from the context or the
+/// user's cache.
 ///
 /// # Errors
 /// [`SetupError::KernelBuild`] with the compiler's log.
@@ -80,13 +84,13 @@ pub(super) fn build(
     options: &str,
 ) -> Result<Arc<Program>, SetupError> {
     let key = [options, source].join("\n");
-    let cache = Cache::of_user();
+    let cache = ProgramCache::of_user();
     context.shared_program(key, || build_with(cache.as_ref(), context, device, kernel, source, options))
 }
 
 /// As [`build`], with `cache`.
 fn build_with(
-    cache: Option<&Cache>,
+    cache: Option<&ProgramCache>,
     context: &Context,
     device: &Device,
     kernel: Kernel,
@@ -96,7 +100,7 @@ fn build_with(
     let options = format!("-cl-std=CL1.2 {options}");
     let key = key(device, &options, source);
     let cached = cache.and_then(|cache| cache.get(&key)).and_then(|binary| {
-        // What the driver does not take any more is built anew, and takes the place of the old.
+        // A binary that the driver no longer accepts is built again and replaced.
         context.program_of_binary(device.raw(), &binary, &options).ok()
     });
     if let Some(program) = cached {
@@ -112,16 +116,16 @@ fn build_with(
     Ok(program)
 }
 
-/// All that a binary depends on.
+/// Everything that a binary depends on.
 fn key(device: &Device, options: &str, source: &str) -> String {
     [&*device.compiler(), options, source].join("\n")
 }
 
-/// Builds `source`, which need not be one of ours, as a kernel would be.
+/// Builds any OpenCL C `source` as the kernels are built.
 ///
 /// # Errors
-/// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] where the device
-/// gives no context.
+/// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] if the device has no
+/// context.
 #[doc(hidden)]
 pub fn try_build(device: &Device, source: &str) -> Result<(), SetupError> {
     build(&*device.context()?, device, Kernel::Reference, source, "").map(drop)
@@ -133,9 +137,9 @@ mod tests {
     use crate::opencl::devices;
 
     #[test]
-    fn a_cached_program_is_taken_and_one_the_driver_refuses_is_built_anew() {
+    fn a_cached_program_is_used_and_one_that_the_driver_refuses_is_built_again() {
         let folder = std::env::temp_dir().join(format!("motionestimate-programs-{}", std::process::id()));
-        let cache = Cache::in_folder(folder.clone());
+        let cache = ProgramCache::in_folder(folder.clone());
         let source = "__kernel void one(void) {}";
         let devices = devices();
         assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
@@ -149,12 +153,12 @@ mod tests {
             let built = cache.get(&key).expect("the build is kept");
             build().kernel(c"one").unwrap();
 
-            // Whole, but no program of this driver.
+            // An undamaged file that is not a program.
             cache.put(&key, b"no program at all");
             build().kernel(c"one").unwrap();
             assert_eq!(cache.get(&key).map(|binary| binary.len()), Some(built.len()));
 
-            // What the cache holds is used: another program under this key gives other kernels.
+            // The cache is used: with another program under this key there are other kernels.
             let other = context.program(device.raw(), "__kernel void two(void) {}", "").unwrap();
             cache.put(&key, &other.binary().unwrap());
             build().kernel(c"two").unwrap();

@@ -1,4 +1,4 @@
-//! Memory that host and device share, and commands that go on while the host does something else.
+//! Memory that host and device share, and commands that do not block the host.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -9,27 +9,27 @@ use ocl::ffi;
 use super::{Buffer, Context, Error, Event, Queue, RawDevice, Rectangle, Result, check};
 
 impl Context {
-    /// A queue as [`Self::queue`], whose commands note when they start and end where the device
-    /// can do that.
+    /// A queue as [`Self::queue`], whose commands record when they start and end if the device supports
+    /// that.
     pub(in crate::opencl) fn timed_queue(&self, device: RawDevice) -> Result<Queue> {
         self.queue_with(device, ffi::CL_QUEUE_PROFILING_ENABLE).or_else(|_| self.queue(device))
     }
 
-    /// Memory that the driver has where the host reaches it: page-locked, as a rule.
+    /// Memory that the driver allocates for access by the host, usually page-locked.
     pub(in crate::opencl) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
         let (flags, mut code) = (ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR, 0);
-        // SAFETY: no host memory is handed over.
+        // SAFETY: no host memory is passed.
         let raw = unsafe { ffi::clCreateBuffer(self.0, flags, bytes, ptr::null_mut(), &mut code) };
         check("clCreateBuffer", code).map(|()| Buffer(raw))
     }
 }
 
 impl Queue {
-    /// Begins to map the first `bytes` of `buffer` to the host's memory, where they are for reading and
-    /// writing once the event is done, until they are unmapped.
+    /// Begins to map the first `bytes` of `buffer` into the host's memory. The host may read and write them
+    /// from when the event is done until they are unmapped.
     pub(in crate::opencl) fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
         let (flags, mut event, mut code) = (ffi::CL_MAP_READ | ffi::CL_MAP_WRITE, ptr::null_mut(), 0);
-        // SAFETY: no wait list; there is room for one event; more bytes than the buffer has are refused.
+        // SAFETY: no wait list; there is space for one event; the call refuses more bytes than the buffer has.
         let start = unsafe {
             ffi::clEnqueueMapBuffer(
                 self.0,
@@ -52,10 +52,10 @@ impl Queue {
     /// Begins to end the mapping of `buffer` at `start`.
     ///
     /// # Safety
-    /// `start` came from [`Self::begin_map`] of this buffer, and nobody uses the memory any more.
+    /// `start` is a result of [`Self::begin_map`] of this buffer, and the memory is no longer used.
     pub(in crate::opencl) unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
         let (start, mut event) = (start.as_ptr().cast(), ptr::null_mut());
-        // SAFETY: the caller's promise; no wait list; there is room for one event.
+        // SAFETY: the caller guarantees it; no wait list; there is space for one event.
         let code =
             unsafe { ffi::clEnqueueUnmapMemObject(self.0, buffer.0, start, 0, ptr::null(), &mut event) };
         check("clEnqueueUnmapMemObject", code).map(|()| Event(event))
@@ -64,7 +64,7 @@ impl Queue {
     /// Begins to copy `data` to `buffer`, `offset` bytes from its start.
     ///
     /// # Safety
-    /// `data` stays where it is until the event, or the queue, is done.
+    /// `data` is neither moved nor freed until the event, or the queue, is done.
     pub(in crate::opencl) unsafe fn begin_write(
         &self,
         buffer: &Buffer,
@@ -72,7 +72,7 @@ impl Queue {
         data: &[u8],
     ) -> Result<Event> {
         let mut event = ptr::null_mut();
-        // SAFETY: the caller's promise; a buffer that is too small is refused.
+        // SAFETY: the caller guarantees it; the call refuses a buffer that is too small.
         let code = unsafe {
             ffi::clEnqueueWriteBuffer(
                 self.0,
@@ -89,10 +89,10 @@ impl Queue {
         check("clEnqueueWriteBuffer", code).map(|()| Event(event))
     }
 
-    /// Begins to copy rows `stride` bytes apart to `to`.
+    /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
     ///
     /// # Panics
-    /// Where `data` ends before the last row.
+    /// If `data` ends before the last row.
     ///
     /// # Safety
     /// As [`Self::begin_write`].
@@ -107,8 +107,8 @@ impl Queue {
         let (origin, host_origin) = ([to.left, to.top, 0], [0; 3]);
         let region = [to.width, to.height, 1];
         let mut event = ptr::null_mut();
-        // SAFETY: every row lies in `data`, as asserted, which stays where it is by the caller's
-        // promise; a rectangle outside the buffer is refused.
+        // SAFETY: every row is in `data`, as asserted, which the caller keeps in place; the call refuses a
+        // rectangle outside the buffer.
         let code = unsafe {
             ffi::clEnqueueWriteBufferRect(
                 self.0,
@@ -130,11 +130,11 @@ impl Queue {
         check("clEnqueueWriteBufferRect", code).map(|()| Event(event))
     }
 
-    /// Begins to copy the start of `buffer` to the `bytes` at `data`, once `after` is done.
+    /// Begins to copy the first `bytes` of `buffer` to `data`, when `after` is done.
     ///
     /// # Safety
-    /// There are as many bytes, and until the event or the queue is done they stay where they are
-    /// and nobody uses them.
+    /// `data` points to `bytes` bytes, which are neither moved, freed nor used until the event or the queue
+    /// is done.
     pub(in crate::opencl) unsafe fn begin_read(
         &self,
         buffer: &Buffer,
@@ -143,7 +143,7 @@ impl Queue {
         after: &Event,
     ) -> Result<Event> {
         let mut event = ptr::null_mut();
-        // SAFETY: the caller's promise; the wait list is one event.
+        // SAFETY: the caller guarantees it; the wait list is one event.
         let code = unsafe {
             ffi::clEnqueueReadBuffer(
                 self.0,
@@ -160,10 +160,10 @@ impl Queue {
         check("clEnqueueReadBuffer", code).map(|()| Event(event))
     }
 
-    /// Begins to copy `from` to rows without padding.
+    /// Begins to copy `from` to `data`, as rows without padding.
     ///
     /// # Panics
-    /// Where `data` is not of that size.
+    /// If `data` is not of that size.
     ///
     /// # Safety
     /// As [`Self::begin_read`] of `data`.
@@ -177,7 +177,7 @@ impl Queue {
         let (origin, host_origin) = ([from.left, from.top, 0], [0; 3]);
         let region = [from.width, from.height, 1];
         let mut event = ptr::null_mut();
-        // SAFETY: `data` holds the rows, as asserted; the rest is the caller's promise.
+        // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
         let code = unsafe {
             ffi::clEnqueueReadBufferRect(
                 self.0,
@@ -199,11 +199,10 @@ impl Queue {
         check("clEnqueueReadBufferRect", code).map(|()| Event(event))
     }
 
-    /// Lets nothing that is queued from now on start before all of `after` is done. The event tells
-    /// when it may.
+    /// Commands queued from now on wait for all of `after`. The event is done when they may start.
     pub(in crate::opencl) fn barrier<const N: usize>(&self, after: [&Event; N]) -> Result<Event> {
         let (after, mut event) = (after.map(|event| event.0), ptr::null_mut());
-        // SAFETY: the wait list holds N events that live through the call; there is room for one.
+        // SAFETY: the wait list holds N events that live through the call; there is space for one event.
         let code = unsafe { ffi::clEnqueueBarrierWithWaitList(self.0, N as u32, after.as_ptr(), &mut event) };
         check("clEnqueueBarrierWithWaitList", code).map(|()| Event(event))
     }
@@ -213,10 +212,10 @@ impl Event {
     /// Whether the command is done.
     ///
     /// # Errors
-    /// What became of it, where that is an error.
+    /// The error with which the command failed.
     pub(in crate::opencl) fn is_done(&self) -> Result<bool> {
         let mut status = 0_i32;
-        // SAFETY: the property is 4 bytes, and there is room for them.
+        // SAFETY: the property has 4 bytes, and there is space for them.
         let code = unsafe {
             let (size, value) = (size_of::<i32>(), (&raw mut status).cast());
             let property = ffi::CL_EVENT_COMMAND_EXECUTION_STATUS;
@@ -234,32 +233,32 @@ impl Event {
         check("a command", status.min(0)).map(|()| status == ffi::CL_COMPLETE)
     }
 
-    /// Has `callback` called once, with `data`, by whichever thread, when the command is done or has
-    /// failed; not at all where this is an error.
+    /// Calls `callback` once, with `data`, from any thread, when the command is done or has failed. If this
+    /// returns an error, it is never called.
     pub(in crate::opencl) fn call_when_done(
         &self,
         callback: extern "C" fn(*mut c_void, i32, *mut c_void),
         data: *mut c_void,
     ) -> Result<()> {
-        // SAFETY: the event is alive; what `data` is for is between the caller and the callback.
+        // SAFETY: the event is alive; only the callback uses `data`.
         let code = unsafe { ffi::clSetEventCallback(self.0, ffi::CL_COMPLETE, Some(callback), data) };
         check("clSetEventCallback", code)
     }
 
-    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` where
-    /// its queue does not note it.
+    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` if its queue
+    /// does not record it.
     pub(in crate::opencl) fn started(&self) -> Option<u64> {
         self.time(ffi::CL_PROFILING_COMMAND_START)
     }
 
-    /// When it ended, as [`Self::started`].
+    /// When the command ended, as [`Self::started`].
     pub(in crate::opencl) fn ended(&self) -> Option<u64> {
         self.time(ffi::CL_PROFILING_COMMAND_END)
     }
 
     fn time(&self, which: u32) -> Option<u64> {
         let mut time = 0_u64;
-        // SAFETY: the property is 8 bytes, and there is room for them.
+        // SAFETY: the property has 8 bytes, and there is space for them.
         let code = unsafe {
             let (size, value) = (size_of::<u64>(), (&raw mut time).cast());
             ffi::clGetEventProfilingInfo(self.0, which, size, value, ptr::null_mut())
@@ -276,7 +275,7 @@ pub(in crate::opencl) fn between(from: Option<u64>, to: Option<u64>) -> Option<D
 /// What a test holds a queue up with.
 #[cfg(test)]
 impl Context {
-    /// An event that is done when [`Event::complete`] says so.
+    /// An event that [`Event::complete`] ends.
     pub(in crate::opencl) fn user_event(&self) -> Result<Event> {
         let mut code = 0;
         // SAFETY: the context is alive.
@@ -289,7 +288,7 @@ impl Context {
 impl Event {
     /// Ends an event of [`Context::user_event`] with `status`.
     pub(in crate::opencl) fn complete(&self, status: i32) -> Result<()> {
-        // SAFETY: the event is alive; any other than a user's is refused.
+        // SAFETY: the event is alive; the call refuses events that are not a user's.
         check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(self.0, status) })
     }
 }

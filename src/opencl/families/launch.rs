@@ -1,14 +1,14 @@
-//! How the jobs of a batch reach the device (Uta 6.2.3): in one launch, or in several on queues of
+//! How the jobs of a batch are launched (Uta 6.2.3): all at once, or in several launches on queues of
 //! their own.
 
 use std::sync::Arc;
 
-use super::cl::{self, Event, Queue};
-use super::search::Task;
-use super::watch::Watch;
+use super::super::cl::{self, Event, Queue};
+use super::super::kernel_family::BuildContext;
+use super::super::watch::Watch;
 use crate::estimator::{Launch, SetupError, pace};
 
-/// A run of adjacent jobs.
+/// Consecutive jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Jobs {
     pub(super) first: usize,
@@ -16,43 +16,43 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// The jobs in runs of at most `size`, which is at least 1.
+    /// The jobs in parts of at most `size`, which is at least 1.
     pub(super) fn cut(self, size: usize) -> impl Iterator<Item = Jobs> {
         let end = self.first + self.count;
         (self.first..end).step_by(size).map(move |first| Jobs { first, count: size.min(end - first) })
     }
 }
 
-/// The queues beside the estimator's own, and what runs on them.
+/// Queues of its own, and the launches on them.
 pub(super) struct Launcher {
-    /// None: all jobs go to the estimator's own queue, in one launch.
+    /// Empty if all jobs go to the queue of the search, in one launch.
     queues: Vec<Queue>,
     jobs_a_launch: usize,
-    /// How many launches are waited for: of an in-order queue the last alone.
-    waited_for: usize,
-    /// What is waited for, kept so that a frame makes no room for it.
+    /// How many events are kept: of an in-order queue only that of the last launch.
+    kept: usize,
+    /// The events to wait for. Kept between searches, so that a search allocates nothing.
     launched: Vec<Event>,
     watch: Arc<Watch>,
 }
 
 impl Launcher {
-    /// For `jobs` jobs in all.
+    /// For at most `jobs` jobs.
     ///
     /// # Errors
-    /// [`SetupError::KernelUnsupported`] where the device has no such queues.
-    pub(super) fn new(task: &Task<'_>, jobs: usize) -> Result<Self, SetupError> {
-        let raw = task.device.raw();
+    /// [`SetupError::KernelUnsupported`] if the device has no queues as the tuning asks for.
+    pub(super) fn new(build: &BuildContext<'_>, jobs: usize) -> Result<Self, SetupError> {
+        let raw = build.device.raw();
         let queue = |in_order| {
-            let queue = if in_order { task.context.queue(raw) } else { task.context.unordered_queue(raw) };
-            queue.map_err(|error| task.device.refused(error))
+            let queue = if in_order { build.context.queue(raw) } else { build.context.unordered_queue(raw) };
+            queue.map_err(|error| build.device.refused(error))
         };
-        let launches = task.tuning.launches.unwrap_or(jobs).min(jobs);
-        let (queues, launches, waited_for) = match task.tuning.launch.unwrap_or_default() {
+        let launches = build.tuning.launches.unwrap_or(jobs).min(jobs);
+        let (queues, launches, kept) = match build.tuning.launch.unwrap_or_default() {
             Launch::Once => (Vec::new(), 1, 1),
-            Launch::OutOfOrder if !task.device.out_of_order => {
-                return Err(task.unsupported(
-                    "its queues run launches in order alone".into(),
-                    "choose the tuning launch=once or launch=queues, which work on every device".into(),
+            Launch::OutOfOrder if !build.device.out_of_order => {
+                return Err(build.unsupported(
+                    "its queues run launches only in order".into(),
+                    "choose the tuning launch=once or launch=queues, which work on every device",
                 ));
             }
             Launch::OutOfOrder => (vec![queue(false)?], launches, usize::MAX),
@@ -60,15 +60,15 @@ impl Launcher {
                 ((0..count).map(|_| queue(true)).collect::<Result<Vec<_>, _>>()?, launches, count)
             }
         };
-        let (jobs_a_launch, watch) = (jobs.div_ceil(launches), task.context.watch().clone());
-        Ok(Self { queues, jobs_a_launch, waited_for, launched: Vec::new(), watch })
+        let (jobs_a_launch, watch) = (jobs.div_ceil(launches), build.context.watch().clone());
+        Ok(Self { queues, jobs_a_launch, kept, launched: Vec::new(), watch })
     }
 
-    /// Launches all of `jobs` by `launch`, which gets a queue, the jobs and what to wait for, and
-    /// returns what has to be waited for before their results are read on `main`.
+    /// Launches all of `jobs` by `launch`, which gets a queue, the jobs and the events that they must
+    /// wait for. Returns the events that a reader of the results on `main` must wait for.
     ///
-    /// Nothing starts before all that was queued on `main` is done. After an error nothing of it
-    /// runs any more, unless the device hangs.
+    /// The jobs start when everything queued on `main` before is done. After an error none of them
+    /// still runs, unless the device hangs.
     pub(super) fn launch(
         &mut self,
         main: &Queue,
@@ -77,18 +77,18 @@ impl Launcher {
     ) -> cl::Result<&[Event]> {
         self.launched.clear();
         if self.queues.is_empty() {
-            // In order with what comes before and after by the queue itself.
+            // The queue keeps the order.
             launch(main, jobs, &[])?;
             return Ok(&[]);
         }
         let Self { queues, launched, .. } = self;
         let mut launch_all = || {
             let before = [main.marker()?];
-            // A queue that waits for another's event waits for ever where that is not flushed.
+            // A queue that waits for an event of another waits forever if the other is not flushed.
             main.flush()?;
             for (index, part) in jobs.cut(self.jobs_a_launch).enumerate() {
                 let event = launch(&queues[index % queues.len()], part, &before)?;
-                match launched.get_mut(index % self.waited_for) {
+                match launched.get_mut(index % self.kept) {
                     Some(earlier) => *earlier = event,
                     None => launched.push(event),
                 }
@@ -97,7 +97,7 @@ impl Launcher {
         };
         if let Err(error) = launch_all() {
             self.launched.clear();
-            // The first error is the one to tell; those of waiting follow from it.
+            // Errors of waiting follow from the first, which is returned.
             let _ = main.flush();
             for queue in &self.queues {
                 let _ = self.watch.finish(queue, pace::PATIENCE);

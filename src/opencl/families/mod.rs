@@ -1,0 +1,74 @@
+//! The families of kernels, one file each, and the choice among them.
+
+mod collaborative;
+mod elimination;
+mod group_shape;
+mod launch;
+mod reference;
+mod three_step;
+mod tile;
+mod tiled;
+mod two_pass;
+
+use super::device::{Device, DeviceKind};
+use super::kernel_family::{BuildContext, KernelFamily};
+use crate::estimator::{Algorithm, Kernel, Parameters, SetupError, Window};
+
+/// Bytes of an order key.
+const KEY: usize = size_of::<u64>();
+
+/// The fastest kernel of `algorithm` for the kind of `device`: `benches/RESULTS.md` has the figures.
+pub(super) fn fastest(algorithm: Algorithm, device: &Device) -> Kernel {
+    match (algorithm, device.kind) {
+        (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
+        (Algorithm::Full, DeviceKind::Cpu) => Kernel::CollaborativeUnaligned,
+        (Algorithm::Full, DeviceKind::Accelerator) => Kernel::Reference,
+        (Algorithm::ThreeStep, DeviceKind::Cpu) => Kernel::ThreeStepUnaligned,
+        (Algorithm::ThreeStep, _) => Kernel::ThreeStep,
+    }
+}
+
+/// The displacements for which the margins of the frames must have samples.
+pub(super) fn readable_window(parameters: &Parameters) -> Window {
+    match parameters.algorithm {
+        Algorithm::Full => {
+            let grid = parameters.grid();
+            Window::winning(parameters, 0..=grid.columns - 1, 0..=grid.rows - 1)
+        }
+        // `place` in three_step.cl reads candidates at most a block outside the frame.
+        Algorithm::ThreeStep => {
+            let side = parameters.block_size as i32;
+            parameters.window.clipped(-side..=side, -side..=side)
+        }
+    }
+}
+
+/// Builds the family of the kernel that `build` names.
+///
+/// # Errors
+/// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it, [`SetupError::Memory`] if
+/// the device has too little memory for the buffers of the kernel.
+pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
+    Ok(match build.kernel {
+        Kernel::ReferenceNaive => Box::new(reference::ReferenceNaive::new(build)?),
+        Kernel::Auto | Kernel::Reference => Box::new(reference::ReferenceStaged::new(build)?),
+        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
+            Box::new(collaborative::CollaborativeFamily::new(build)?)
+        }
+        Kernel::TwoPass => Box::new(two_pass::TwoPassFamily::new(build)?),
+        Kernel::Tiled => Box::new(tiled::TiledFamily::new(build)?),
+        Kernel::Elimination => Box::new(elimination::EliminationFamily::new(build)?),
+        Kernel::Exhaustive => {
+            let advice = "choose kernel auto, or device native";
+            return Err(build.unsupported("it is a kernel of the CPU without OpenCL".into(), advice));
+        }
+        Kernel::ThreeStepNaive => Box::new(three_step::ThreeStepSamples::new(build)?),
+        Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
+        Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
+    })
+}
+
+/// The size of equal parts of `all`, each of at most `most`.
+fn equal_part(all: usize, most: usize) -> usize {
+    all.div_ceil(all.div_ceil(most))
+}

@@ -1,0 +1,115 @@
+//! The Reference Method (`kernels/reference.cl`): a group a block.
+
+use super::super::cl::{self, Arg};
+use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use super::super::program::KernelFile;
+use super::KEY;
+use super::tile::WindowTile;
+use crate::estimator::SetupError;
+
+/// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
+/// size.
+pub(super) struct ReferenceNaive {
+    kernel: cl::Kernel,
+    items: usize,
+}
+
+impl ReferenceNaive {
+    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+        let candidates = build.candidates();
+        let most = candidates.min(build.device.largest_group);
+        let (kernel, items) = build.build_for(KernelFile::Reference, c"reference_naive", most)?;
+        let keys = build.device.local_memory / KEY;
+        if build.tuning.group_size.is_some() {
+            if items > keys {
+                return Err(build.local_memory_short(items, KEY * items, keys));
+            }
+        } else if candidates > items.min(keys) {
+            let limit = items.min(keys);
+            let what =
+                if keys < items { "local memory holds the costs of" } else { "its largest work-group has" };
+            let reason =
+                format!("it needs a work-item for each of {candidates} candidates, and {what} {limit}");
+            let advice = format!(
+                "choose a tuning group-size of {limit} or less, whose work-items take several; reference, \
+                 collaborative-naive, collaborative or collaborative-unaligned, which have no such limit; or \
+                 a smaller search range"
+            );
+            return Err(build.unsupported(reason, advice));
+        }
+        Ok(Self { kernel, items })
+    }
+}
+
+impl KernelFamily for ReferenceNaive {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+        let [current, reference, vectors] = request.buffers();
+        let args = [current, reference, vectors, Arg::Local(KEY * self.items), request.geometry.arg()];
+        let (groups, items) = ([request.geometry.blocks(), 1], [self.items, 1]);
+        // SAFETY: a group a block, with a key an item; the frames have margins for the window, and there is a
+        // vector a block.
+        unsafe { request.queue.launch(&mut self.kernel, &args, groups, items) }
+    }
+}
+
+/// Block and search area in local memory; the items share the candidates of one tile after another.
+pub(super) struct ReferenceStaged {
+    kernel: cl::Kernel,
+    block_size: usize,
+    items: usize,
+    tile: WindowTile,
+}
+
+impl ReferenceStaged {
+    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+        let kernel = build.build(KernelFile::Reference, c"reference_staged")?;
+        let items = match build.chosen_group(&kernel)? {
+            Some(items) => items,
+            // An item a candidate if that is possible; a CPU runs a group's items one after another, and
+            // gains nothing from many.
+            None => {
+                let most = build.largest_group(&kernel)?.min(if build.is_gpu() { 256 } else { 16 });
+                build.candidates().next_power_of_two().min(1 << most.ilog2())
+            }
+        };
+        let block_size = build.parameters.block_size;
+        let fixed = KEY * items + block_size * block_size;
+        let Some(tile) = WindowTile::for_group(build, fixed, usize::MAX) else {
+            let without_keys = block_size * block_size + WindowTile::least_bytes(block_size);
+            let most = build.device.local_memory.saturating_sub(without_keys) / KEY;
+            return Err(build.local_memory_short(items, without_keys + KEY * items, most));
+        };
+        Ok(Self { kernel, block_size, items, tile })
+    }
+}
+
+impl KernelFamily for ReferenceStaged {
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+        let Self { block_size, items, tile, .. } = *self;
+        let [current, reference, vectors] = request.buffers();
+        let args = [
+            current,
+            reference,
+            vectors,
+            Arg::Local(KEY * items),
+            Arg::Local(block_size * block_size),
+            Arg::Local(tile.area_bytes()),
+            int(tile.area_words),
+            int(tile.columns),
+            int(tile.rows),
+            request.geometry.arg(),
+        ];
+        let groups = [request.geometry.blocks(), 1];
+        // SAFETY: a group a block, with a key an item; the area holds a tile; the frames have margins for the
+        // window, and there is a vector a block.
+        unsafe { request.queue.launch(&mut self.kernel, &args, groups, [items, 1]) }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a family of kernels is, what it is built from, and what it is asked to launch.
+
+use std::ffi::CStr;
+
+use super::cl::{self, Arg, Buffer, Queue};
+use super::context::Context;
+use super::device::{Device, DeviceKind};
+use super::frame::{Geometry, Layout};
+use super::program::{self, KernelFile};
+use crate::estimator::{Grid, Kernel, Parameters, SetupError, Tuning};
+
+/// One way to search a frame: its kernels, their buffers, and how they are launched.
+pub(super) trait KernelFamily: Send {
+    /// Queues everything that finds the vectors of one frame, on the queue of `request` or before what
+    /// follows on it.
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
+
+    /// The fewest rows of blocks that it can search.
+    fn least_rows(&self) -> usize {
+        1
+    }
+
+    /// Whether all that it writes is the vectors of its request, so that two searches may run at once.
+    fn is_stateless(&self) -> bool {
+        false
+    }
+
+    /// Whether it can try only a part of the window that it was built for.
+    fn divides_window(&self) -> bool {
+        true
+    }
+}
+
+/// One search: the frames, what is searched of them, and where the vectors go.
+pub(super) struct LaunchRequest<'a> {
+    pub(super) queue: &'a Queue,
+    pub(super) current: &'a Buffer,
+    pub(super) reference: &'a Buffer,
+    pub(super) vectors: &'a Buffer,
+    /// The blocks and displacements that are searched: all that the family was built for, or a part.
+    pub(super) geometry: &'a Geometry,
+}
+
+impl<'a> LaunchRequest<'a> {
+    /// The buffers of the current frame, the reference frame and the vectors.
+    pub(super) fn buffers(&self) -> [Arg<'a>; 3] {
+        [self.current, self.reference, self.vectors].map(Arg::Buffer)
+    }
+}
+
+/// What a family is built for, and with.
+pub(super) struct BuildContext<'a> {
+    pub(super) device: &'a Device,
+    pub(super) context: &'a Context,
+    pub(super) kernel: Kernel,
+    pub(super) tuning: &'a Tuning,
+    pub(super) parameters: &'a Parameters,
+    /// The layout of the frames. Its geometry has the whole grid and the displacements that are tried.
+    pub(super) layout: &'a Layout,
+}
+
+impl BuildContext<'_> {
+    pub(super) fn is_gpu(&self) -> bool {
+        self.device.kind == DeviceKind::Gpu
+    }
+
+    pub(super) fn is_cpu(&self) -> bool {
+        self.device.kind == DeviceKind::Cpu
+    }
+
+    pub(super) fn grid(&self) -> Grid {
+        self.parameters.grid()
+    }
+
+    /// Displacements that are tried.
+    pub(super) fn candidates(&self) -> usize {
+        self.layout.geometry.candidates()
+    }
+
+    /// The kernel `name` of `file`, for groups of the size in the tuning, if there is one.
+    pub(super) fn build(&self, file: KernelFile, name: &CStr) -> Result<cl::Kernel, SetupError> {
+        self.build_for_items(file, name, self.tuning.group_size.unwrap_or(1))
+    }
+
+    /// The kernel `name` of `file`, and the size of its groups: that of the tuning, else `items` or the
+    /// largest that is possible.
+    ///
+    /// # Errors
+    /// As [`Self::chosen_group`], and if it does not build.
+    pub(super) fn build_for(
+        &self,
+        file: KernelFile,
+        name: &CStr,
+        items: usize,
+    ) -> Result<(cl::Kernel, usize), SetupError> {
+        let kernel = self.build_for_items(file, name, self.tuning.group_size.unwrap_or(items))?;
+        let items = match self.chosen_group(&kernel)? {
+            Some(chosen) => chosen,
+            None => items.min(self.largest_group(&kernel)?),
+        };
+        Ok((kernel, items))
+    }
+
+    /// Fixes the group size only if `items` are more than a build with an open size allows, and the device
+    /// has so many.
+    fn build_for_items(&self, file: KernelFile, name: &CStr, items: usize) -> Result<cl::Kernel, SetupError> {
+        let kernel = self.build_with(file, name, None, "")?;
+        if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
+            return Ok(kernel);
+        }
+        self.build_with(file, name, Some(items), "")
+    }
+
+    /// The kernel `name` of `file`, for groups of `group_size` if it is given, with more `options`.
+    pub(super) fn build_with(
+        &self,
+        file: KernelFile,
+        name: &CStr,
+        group_size: Option<usize>,
+        options: &str,
+    ) -> Result<cl::Kernel, SetupError> {
+        let options = program::options(file, self.device, self.parameters, group_size) + options;
+        program::build(self.context, self.device, self.kernel, &file.source(), &options)?
+            .kernel(name)
+            .map_err(|error| self.device.refused(error))
+    }
+
+    pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
+        self.context.device_buffer(self.device, what, bytes)
+    }
+
+    /// The error for a kernel that cannot run on this device.
+    pub(super) fn unsupported(&self, reason: String, advice: impl Into<String>) -> SetupError {
+        SetupError::KernelUnsupported {
+            kernel: self.kernel,
+            device: self.device.name.clone(),
+            reason,
+            advice: advice.into(),
+        }
+    }
+
+    /// The error for a group of more than `largest` items.
+    pub(super) fn group_too_large(&self, items: usize, largest: usize) -> SetupError {
+        self.unsupported(
+            format!("the tuning asks for work-groups of {items} work-items, and its largest has {largest}"),
+            format!("choose a tuning group-size of {largest} or less"),
+        )
+    }
+
+    /// The most work-items in a group of `kernel`, at least 1.
+    pub(super) fn largest_group(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
+        let largest = kernel.largest_group(self.device.raw()).map_err(|error| self.device.refused(error))?;
+        Ok(largest.min(self.device.largest_group).max(1))
+    }
+
+    /// The group size of the tuning, if there is one.
+    ///
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`] if `kernel` cannot run in such groups.
+    pub(super) fn chosen_group(&self, kernel: &cl::Kernel) -> Result<Option<usize>, SetupError> {
+        let largest = self.largest_group(kernel)?;
+        match self.tuning.group_size {
+            Some(items) if items > largest => Err(self.group_too_large(items, largest)),
+            chosen => Ok(chosen),
+        }
+    }
+
+    /// The error for a group whose items need more local memory than there is: `most` items fit.
+    pub(super) fn local_memory_short(&self, items: usize, needed: usize, most: usize) -> SetupError {
+        let has = self.device.local_memory;
+        let reason = format!(
+            "a work-group of {items} work-items needs {needed} bytes of local memory, and it has {has}"
+        );
+        let advice = match most {
+            0 => "choose collaborative-unaligned, which needs none".into(),
+            _ => format!("choose a tuning group-size of {most} or less, or collaborative-unaligned"),
+        };
+        self.unsupported(reason, advice)
+    }
+
+    /// How many of `parts` parts of costs, of `part_bytes` each, are kept at a time.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if not even one is allowed.
+    pub(super) fn costs_at_once(
+        &self,
+        what: &'static str,
+        part_bytes: u64,
+        parts: usize,
+    ) -> Result<usize, SetupError> {
+        // Kernels number the costs in 31 bits.
+        let wanted = self.tuning.cost_bytes.unwrap_or(Tuning::COST_BYTES);
+        let limit = wanted.min(self.device.largest_buffer).min(4 * i32::MAX as u64);
+        match (limit / part_bytes).min(parts as u64) {
+            0 => {
+                let device = self.device.name.clone();
+                Err(SetupError::Memory { device, what, needed: part_bytes, limit })
+            }
+            at_once => Ok(at_once as usize),
+        }
+    }
+}
+
+/// A number as a kernel's argument. All of them fit 31 bits: see `Layout::new` and
+/// [`BuildContext::costs_at_once`].
+pub(super) fn int(value: usize) -> Arg<'static> {
+    Arg::Int(value as i32)
+}

@@ -3,6 +3,8 @@
 //! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] is the definition of what is
 //! found: every backend returns the very field it returns.
 
+#[cfg(feature = "opencl")]
+pub(crate) mod clock;
 mod error;
 mod frame;
 mod host_memory;

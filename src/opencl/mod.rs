@@ -162,7 +162,9 @@ impl OpenCl {
 
     fn failed(&self, error: cl::Error) -> EstimateError {
         let message = match error {
-            cl::Error::SILENT => format!("no answer for {:?}", self.ring.allowed()),
+            cl::Error::SILENT => {
+                format!("no answer for {:?}", self.context.watch().lost_after().unwrap_or_default())
+            }
             error => error.to_string(),
         };
         EstimateError::Device { device: self.device.name.clone(), message }

@@ -1,8 +1,107 @@
-//! Memory stays what it was after the first frames. Alone in its process, which it measures.
+//! Memory stays what it was after the first frames, and a frame takes none of its own size. Alone in its
+//! process, which it measures.
 #![allow(missing_docs)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gst_check::Harness;
 use gstmotionestimate::backend;
+
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Counts the allocations of at least [`LARGE`] bytes.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Less than a field or a frame of the test that counts, more than anything else takes.
+const LARGE: usize = 16 << 10;
+
+fn count(bytes: usize) {
+    COUNT.fetch_add(usize::from(bytes >= LARGE), Ordering::Relaxed);
+}
+
+// SAFETY: all is the system's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+fn harness(settings: &str, width: u32, height: u32) -> (Harness, usize) {
+    let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, width, height)
+        .fps(gst::Fraction::new(25, 1))
+        .build()
+        .unwrap();
+    let mut harness = Harness::new_parse(&format!("motionestimate {settings}"));
+    harness.set_src_caps(info.to_caps().unwrap());
+    (harness, info.size())
+}
+
+fn init() {
+    gst::init().unwrap();
+    gstmotionestimate::plugin_register_static().unwrap();
+}
+
+fn devices() -> Vec<String> {
+    backend::devices().iter().map(|device| device.selector.to_string()).collect()
+}
+
+#[test]
+fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    init();
+    let mut devices = devices();
+    // And the first two together, with shares that stay: where they move, memory is made for the larger ones.
+    devices.push(devices[..devices.len().min(2)].join(",") + ", balance=static");
+    for device in devices {
+        for settings in ["", "prediction=median", "pipeline-depth=4", "algorithm=three-step"] {
+            let settings = format!("device={device} block-size=8 search-range=2 {settings}");
+            let (mut harness, bytes) = harness(&settings, 640, 480);
+            assert!(8 * 80 * 60 > LARGE && bytes > LARGE);
+            let mut before = 0;
+            for time in 0..30 {
+                // This one is GLib's.
+                let mut buffer = gst::Buffer::with_size(bytes).unwrap();
+                buffer.make_mut().map_writable().unwrap().fill(time as u8);
+                buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
+                harness.push(buffer).unwrap();
+                while harness.try_pull().is_some() {}
+                if time == 15 {
+                    before = COUNT.load(Ordering::Relaxed);
+                }
+            }
+            let count = COUNT.load(Ordering::Relaxed) - before;
+            assert!(before > 0, "nothing was counted");
+            assert_eq!(count, 0, "allocations of {LARGE} bytes or more with {settings}");
+        }
+    }
+}
 
 const FRAMES: u64 = 10_000;
 
@@ -15,22 +114,15 @@ fn resident() -> u64 {
 
 #[test]
 fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
-    gst::init().unwrap();
-    gstmotionestimate::plugin_register_static().unwrap();
-    let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, 64, 48)
-        .fps(gst::Fraction::new(25, 1))
-        .build()
-        .unwrap();
-    for device in backend::devices() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    init();
+    for device in devices() {
         for depth in [1, 4] {
-            let mut harness = Harness::new_parse(&format!(
-                "motionestimate device={} search-range=2 prediction=median pipeline-depth={depth}",
-                device.selector
-            ));
-            harness.set_src_caps(info.to_caps().unwrap());
+            let settings = format!("device={device} search-range=2 prediction=median pipeline-depth={depth}");
+            let (mut harness, bytes) = harness(&settings, 64, 48);
             let mut before = 0;
             for time in 0..FRAMES {
-                let mut buffer = gst::Buffer::from_mut_slice(vec![(time % 251) as u8; info.size()]);
+                let mut buffer = gst::Buffer::from_mut_slice(vec![(time % 251) as u8; bytes]);
                 buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
                 harness.push(buffer).unwrap();
                 while harness.try_pull().is_some() {}
@@ -40,7 +132,7 @@ fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
             }
             // A leak of 64 bytes a frame would be more.
             let grown = resident().saturating_sub(before);
-            assert!(grown < 512 << 10, "{grown} bytes more on {} at depth {depth}", device.selector);
+            assert!(grown < 512 << 10, "{grown} bytes more with {settings}");
         }
     }
 }

@@ -12,8 +12,7 @@ mod recurrence;
 use common::{Case, Content, check, frames};
 use forms::{FieldPredictor, PredictionForm};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Tuning, Window,
-    prediction,
+    Algorithm, Border, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Tuning, Window, prediction,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
 

@@ -6,7 +6,6 @@
 mod common;
 
 use std::process::Command;
-use std::time::Instant;
 
 use common::{
     CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, reconstruct, three_step_cases,
@@ -16,7 +15,7 @@ use gstmotionestimate::estimator::{
     SetupError, Slot, Tuning, Window, oracle, search,
 };
 use gstmotionestimate::native::Native;
-use gstmotionestimate::opencl::{Device, OpenCl, devices, try_build};
+use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices, try_build};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -49,18 +48,28 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
     }
 }
 
-fn check_all(kernel: Kernel) {
-    let mut cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
-    if kernel == Kernel::Elimination {
-        // PoCL needs five seconds to compile it for a block size and metric: only the smallest, the largest
-        // and some between.
-        cases.retain(|case| [4, 8, 12, 16, 20, 32, 64].contains(&case.parameters.block_size));
+/// Whether a case is one of those that are checked on `device`: all but on a CPU, where PoCL takes seconds to
+/// compile `kernel` for a block size and metric. There the smallest, the largest and two between have both
+/// metrics, the others one each.
+fn is_checked(device: &Device, kernel: Kernel, parameters: &Parameters) -> bool {
+    let size = parameters.block_size;
+    let is_ssd = parameters.metric == Metric::Ssd;
+    match kernel {
+        _ if device.kind != DeviceKind::Cpu || [4, 8, 16, 64].contains(&size) => true,
+        // Five seconds.
+        Kernel::Elimination => [12, 20, 32].contains(&size) && is_ssd == (size == 20),
+        _ => is_ssd == (size % 8 == 4),
     }
+}
+
+fn check_all(kernel: Kernel) {
+    let cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
     for device in all_devices() {
         // While a device is open, what was built for one case serves the next.
         let p = parameters(16, 16, Window::symmetric(1, 1).unwrap());
         let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
-        let start = Instant::now();
+        let cases: Vec<_> =
+            cases.iter().filter(|case| is_checked(&device, kernel, &case.parameters)).collect();
         for (index, case) in cases.iter().enumerate() {
             // Every third case also in parts, divided in one of three ways.
             let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
@@ -69,7 +78,7 @@ fn check_all(kernel: Kernel) {
                 check_parts(case, cuts[index / 3 % 3], &mut opened);
             }
         }
-        println!("{kernel} on {}: {} cases in {:?}", device.name, cases.len(), start.elapsed());
+        println!("{kernel} on {}: {} cases", device.name, cases.len());
     }
 }
 
@@ -399,10 +408,8 @@ fn no_driver_and_a_broken_driver_mean_no_devices() {
     std::fs::create_dir_all(&broken).unwrap();
     std::fs::write(broken.join("gone.icd"), "/nonexistent/libgone.so\n").unwrap();
     for vendors in [&empty, &broken, &base.join("missing")] {
-        let start = Instant::now();
         let text = child("listing_never_fails", vendors);
         assert!(text.contains("found 0 devices"), "{text}");
-        assert!(start.elapsed().as_secs() < 5, "a machine without a driver must not wait for one");
     }
     std::fs::remove_dir_all(&base).unwrap();
 }

@@ -3,9 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{
-    self, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning,
-};
+use gstmotionestimate::estimator::{self, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning};
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
 use indicatif::ProgressBar;

@@ -5,6 +5,7 @@
 
 mod cache;
 mod cl;
+mod clock;
 mod context;
 mod device;
 mod families;
@@ -23,8 +24,8 @@ pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
 
 use crate::estimator::{
-    self, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request,
-    SetupError, Slot, StageTimes, Ticket, Tuning, Window,
+    self, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request, SetupError,
+    Slot, StageTimes, Ticket, Tuning, Window,
 };
 use context::Context;
 use flight::{Flight, FramePair, Queues, Searches};
@@ -139,7 +140,9 @@ impl OpenCl {
 
     fn failed(&self, error: cl::Error) -> EstimateError {
         let message = match error {
-            cl::Error::SILENT => format!("no answer for {:?}", self.searches.allowed()),
+            cl::Error::SILENT => {
+                format!("no answer for {:?}", self.context.watch().lost_after().unwrap_or_default())
+            }
             error => error.to_string(),
         };
         EstimateError::Device { device: self.info.name.to_string(), message }

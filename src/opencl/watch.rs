@@ -1,91 +1,99 @@
-//! Waiting for a device, but not for ever.
+//! Waiting for a device, with a limit.
 //!
-//! OpenCL's own waits have no limit. A GPU's commands are asked for again and again, which is what its
-//! drivers do in their waits: a search may take less than a sleeping thread takes to be woken. Any other
-//! device calls when it is done, as it may need the core.
+//! OpenCL's own waits have none. A GPU is polled, as its drivers do in their own waits: a search may take less
+//! time than the wake-up of a thread. Any other device reports completion by a callback, because it may need the
+//! core that polling would take.
+//!
+//! The limit is wall time for a GPU. For any other device it is [`DeviceClock`]'s time, so that a busy machine
+//! does not use it up: PoCL 3.1, for one, compiles a kernel for its group size at the first launch and holds a
+//! lock meanwhile that every other launch of the process needs.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cl::{Error, Event, Queue, Result};
+use super::clock::DeviceClock;
 use crate::lock::lock;
 
-/// How long a GPU is asked without a pause. A sleep takes some 60 microseconds more than it should: a
-/// hundredth of what then has passed.
+/// How long a GPU is polled without sleeping. A sleep takes some 60 microseconds longer than asked for: less
+/// than two percent of the wait by then.
 const AWAKE: Duration = Duration::from_millis(4);
 
-/// How long a thread sleeps from then on, as a part of what has passed and at most.
+/// How long a thread then sleeps between polls: this part of the time waited so far, and at most
+/// [`LONGEST_SLEEP`].
 const PART: u32 = 64;
 const LONGEST_SLEEP: Duration = Duration::from_micros(500);
 
-/// How often a device that has not called is asked all the same.
-const AGAIN: Duration = Duration::from_millis(100);
-
-/// How a device is waited for, and whether it was in vain.
+/// Waits for a device, and remembers whether it was lost.
 ///
-/// From a device that has given no answer none is expected any more: whatever it holds or may still
-/// write to is left to it, for ever, as nothing says when it could be taken away.
+/// After a time-out the device is considered lost; its objects are leaked, because the driver may still use
+/// them.
 #[derive(Debug)]
 pub(super) struct Watch {
-    is_asked: bool,
-    is_lost: AtomicBool,
+    is_polled: bool,
+    /// The limit that it exceeded.
+    lost_after: OnceLock<Duration>,
 }
 
-/// Where a device leaves word.
+/// Completion flag, set by the event callback.
 #[derive(Default)]
-struct Word {
-    said: Mutex<Option<i32>>,
-    come: Condvar,
+struct Completion {
+    status: Mutex<Option<i32>>,
+    changed: Condvar,
 }
 
-impl Word {
-    /// Waits for `event`, but not longer than `limit`. Whether it is done.
-    fn wait(self: Arc<Self>, event: &Event, start: Instant, limit: Duration) -> Result<bool> {
-        let told = Arc::into_raw(self.clone());
-        if let Err(error) = event.call_when_done(called, told.cast_mut().cast()) {
-            // SAFETY: it came from `into_raw`, and nobody is going to call.
-            drop(unsafe { Arc::from_raw(told) });
+impl Completion {
+    /// Waits until `event` is complete or the device has had `limit` of time. Returns whether it is complete.
+    fn wait(self: Arc<Self>, event: &Event, limit: Duration) -> Result<bool> {
+        let shared = Arc::into_raw(self.clone());
+        if let Err(error) = event.call_when_done(complete, shared.cast_mut().cast()) {
+            // SAFETY: it came from `into_raw`, and no callback was registered that would take it.
+            drop(unsafe { Arc::from_raw(shared) });
             return Err(error);
         }
+        let mut clock = DeviceClock::start();
         loop {
-            let left = limit.saturating_sub(start.elapsed());
-            let said = self.come.wait_timeout_while(lock(&self.said), left.min(AGAIN), |said| said.is_none());
-            let said = *said.unwrap_or_else(PoisonError::into_inner).0;
-            if let Some(status) = said {
+            let step = DeviceClock::STEP.min(limit);
+            let status = self.changed.wait_timeout_while(lock(&self.status), step, |status| status.is_none());
+            if let Some(status) = *status.unwrap_or_else(PoisonError::into_inner).0 {
                 return Event::is_done_at(status);
             }
-            // Not while the word is locked: a driver may call with its event locked.
+            // Without the lock: a driver may call back while it holds a lock of the event.
             let is_done = event.is_done()?;
-            if is_done || left.is_zero() {
+            if is_done || clock.tick() >= limit {
                 return Ok(is_done);
             }
         }
     }
 }
 
-/// What the device calls, once: a word that is no longer waited for is heard by nobody.
-extern "C" fn called(_: *mut c_void, status: i32, word: *mut c_void) {
-    // SAFETY: `Word::wait` gave this reference away, to one call.
-    let word = unsafe { Arc::from_raw(word.cast_const().cast::<Word>()) };
-    *lock(&word.said) = Some(status);
-    word.come.notify_one();
+/// Event callback, called once. After a time-out nothing reads the flag any more.
+extern "C" fn complete(_: *mut c_void, status: i32, completion: *mut c_void) {
+    // SAFETY: `Completion::wait` gave this reference to this one call.
+    let completion = unsafe { Arc::from_raw(completion.cast_const().cast::<Completion>()) };
+    *lock(&completion.status) = Some(status);
+    completion.changed.notify_one();
 }
 
 impl Watch {
-    /// Over a device that is asked whether it is done, or one that calls.
-    pub(super) fn new(is_asked: bool) -> Self {
-        Self { is_asked, is_lost: AtomicBool::new(false) }
+    /// For a device that is polled, or for one that calls back.
+    pub(super) fn new(is_polled: bool) -> Self {
+        Self { is_polled, lost_after: OnceLock::new() }
     }
 
-    /// Whether the device has given no answer in time.
+    /// Whether the device exceeded a limit.
     pub(super) fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Acquire)
+        self.lost_after.get().is_some()
     }
 
-    /// Says so where it is.
+    /// The limit that the device exceeded first, whichever estimator waited for it.
+    pub(super) fn lost_after(&self) -> Option<Duration> {
+        self.lost_after.get().copied()
+    }
+
+    /// Checks that the device is not lost.
     ///
     /// # Errors
     /// [`Error::SILENT`].
@@ -93,34 +101,33 @@ impl Watch {
         if self.is_lost() { Err(Error::SILENT) } else { Ok(()) }
     }
 
-    /// Waits until `event`, whose queue was flushed, is done, but not longer than `limit`.
+    /// Waits until `event`, whose queue was flushed, is complete, `limit` at most.
     ///
     /// # Errors
-    /// [`Error::SILENT`] where it is not done by then, at once where the device has been silent before;
-    /// what became of the command where that is an error.
+    /// [`Error::SILENT`] if it is not complete by then, at once if the device was lost before; the error of the
+    /// command if it failed.
     pub(super) fn wait(&self, event: &Event, limit: Duration) -> Result<()> {
         if event.is_done()? {
             return Ok(());
         }
         self.check()?;
-        let start = Instant::now();
-        let is_done = match self.is_asked {
-            true => ask(event, start, limit)?,
-            false => Arc::new(Word::default()).wait(event, start, limit)?,
+        let is_done = match self.is_polled {
+            true => poll(event, limit)?,
+            false => Arc::new(Completion::default()).wait(event, limit)?,
         };
         if is_done {
             return Ok(());
         }
-        self.is_lost.store(true, Ordering::Release);
+        self.lost_after.get_or_init(|| limit);
         Err(Error::SILENT)
     }
 
-    /// Waits until all that was queued on `queue` so far is done, as [`Self::wait`].
+    /// Waits until all commands queued on `queue` so far are complete, as [`Self::wait`].
     ///
     /// # Errors
     /// As [`Self::wait`].
     pub(super) fn finish(&self, queue: &Queue, limit: Duration) -> Result<()> {
-        // A flush may wait too.
+        // A flush may block too.
         self.check()?;
         let all = queue.marker()?;
         queue.flush()?;
@@ -128,8 +135,9 @@ impl Watch {
     }
 }
 
-/// Asks for `event` until it is done, but not longer than `limit`. Whether it is done.
-fn ask(event: &Event, start: Instant, limit: Duration) -> Result<bool> {
+/// Polls `event` until it is complete, `limit` of wall time at most. Returns whether it is complete.
+fn poll(event: &Event, limit: Duration) -> Result<bool> {
+    let start = Instant::now();
     loop {
         if event.is_done()? {
             return Ok(true);
@@ -158,26 +166,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_done_in_time_is_told_once_waited_for() {
+    fn a_device_that_does_not_answer_is_lost() {
         let context = cl::Context::new(device().raw()).unwrap();
-        for is_asked in [false, true] {
-            let watch = Watch::new(is_asked);
+        for is_polled in [false, true] {
+            let watch = Watch::new(is_polled);
             let [done, failed, late] = [(); 3].map(|()| context.user_event().unwrap());
             thread::scope(|scope| {
                 scope.spawn(|| {
-                    thread::sleep(LIMIT / 5);
                     done.complete(0).unwrap();
                     failed.complete(-5).unwrap();
                 });
-                watch.wait(&done, 1000 * LIMIT).unwrap();
-                assert_eq!(watch.wait(&failed, 1000 * LIMIT).unwrap_err().code, -5);
+                watch.wait(&done, Duration::MAX).unwrap();
+                assert_eq!(watch.wait(&failed, Duration::MAX).unwrap_err().code, -5);
             });
             assert!(!watch.is_lost());
             assert_eq!(watch.wait(&late, LIMIT), Err(Error::SILENT));
             assert_eq!(watch.check(), Err(Error::SILENT));
-            let start = Instant::now();
-            assert_eq!(watch.wait(&late, 1000 * LIMIT), Err(Error::SILENT));
-            assert!(start.elapsed() < 500 * LIMIT);
+            // At once: this would not return else.
+            assert_eq!(watch.wait(&late, Duration::MAX), Err(Error::SILENT));
+            assert_eq!(watch.lost_after(), Some(LIMIT));
             watch.wait(&done, LIMIT).unwrap();
             late.complete(0).unwrap();
             watch.wait(&late, LIMIT).unwrap();

@@ -68,7 +68,7 @@ main (int argc, char **argv)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (GST_ELEMENT_BUS (pipeline),
-      60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+      GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   ended = message != NULL && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
   if (message != NULL)
     gst_message_unref (message);

@@ -86,7 +86,7 @@ fn bad_fields_end_a_pipeline_with_an_error() {
     crate::fields::attach_after(&pipeline, "source", 1, vec![(field, vectors)]);
     pipeline.set_state(gst::State::Playing).unwrap();
     let kinds = [gst::MessageType::Error, gst::MessageType::Eos];
-    let message = pipeline.bus().unwrap().timed_pop_filtered(gst::ClockTime::from_seconds(20), &kinds);
+    let message = pipeline.bus().unwrap().timed_pop_filtered(gst::ClockTime::NONE, &kinds);
     pipeline.set_state(gst::State::Null).unwrap();
     let gst::MessageView::Error(error) = message.as_ref().expect("a message").view() else {
         panic!("{message:?}");

@@ -81,10 +81,11 @@ fn check(settings: &str, calls: &[(&str, u32)], how: How) {
         assert!(output.status.success(), "{settings}, {call}: {text}");
         assert_eq!(text.matches("WARNING").count(), 1, "{settings}, {call}: {text}");
         let reason = match how {
-            How::Fails => "out of resources (-5). native goes on",
-            How::Hangs => "no answer for 10s. native goes on",
+            How::Fails => "out of resources (-5)",
+            // Ten seconds, or longer where searches take long.
+            How::Hangs => "no answer for ",
         };
-        assert!(text.contains(reason), "{settings}, {call}: {text}");
+        assert!(text.contains(reason) && text.contains("native goes on"), "{settings}, {call}: {text}");
         assert!(text.contains("failed: "), "{text}");
         assert!(text.contains(&format!("frames-with-vectors=(guint64){}", FRAMES - 1)), "{text}");
         assert!(text.contains("device=(string)native"), "{text}");
@@ -117,7 +118,7 @@ fn the_cpu_goes_on_where_a_device_by_itself_hangs() {
             let settings = "device=0:0 on-device-failure=error";
             let (output, _) = search(&scratch, settings, Some((CALLS[1].0, CALLS[1].1, How::Hangs)));
             let text = text(&output);
-            assert!(!output.status.success() && text.contains("no answer for 10s"), "{text}");
+            assert!(!output.status.success() && text.contains("no answer for "), "{text}");
         });
     });
 }

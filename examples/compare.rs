@@ -54,13 +54,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                             estimator.load(slot, &frame.view())?;
                             estimator.search(slot, &mut found)?;
                             if found != expected.vectors {
-                                return Err(format!("{name}: not what the oracle finds").into());
+                                return Err(format!("{name}: the field differs from the oracle's").into());
                             }
                         }
                         println!("{name}: equal");
                     }
                     Err(SetupError::KernelUnsupported { reason, .. }) => {
-                        println!("{name}: not run: {reason}")
+                        println!("{name}: not supported: {reason}")
                     }
                     Err(error) => return Err(error.into()),
                 }

@@ -1,5 +1,5 @@
-//! Finds the motion of a video file and writes what it found: the video with the vectors drawn as
-//! arrows, the vectors themselves, and the frame that shows most motion.
+//! Searches a video file and writes the video with the vectors drawn as arrows, the vectors as NDJSON,
+//! and a still of the frame with the most motion.
 //!
 //! `cargo run --release --example demo -- VIDEO [FOLDER]`; `scripts/demo` runs it on the clip in `media/`.
 
@@ -14,8 +14,8 @@ use gst::prelude::*;
 use gstmotionestimate::estimator::UNITS_PER_SAMPLE;
 use gstmotionestimate::meta::MotionVectorMeta;
 
-/// A block that moved counts for the still while its cost stays below this, in levels a sample: at a
-/// scene cut every block "moves", and none of them matches.
+/// Highest cost per sample of a moved block that counts for the still. At a scene cut all blocks have
+/// vectors, but none matches.
 const GOOD_MATCH: u64 = 8;
 
 fn main() {
@@ -67,8 +67,8 @@ fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The whole demo but the still. The sinks do not wait for a first buffer: while x264enc looks ahead
-/// it gives none, and the other branch would fill up behind its own.
+/// The pipeline of the demo, without the still. The sinks are `async=false`: x264enc outputs nothing
+/// during its look-ahead, and the other branch would block while it prerolls.
 fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, Box<dyn Error>> {
     let quoted = |path: &Path| -> Result<String, Box<dyn Error>> {
         let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
@@ -85,18 +85,18 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
     ))
 }
 
-/// What went past the overlay.
+/// What has left the overlay so far.
 #[derive(Default)]
 struct Seen {
     frames: u64,
-    /// Where in the video the last frame was.
+    /// Timestamp of the last frame.
     position: gst::ClockTime,
-    /// How many blocks moved in the most telling frame so far, and that frame.
+    /// The frame with the most moved blocks, and their number.
     best: Option<(usize, gst::Sample)>,
 }
 
 impl Seen {
-    /// Takes note of a frame with its arrows drawn, and keeps it where it tells most.
+    /// Counts a frame with its arrows drawn, and keeps it if it has the most moved blocks.
     fn note(&mut self, buffer: &gst::Buffer, caps: Option<&gst::Caps>) {
         self.frames += 1;
         self.position = buffer.pts().unwrap_or(self.position);
@@ -122,14 +122,14 @@ impl Seen {
         };
         let caps = gst::Caps::new_empty_simple("image/png");
         let png = gst_video::convert_sample(sample, &caps, Some(gst::ClockTime::from_seconds(30)))?;
-        let map = png.buffer().ok_or("pngenc gave no frame")?.map_readable()?;
+        let map = png.buffer().ok_or("pngenc returned no image")?.map_readable()?;
         fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(())
     }
 }
 
-/// Takes note of what leaves the overlay. Where a side is odd, the last column or row is cut off for
-/// the encoder: H.264 in the format that plays everywhere has none.
+/// Watches the frames that leave the overlay. If a side is odd, the last column or row is cropped for
+/// the encoder, because 4:2:0 H.264 needs even sizes.
 fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let pad = pipeline.by_name("overlay").and_then(|e| e.static_pad("src")).ok_or("no overlay")?;
@@ -149,7 +149,7 @@ fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
     Ok(seen)
 }
 
-/// Runs the pipeline to its end, drawing progress, and returns what `motionestimate` says of itself.
+/// Runs the pipeline to its end, prints progress, and returns the statistics of `motionestimate`.
 fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, Box<dyn Error>> {
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     let on_terminal = std::io::stderr().is_terminal();
@@ -186,11 +186,11 @@ fn play(pipeline: &gst::Pipeline, seen: &Mutex<Seen>) -> Result<gst::Structure, 
     if on_terminal {
         eprintln!();
     }
-    Ok(stats.ok_or("motionestimate gave no statistics")?)
+    Ok(stats.ok_or("motionestimate posted no statistics")?)
 }
 
 fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
-    // No query under the lock: it may wait for a streaming thread that waits for the lock.
+    // The query must not run under the lock: it may wait for a streaming thread that waits for the lock.
     let (frames, position) = {
         let seen = seen.lock().unwrap();
         (seen.frames, seen.position)
@@ -207,7 +207,7 @@ fn progress(pipeline: &gst::Pipeline, seen: &Mutex<Seen>, on_terminal: bool) {
     std::io::stderr().flush().ok();
 }
 
-/// Prints what was done; `elapsed` is the time of the whole pipeline.
+/// Prints the statistics; `elapsed` is the time of the whole pipeline.
 fn summary(stats: &gst::StructureRef, elapsed: Duration) -> Result<(), Box<dyn Error>> {
     let frames: u64 = stats.get("frames")?;
     let search = Duration::from_nanos(stats.get("search-time")?);
@@ -217,7 +217,7 @@ fn summary(stats: &gst::StructureRef, elapsed: Duration) -> Result<(), Box<dyn E
     line("frames", &frames.to_string());
     let rate = frames as f64 / elapsed.as_secs_f64();
     line("frames/s", &format!("{rate:.1}, with decoding, drawing and encoding"));
-    line("search", &format!("{:.2} ms a frame", 1e3 * search.as_secs_f64()));
-    line("mean prediction cost", &format!("{:.2} a sample", stats.get::<f64>("mean-cost")?));
+    line("search", &format!("{:.2} ms per frame", 1e3 * search.as_secs_f64()));
+    line("mean cost", &format!("{:.2} per sample", stats.get::<f64>("mean-cost")?));
     Ok(())
 }

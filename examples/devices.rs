@@ -1,4 +1,4 @@
-//! Lists every device that `motionestimate device=…` may name: `cargo run --example devices`.
+//! Lists every device that `motionestimate device=…` accepts: `cargo run --example devices`.
 
 use gstmotionestimate::backend::{DeviceInfo, DeviceLimits, devices_and_limits};
 

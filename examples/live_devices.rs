@@ -1,5 +1,5 @@
-//! Shows what each of several devices does while they search: its share of the frame, its rate, how
-//! busy it is, and whether it helps, is left idle or has failed.
+//! Shows a table of the devices while they search: the share of the frame, rate and load of each, and
+//! whether it works, is idle or has failed.
 //!
 //! `cargo run --release --example live_devices -- --help`
 
@@ -16,19 +16,19 @@ use gst::prelude::*;
 
 const USAGE: &str = "usage: live_devices [OPTIONS] [VIDEO]
 
-Searches VIDEO, or moving test frames, and shows until its end, or Ctrl-C, what each device does.
+Searches VIDEO, or a moving test pattern, and shows a table of the devices until the end or Ctrl-C.
 
   --device LIST     the property device (default: all)
   --split SPLIT     rows, candidates, frames
   --balance HOW     adaptive, fit, static
   --depth N         frames in flight (default: 1; 4 with --split frames)
   --range N         search range in samples (default: 32)
-  --size WxH        of the test frames (default: 1280x720)
-  --frames N      how many test frames (default: without end)
-  --every MS        how often the table is drawn (default: 500)
+  --size WxH        size of the test frames (default: 1280x720)
+  --frames N        number of test frames (default: no limit)
+  --every MS        time between two updates of the table (default: 500)
 ";
 
-/// What is asked for.
+/// The command-line options.
 struct Options {
     device: String,
     split: String,
@@ -41,7 +41,7 @@ struct Options {
     video: Option<PathBuf>,
 }
 
-/// How often Ctrl-C was pressed.
+/// Number of Ctrl-C presses.
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn on_interrupt(_signal: libc::c_int) {
@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-/// The options; `None` where help was all that was asked for.
+/// Parses the options; `None` if help was requested.
 fn options() -> Result<Option<Options>, Box<dyn Error>> {
     use lexopt::prelude::*;
     let mut options = Options {
@@ -102,7 +102,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let (pipeline, element) = pipeline(options)?;
     let main_loop = glib::MainLoop::new(None, false);
 
-    // Ctrl-C ends the stream as its end would; a second one does not wait for it.
+    // The first Ctrl-C sends EOS; a second one quits at once.
     // SAFETY: the handler stores to an atomic and does nothing else.
     unsafe { libc::signal(libc::SIGINT, on_interrupt as *const () as libc::sighandler_t) };
     let interrupts = glib::timeout_add_local(Duration::from_millis(50), {
@@ -130,7 +130,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let failure = std::rc::Rc::new(std::cell::RefCell::new(None));
     let watch = bus.add_watch_local({
         let (main_loop, failure) = (main_loop.clone(), failure.clone());
-        move |_, message| match told(message) {
+        move |_, message| match report(message) {
             ControlFlow::Continue(()) => Again::Continue,
             ControlFlow::Break(error) => {
                 *failure.borrow_mut() = error;
@@ -139,7 +139,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             }
         }
     })?;
-    // What goes wrong is told on the bus.
+    // Errors are posted on the bus.
     let _ = pipeline.set_state(gst::State::Playing);
     main_loop.run();
     pipeline.set_state(gst::State::Null)?;
@@ -155,7 +155,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The pipeline, and its `motionestimate`.
+/// The pipeline and its `motionestimate`.
 fn pipeline(options: &Options) -> Result<(gst::Pipeline, gst::Element), Box<dyn Error>> {
     let pipeline = gst::Pipeline::new();
     let source = match &options.video {
@@ -188,8 +188,8 @@ fn uri(video: &Path) -> Result<glib::GString, Box<dyn Error>> {
     Ok(glib::filename_to_uri(path, None)?)
 }
 
-/// Tells what `message` says. Breaks at the end, with what went wrong if anything did.
-fn told(message: &gst::Message) -> ControlFlow<Option<String>> {
+/// Prints warnings. Breaks at EOS, and at an error with its text.
+fn report(message: &gst::Message) -> ControlFlow<Option<String>> {
     match message.view() {
         gst::MessageView::Eos(_) => ControlFlow::Break(None),
         gst::MessageView::Error(error) => ControlFlow::Break(Some(error.error().to_string())),
@@ -201,11 +201,11 @@ fn told(message: &gst::Message) -> ControlFlow<Option<String>> {
     }
 }
 
-/// The table, drawn over itself where the output is a terminal.
+/// The table; on a terminal each update overwrites the previous one.
 #[derive(Default)]
 struct Table {
     lines: usize,
-    /// When it was drawn last, and the busy time of each device then.
+    /// Time of the previous update, and the busy time of each device then.
     before: Option<(Instant, Vec<Duration>)>,
 }
 
@@ -217,7 +217,7 @@ impl Table {
         }
         self.lines = text.lines().count();
         print!("{text}");
-        // A closed output ends nothing.
+        // A closed output is no reason to stop.
         let _ = std::io::stdout().flush();
     }
 
@@ -242,7 +242,7 @@ impl Table {
                 (false, true) => "works",
                 (false, false) => "idle",
             };
-            // Since the table was drawn last.
+            // Load since the previous update.
             let part = self.before.as_ref().and_then(|(at, before)| {
                 let before = before.get(index).copied().unwrap_or_default();
                 Some(busy.checked_sub(before)?.as_secs_f64() / (now - *at).as_secs_f64())
@@ -259,7 +259,7 @@ impl Table {
             busy_times.push(busy);
         }
         if devices.is_empty() {
-            // One device by itself.
+            // A single device.
             let rate = stats.get::<f64>("effective-rate")? / 1e9;
             let busy = Duration::from_nanos(stats.get::<u64>("search-time")?) * frames as u32;
             writeln!(

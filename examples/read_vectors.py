@@ -3,8 +3,8 @@
 
     read_vectors.py [PIPELINE]
 
-PIPELINE is a gst-launch description of what comes before the appsink, and must hold a
-`motionestimate`. Prints a line for every frame. Needs python3-gi, python3-numpy and
+PIPELINE is a gst-launch description of everything before the appsink and must contain
+`motionestimate`. Prints one line per frame. Needs python3-gi, python3-numpy and
 gir1.2-gst-plugins-base-1.0.
 """
 
@@ -22,9 +22,9 @@ DEFAULT = "videotestsrc num-buffers=30 pattern=ball ! video/x-raw,width=320,heig
 
 
 def read_field(buffer):
-    """The motion field of a buffer as an array of rows x columns records, and its structure.
+    """The motion field of a buffer as a `rows x columns` array of records, and the meta's structure.
 
-    None and None where the buffer has none, as the first frame of a stream.
+    None and None if the buffer has no field, for example in the first frame of a stream.
     """
     meta = buffer.get_custom_meta("MotionVectorMeta")
     if meta is None:

@@ -1,10 +1,10 @@
-//! What the elements share of raw video: the formats, and the pads that take them.
+//! Raw video shared by the elements: formats, pad templates and planes.
 
 pub mod frame;
 
 use gst_video::VideoFormat;
 
-/// Formats with 8-bit luma in their first plane, and chroma, if any, in planes of its own.
+/// Formats with 8-bit luma in the first plane, and chroma, if any, in other planes.
 const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Gray8,
     VideoFormat::I420,
@@ -15,11 +15,10 @@ const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Y444,
 ];
 
-/// Frames whose motion can be estimated and compensated.
+/// The caps of frames whose motion can be estimated and compensated.
 ///
-/// Neither the frame rate nor the interlacing is restricted: named here, they would be added to
-/// caps that leave them out. Fields in buffers of their own are no plain system memory but have a
-/// caps feature, and do not match.
+/// Frame rate and interlacing are not listed, because negotiation would then add them to caps that
+/// do not have them. `interlace-mode=alternate` needs a caps feature and therefore does not match.
 pub fn caps() -> gst::Caps {
     gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
         .format_list(FORMATS)
@@ -28,12 +27,12 @@ pub fn caps() -> gst::Caps {
         .build()
 }
 
-/// The templates of an element with one pad each way, `sink` and `src`, that are always there.
+/// The templates of an element with the two always pads `sink` and `src`.
 pub fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTemplate> {
     [("sink", gst::PadDirection::Sink, sink), ("src", gst::PadDirection::Src, src)]
         .map(|(name, direction, caps)| {
             gst::PadTemplate::new(name, direction, gst::PadPresence::Always, caps)
-                .expect("a template needs a name and caps alone")
+                .expect("a name and caps are a valid template")
         })
         .into()
 }

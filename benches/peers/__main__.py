@@ -35,11 +35,11 @@ DEFAULT_CLIP = ROOT / "media" / "big_buck_bunny.mp4"
 
 @dataclass
 class Clip:
-    """Frames of a clip; `frames` are those that are searched."""
+    """The decoded frames of a clip; `frames` is how many of them are searched."""
 
     name: str
     samples: numpy.ndarray
-    # How many frames of the clip come before these.
+    # How many frames of the clip come before `samples`.
     skipped: int
 
     @classmethod
@@ -48,7 +48,7 @@ class Clip:
 
     @property
     def frames(self):
-        # The first is only searched in, the last only there for FFmpeg's other direction.
+        # The first is only a reference; the last is only needed for FFmpeg's other direction.
         return len(self.samples) - 2
 
     @property
@@ -69,27 +69,27 @@ def parse_arguments():
     parser.add_argument("--clip", nargs="+", type=pathlib.Path, default=[DEFAULT_CLIP], metavar="FILE")
     parser.add_argument("--range", type=int, default=16, metavar="R", help="search range (default: 16)")
     parser.add_argument("--block", type=int, default=16, metavar="B", help="block size (default: 16)")
-    parser.add_argument("--frames", type=int, metavar="N", help="frames searched a clip (default: 10)")
-    parser.add_argument("--skip", type=int, metavar="N", help="frames passed over (default: to the middle)")
-    parser.add_argument("--seconds", type=float, help="each is repeated for that long (default: 2)")
-    parser.add_argument("--quick", action="store_true", help="two frames and little repetition")
+    parser.add_argument("--frames", type=int, metavar="N", help="frames to search in each clip (default: 10)")
+    parser.add_argument("--skip", type=int, metavar="N", help="frames to skip first (default: up to the middle)")
+    parser.add_argument("--seconds", type=float, help="least time of each measurement (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="two frames and few repetitions")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
     options = parser.parse_args()
     options.frames = options.frames or (2 if options.quick else 10)
     if options.seconds is None:
         options.seconds = 0.1 if options.quick else 2
-    # What all can do: mestimate wants a power of two and a range of four at least.
+    # The limits of mestimate: a power of two, and a range of at least four.
     if options.block not in (8, 16, 32, 64):
-        parser.error("--block: mestimate knows 8, 16, 32 and 64")
+        parser.error("--block: mestimate supports 8, 16, 32 and 64")
     if not 4 <= options.range <= 1024:
         parser.error("--range: from 4 to 1024")
     if options.frames < 1 or (options.skip or 0) < 0 or options.seconds < 0:
-        parser.error("--frames, --skip and --seconds count upwards")
+        parser.error("--frames must be at least 1; --skip and --seconds must not be negative")
     return options
 
 
 def progress(words):
-    """A line that the next one takes the place of, where somebody is watching."""
+    """Prints a progress line; on a terminal the next one overwrites it."""
     if sys.stderr.isatty():
         print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
     elif words:
@@ -103,19 +103,19 @@ def cpu_name():
 
 
 def describe_machine():
-    """The machine and the programs, in a line."""
+    """One line about the machine and the programs."""
     filters = ".".join(map(str, av.library_versions["libavfilter"]))
     opencv = f", OpenCV {cv2.__version__}" if cv2 else ""
     return f"{cpu_name()}, {len(contest.cpus())} cores; libavfilter {filters}{opencv}"
 
 
 def describe(clip, options):
-    """What was searched, in a line."""
+    """One line about the frames that are searched."""
     first = clip.skipped + 1
     unchanged = share_unchanged(clip.samples[:-1], options.block)
     return (
         f"{clip.name}, {clip.width} x {clip.height}, frames {first} to {first + clip.frames - 1}, "
-        f"{options.block} x {options.block} blocks ({unchanged:.0%} of them as in the frame before), "
+        f"{options.block} x {options.block} blocks ({unchanged:.0%} of them unchanged), "
         f"range {options.range}:"
     )
 
@@ -124,14 +124,14 @@ def load():
     return f"{os.getloadavg()[0]:.2f}"
 
 
-def measure_clip(options, clip, everybody):
-    """The rows of one clip."""
+def measure_clip(options, clip, entrants):
+    """Measures every contestant on one clip. Returns the rows of the clip."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "frames.npy"
         numpy.save(path, clip.samples)
-        for index, contestant in enumerate(everybody):
-            progress(f"[{index + 1}/{len(everybody)}] {clip.name}: {contestant}")
+        for index, contestant in enumerate(entrants):
+            progress(f"[{index + 1}/{len(entrants)}] {clip.name}: {contestant}")
             measured = contest.measure(contestant, path, options.block, options.seconds)
             if measured is not None:
                 results.append((contestant, measured))
@@ -146,30 +146,30 @@ def main():
     clips = [Clip.read(path, options) for path in options.clip]
     for clip in clips:
         if min(clip.width, clip.height) < 4 * options.block:
-            raise PeersError(f"{clip.name} is too small: four blocks at least in each direction")
+            raise PeersError(f"{clip.name} is too small: it needs four blocks in each direction")
         if clip.frames < options.frames:
-            print(f"peers: {clip.name} has no more than {clip.frames} frames to search", file=sys.stderr)
+            print(f"peers: {clip.name} has only {clip.frames} frames to search", file=sys.stderr)
     if cv2 is None:
-        print("peers: **** OpenCV is left out: there is no python3-opencv ****", file=sys.stderr)
+        print("peers: **** OpenCV is not measured: python3-opencv is not installed ****", file=sys.stderr)
 
     progress("self-test")
     selftest.check_prediction()
     contest.in_process(selftest.check_vectors, kernels, cv2 is not None)
     contest.in_process(selftest.check_against_esa, clips[0].samples[:4], min(options.range, 16))
 
-    everybody = contest.contestants(options.block, options.range, kernels, cv2 is not None)
+    entrants = contest.contestants(options.block, options.range, kernels, cv2 is not None)
     print(f"{datetime.date.today()}, {describe_machine()}")
     clips_rows = []
     for clip in clips:
-        rows = measure_clip(options, clip, everybody)
+        rows = measure_clip(options, clip, entrants)
         clips_rows.append(rows)
         print(f"\n{describe(clip, options)}\n\n{report.table(rows)}\n\n{report.targets(rows)}", flush=True)
         if words := report.disturbed(rows):
             print(words, flush=True)
     if len(clips_rows) > 1:
-        print(f"\nAll of them (in brackets: a vector a sample):\n\n{report.summary(clips_rows)}")
+        print(f"\nAll clips (in brackets: one vector a sample):\n\n{report.summary(clips_rows)}")
     if not any(row["where"] == contest.GPU for rows in clips_rows for row in rows):
-        print("\nThere is no OpenCL GPU here, and no row of one.")
+        print("\nNo OpenCL GPU was found: there are no GPU rows.")
     print(f"\nLoad average {load_before} before, {load()} after; {time.monotonic() - began:.0f} s.")
 
     try:
@@ -178,7 +178,7 @@ def main():
         caption = f"{datetime.date.today()}, {describe_machine()}"
         drawing.write_svg(options.out / "peers.svg", clips_rows, caption)
     except OSError as error:
-        raise PeersError(f"results cannot be written: {error}") from error
+        raise PeersError(f"cannot write the results: {error}") from error
     print(f"Wrote {options.out}/peers.csv and peers.svg")
 
 

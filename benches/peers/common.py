@@ -1,4 +1,4 @@
-"""What all measurements share: their result, their errors, and how often they are repeated."""
+"""Shared by all measurements: result, errors, stopwatch and repetition."""
 
 import time
 from dataclasses import dataclass, field
@@ -7,33 +7,32 @@ from prediction import Score
 
 
 class PeersError(Exception):
-    """A failure that is told in a line."""
+    """A failure that is reported as one line."""
 
 
 class NotHere(PeersError):
-    """What would be measured does not exist on this machine."""
+    """The device or library to be measured does not exist on this machine."""
 
 
 @dataclass
 class Measured:
-    """What came of one contestant on one clip."""
+    """The result of one contestant on one clip."""
 
-    # Seconds a frame, one direction, everything that it needs to get from luma to vectors.
+    # Seconds per frame and direction, from luma to vectors.
     seconds: float
     # Prediction by whole-sample vectors of whole blocks.
     blocks: Score
-    # How much of a core it got meanwhile, 1 for all of it; less means that others disturbed a measurement on
-    # one core.
+    # CPU time divided by wall-clock time. Less than 1 on one core means that other processes ran on it.
     share: float
-    # Prediction by a vector a sample; None for those that have none.
+    # Prediction by one vector a sample; None if the contestant has only block vectors.
     dense: Score | None = None
-    # What the contestant itself says of its parts, in seconds a frame.
+    # Seconds per frame and stage, from the contestant's own statistics.
     stages: dict = field(default_factory=dict)
     device: str = ""
 
 
 class Stopwatch:
-    """Sums up the time of the `with` blocks it is used in."""
+    """Sums the time of the `with` blocks in which it is used."""
 
     def __init__(self):
         self.seconds = 0.0
@@ -48,13 +47,13 @@ class Stopwatch:
 
     @property
     def share(self):
-        """How much of a core this process had in that time."""
+        """CPU time of this process divided by wall-clock time."""
         return self.cpu_seconds / self.seconds
 
 
 def repeat(one_pass, least_seconds):
-    """Calls `one_pass` until `least_seconds` have been spent: what it returned first, and how often it was
-    called. That is three times at least, but once only where that alone takes as long."""
+    """Calls `one_pass` until `least_seconds` have passed: at least three times, or once if the first call
+    takes that long. Returns the result of the first call and the number of calls."""
     began = time.perf_counter()
     first, count = one_pass(), 1
     while time.perf_counter() - began < least_seconds or count == 2:

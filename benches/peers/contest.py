@@ -1,4 +1,4 @@
-"""Who takes part, and the process of its own in which each is measured."""
+"""The contestants. Each is measured in a process of its own."""
 
 import concurrent.futures
 import importlib
@@ -15,16 +15,16 @@ ONE, ALL, GPU = "one core", "all cores", "GPU"
 
 @dataclass(frozen=True)
 class Contestant:
-    """A way to find vectors, and where it runs."""
+    """A program and method that finds vectors, and where it runs."""
 
     # The module that measures it.
     module: str
     maker: str
     method: str
     where: str
-    # What its module's `measure` takes besides frames, block size and least time.
+    # Arguments of its module's `measure` besides frames, block size and least time.
     arguments: dict = field(hash=False)
-    # How many frames past the last that is searched it needs.
+    # How many frames it needs after the last frame that is searched.
     ahead: int = 0
 
     def __str__(self):
@@ -37,61 +37,61 @@ def cpus():
 
 
 def settle(where):
-    """Binds this process to the cores that it is to have. Before anything starts a thread."""
+    """Binds this process to its cores. Must be called before any thread is started."""
     if where == ONE:
         os.sched_setaffinity(0, cpus()[-1:])
         os.environ["RAYON_NUM_THREADS"] = "1"
 
 
 def in_process(function, *arguments):
-    """What `function` returns, called in a fresh process: its threads and its bonds end with it."""
+    """Calls `function` in a new process, so that its threads and CPU affinity end with it."""
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         try:
             return pool.submit(function, *arguments).result()
         except concurrent.futures.process.BrokenProcessPool as error:
-            raise PeersError("the process that measured it died") from error
+            raise PeersError("the measuring process died") from error
 
 
 def our_kernels():
-    """The kernels of ours that search on the CPU without OpenCL: those of `auto` and `exhaustive`
-    that this build has."""
+    """Our kernels to measure on the CPU without OpenCL: `exhaustive` and `auto`, if this build has
+    them."""
     import ours
 
     return [name for name in ("exhaustive", "auto") if name in ours.kernels()]
 
 
 def contestants(block_size, search_range, kernels, with_opencv):
-    """All of them, in the order of the table."""
+    """All contestants, in the order of the table."""
     common = {"block-size": block_size, "search-range": search_range}
     wheres = [ONE, ALL] if len(cpus()) > 1 else [ONE]
-    everybody = []
+    entrants = []
     for where in wheres:
         for kernel in kernels:
             settings = {"device": "native", "kernel": kernel, **common}
-            everybody.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
-    everybody.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
+            entrants.append(Contestant("ours", "ours", kernel, where, {"settings": settings}))
+    entrants.append(Contestant("ours", "ours", "auto", GPU, {"settings": {"device": "gpu", **common}}))
 
     import ffmpeg
 
     for method in ffmpeg.METHODS:
         arguments = {"method": method, "search_range": search_range}
-        everybody.append(Contestant("ffmpeg", "FFmpeg", method, ONE, arguments, ahead=1))
+        entrants.append(Contestant("ffmpeg", "FFmpeg", method, ONE, arguments, ahead=1))
     if with_opencv:
         import opencv
 
         for where in wheres:
             for method in opencv.METHODS:
                 arguments = {"method": method, "threads": 1 if where == ONE else len(cpus())}
-                everybody.append(Contestant("opencv", "OpenCV", method, where, arguments))
-    return everybody
+                entrants.append(Contestant("opencv", "OpenCV", method, where, arguments))
+    return entrants
 
 
 def run(contestant, path, block_size, least_seconds):
-    """Measures `contestant` on the frames in the file `path`, in this very process."""
+    """Measures `contestant` on the frames in the file `path`, in this process."""
     settle(contestant.where)
     module = importlib.import_module(contestant.module)
-    # The last frame of the file is only there for those that look ahead.
+    # The last frame of the file is for contestants that look ahead.
     frames = numpy.load(path)
     frames = frames if contestant.ahead else frames[:-1]
     return module.measure(
@@ -100,7 +100,7 @@ def run(contestant, path, block_size, least_seconds):
 
 
 def measure(contestant, path, block_size, least_seconds):
-    """The same in a process of its own; None where what it needs is not on this machine."""
+    """`run` in a process of its own; None if its device or library is missing on this machine."""
     try:
         return in_process(run, contestant, path, block_size, least_seconds)
     except NotHere:

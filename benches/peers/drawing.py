@@ -1,4 +1,4 @@
-"""The drawing: a panel a clip, a line a method; speed to the left on a logarithmic scale, PSNR to the right."""
+"""The plot: one panel a clip, one line a method; speed on the left (logarithmic), PSNR on the right."""
 
 import html
 import math
@@ -6,7 +6,7 @@ import math
 from contest import ALL, GPU, ONE
 from report import decibels, significant
 
-# Lengths in pixels: across the four columns and what is between them, down a line and the edges of a panel.
+# Pixels: widths of the columns and gaps, heights of a line and of a panel's head and foot.
 LABELS, SPEED, GAP, PSNR, RIGHT, LINE, HEAD, FOOT = 170, 420, 130, 260, 120, 22, 66, 56
 WIDTH = LABELS + SPEED + GAP + PSNR + RIGHT
 COLOURS = {"ours": "#1f6fb4", "FFmpeg": "#c8571b", "OpenCV": "#4a8a3c"}
@@ -24,7 +24,7 @@ def line(x0, y0, x1, y1, colour="#ddd"):
 
 
 def mark(x, y, kind, colour):
-    """A full dot: one core; a ring: all cores; a diamond: a GPU; a cross: a vector a sample."""
+    """A mark by kind. Dot: one core; ring: all cores; diamond: GPU; cross: one vector a sample."""
     if kind == ONE:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
     if kind == ALL:
@@ -35,7 +35,7 @@ def mark(x, y, kind, colour):
 
 
 def steps(low, high):
-    """Round values from below `low` to above `high`, four to eight of them."""
+    """Four to eight round values that cover `low` to `high`."""
     step = next(s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if (high - low) / s <= 6)
     return [step * n for n in range(math.floor(low / step), math.ceil(high / step) + 1)]
 
@@ -68,10 +68,10 @@ def panel(clip_rows, top):
     left = LABELS + SPEED + GAP
 
     def psnr_x(value):
-        # What is predicted without any difference stands at the right edge.
+        # An infinite PSNR is drawn at the right edge.
         return left + PSNR * (min(value, ticks[-1]) - ticks[0]) / (ticks[-1] - ticks[0])
 
-    parts.append(text(LABELS, top + 42, "frames a second", size=11, colour="#555"))
+    parts.append(text(LABELS, top + 42, "frames per second", size=11, colour="#555"))
     parts.append(text(left, top + 42, "PSNR of the prediction, dB", size=11, colour="#555"))
     for power in range(low, high + 1):
         x = speed_x(10.0**power)
@@ -104,14 +104,14 @@ def panel(clip_rows, top):
 
 
 def write_svg(path, clips_rows, caption):
-    """Draws a panel for each list of rows; `caption` stands below."""
+    """Draws one panel for each list of rows and `caption` below them."""
     parts, top = [], 8
     for clip_rows in clips_rows:
         drawn, height = panel(clip_rows, top)
         parts += drawn
         top += height
     y, x = top + 12, LABELS
-    for kind, words in ((ONE, ONE), (ALL, ALL), (GPU, GPU), ("dense", "a vector a sample (PSNR in brackets)")):
+    for kind, words in ((ONE, ONE), (ALL, ALL), (GPU, GPU), ("dense", "one vector a sample (PSNR in brackets)")):
         parts += [mark(x, y, kind, "#555"), text(x + 12, y + 4, words, size=11, colour="#444")]
         x += 30 + 7 * len(words)
     parts.append(text(16, top + FOOT - 18, caption, size=10, colour="#777"))

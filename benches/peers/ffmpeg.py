@@ -1,19 +1,18 @@
 """FFmpeg's filter `mestimate`, driven through PyAV on frames in memory.
 
 Its vectors are frame side data (libavutil/motion_vector.h): a block's centre in the frame (`dst`) and
-in the reference (`src`), and `source` negative where the reference is the frame before. `src - dst` is
-therefore a vector as prediction.py has it. What has to be worked around:
+in the reference (`src`); `source` is negative if the reference is the previous frame. `src - dst` is
+therefore a vector as defined in prediction.py. What the measurement has to allow for:
 
-- It searches both the frame before and the one after: half of its time is counted.
-- A frame comes out when the one after it has gone in, and the last never does: the last frame given
-  to it is one more than is measured.
-- The first frame comes out with vectors to a frame before it that does not exist (itself, all zero):
-  they are not counted, nor is their time.
-- Its time depends on the frames: a block that has not changed is not searched, and of what is, flat
-  frames take a fifth of the time of noise. Clips are measured where they move, and the share of
-  unchanged blocks is told.
-- Blocks that do not fit whole into the frame have no vectors, and no vector points at samples outside
-  the whole blocks: everybody is measured over whole blocks alone.
+- It searches both the previous and the next frame: half of its time is counted.
+- A frame comes out when the next one has gone in, and the last frame never comes out: it is given one
+  frame more than is measured.
+- The first frame comes out with vectors to a previous frame that does not exist (itself, all zero):
+  neither these vectors nor their time is counted.
+- Its time depends on the content: unchanged blocks are not searched, and flat frames take a fifth of the
+  time of noise. Clips are measured where they move, and the share of unchanged blocks is printed.
+- Partial blocks at the edges have no vectors, and no vector points outside the whole blocks: every
+  contestant is measured over whole blocks only.
 """
 
 from fractions import Fraction
@@ -29,17 +28,17 @@ TIME_BASE = Fraction(1, 25)
 
 
 def make_frames(frames):
-    """The frames as FFmpeg has them, in memory of its own."""
-    frames = []
+    """The frames as PyAV frames, in FFmpeg's own memory."""
+    av_frames = []
     for index, frame in enumerate(frames):
-        frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(frame), format="gray")
-        frame.pts, frame.time_base = index, TIME_BASE
-        frames.append(frame)
-    return frames
+        av_frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(frame), format="gray")
+        av_frame.pts, av_frame.time_base = index, TIME_BASE
+        av_frames.append(av_frame)
+    return av_frames
 
 
 def make_graph(frames, method, search_range, block_size):
-    """A filter graph of `mestimate` alone."""
+    """A filter graph that holds only `mestimate`."""
     height, width = frames.shape[1:]
     graph = av.filter.Graph()
     source = graph.add(
@@ -54,35 +53,36 @@ def make_graph(frames, method, search_range, block_size):
 
 
 def pull(graph):
-    """The frame that is ready, or None."""
+    """The next frame, or None if none is ready."""
     try:
         return graph.pull()
     except (av.error.BlockingIOError, av.error.EOFError):
         return None
 
 
-def one_pass(graph, frames, stopwatch):
-    """Searches all frames but the first and the last, with the stopwatch running; the frames that came out."""
-    graph.push(frames[0])
-    graph.push(frames[1])
+def one_pass(graph, av_frames, stopwatch):
+    """Searches all frames except the first and the last while the stopwatch runs. Returns the frames
+    that came out."""
+    graph.push(av_frames[0])
+    graph.push(av_frames[1])
     fake = pull(graph)
     if fake is None or fake.pts != 0:
-        raise PeersError("mestimate no longer gives the first frame when the second has come")
+        raise PeersError("mestimate no longer returns the first frame after the second was pushed")
     found = []
     with stopwatch:
-        for frame in frames[2:]:
+        for frame in av_frames[2:]:
             graph.push(frame)
             found.append(pull(graph))
-    if [frame and frame.pts for frame in found] != [frame.pts for frame in frames[1:-1]]:
-        raise PeersError("mestimate did not give one frame for each that went in")
+    if [frame and frame.pts for frame in found] != [frame.pts for frame in av_frames[1:-1]]:
+        raise PeersError("mestimate did not return one frame for each frame pushed")
     return found
 
 
 def read_field(frame, shape, block_size):
-    """The vectors to the frame before, `rows x columns x 2` in samples."""
+    """The vectors to the previous frame, `rows x columns x 2`, in samples."""
     data = frame.side_data.get("MOTION_VECTORS")
     if data is None:
-        raise PeersError("mestimate gave a frame no vectors")
+        raise PeersError("mestimate returned a frame without vectors")
     records = data.to_ndarray()
     past = records[records["source"] < 0]
     field = numpy.full((*shape, 2), numpy.iinfo(int).min)
@@ -96,18 +96,18 @@ def read_field(frame, shape, block_size):
 
 
 def search(frames, method, search_range, block_size):
-    """The fields of all frames but the first and the last. For tests."""
+    """The fields of all frames except the first and the last. For the self-test."""
     graph = make_graph(frames, method, search_range, block_size)
     found = one_pass(graph, make_frames(frames), Stopwatch())
     return [read_field(frame, grid(frames[0], block_size), block_size) for frame in found]
 
 
 def measure(frames, method, search_range, block_size, least_seconds):
-    """The time of a search in one direction and the score of its vectors. The last frame serves
-    the other direction alone."""
-    frames, stopwatch = make_frames(frames), Stopwatch()
+    """The time of a search in one direction and the score of its vectors. The last frame is needed
+    for the other direction only."""
+    av_frames, stopwatch = make_frames(frames), Stopwatch()
     found, passes = repeat(
-        lambda: one_pass(make_graph(frames, method, search_range, block_size), frames, stopwatch),
+        lambda: one_pass(make_graph(frames, method, search_range, block_size), av_frames, stopwatch),
         least_seconds,
     )
     shape = grid(frames[0], block_size)

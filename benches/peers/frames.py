@@ -1,4 +1,4 @@
-"""The frames that everybody gets: the luma of a clip's frames, decoded beforehand."""
+"""The frames that every contestant gets: a clip's luma, decoded before anything is measured."""
 
 import itertools
 
@@ -20,8 +20,8 @@ def luma(frame):
     return samples[: frame.height, : frame.width].copy()
 
 
-def frames(path):
-    """The decoded frames of a clip."""
+def decoded(path):
+    """Yields the frames of a clip as PyAV decodes them."""
     try:
         with av.open(str(path)) as container:
             if not container.streams.video:
@@ -32,16 +32,16 @@ def frames(path):
 
 
 def decode(path, skip, count):
-    """`count` consecutive frames of the clip after the first `skip`, or around its middle where that is
-    None; or as many as there are. A `frames x height x width` array, and how many came before it.
+    """Reads up to `count` consecutive frames after the first `skip` frames; with `skip` None, from the
+    middle of the clip. Returns a `frames x height x width` array and the number of frames skipped.
 
-    Raises `PeersError` where the clip cannot be read or has fewer than three such frames.
+    Raises `PeersError` if the clip cannot be read or has fewer than three such frames.
     """
     if skip is None:
-        skip = max(0, (sum(1 for _ in frames(path)) - count) // 2)
-    frames = [luma(frame) for frame in itertools.islice(frames(path), skip, skip + count)]
+        skip = max(0, (sum(1 for _ in decoded(path)) - count) // 2)
+    frames = [luma(frame) for frame in itertools.islice(decoded(path), skip, skip + count)]
     if len(frames) < 3:
-        raise PeersError(f"{path} has {len(frames)} frames after the first {skip}: three are needed")
+        raise PeersError(f"{path} has {len(frames)} frames after the first {skip}; three are needed")
     if len({frame.shape for frame in frames}) > 1:
-        raise PeersError(f"{path} changes its size")
+        raise PeersError(f"{path} changes its frame size")
     return numpy.stack(frames), skip

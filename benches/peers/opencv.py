@@ -1,9 +1,9 @@
-"""OpenCV's dense optical flow. It has no block matching any more: `calcOpticalFlowBM` went with its C
-interface after version 2.4, and StereoBM searches along rows alone.
+"""OpenCV's dense optical flow. OpenCV has no block matching any more: `calcOpticalFlowBM` was removed with
+the C interface after version 2.4, and StereoBM searches along rows only.
 
-The flow from the current frame to the reference is a vector as prediction.py has it, for each sample and
-with fractions. It knows no search window. It is scored as it is (`dense`) and, to compare with block
-vectors, by each block's mean, rounded to whole samples (`blocks`).
+The flow from the current frame to the reference is one vector a sample, as defined in prediction.py, with
+fractions and without a search window. It is scored as it is (`dense`) and, for comparison with block
+vectors, as the mean of each block, rounded to whole samples (`blocks`).
 """
 
 import cv2
@@ -11,7 +11,7 @@ import cv2
 from common import Measured, PeersError, Stopwatch, repeat
 from prediction import block_means, score_blocks, score_dense
 
-# The levels, window, iterations and polynomial of OpenCV's own example.
+# The values of OpenCV's own example.
 FARNEBACK = {
     "pyr_scale": 0.5,
     "levels": 3,
@@ -30,7 +30,7 @@ METHODS = (*PRESETS, "Farneback")
 
 
 def make_flow(method):
-    """A function of the current frame and the reference."""
+    """Returns a function that takes the current frame and the reference and returns the flow."""
     if method in PRESETS:
         dis = cv2.DISOpticalFlow_create(PRESETS[method])
         return lambda current, reference: dis.calc(current, reference, None)
@@ -38,7 +38,7 @@ def make_flow(method):
 
 
 def measure(frames, method, threads, block_size, least_seconds):
-    """The time of a flow and the scores of its vectors, by blocks and by samples."""
+    """The time per flow and the scores of its vectors, per block and per sample."""
     cv2.setNumThreads(threads)
     flow, stopwatch = make_flow(method), Stopwatch()
     pairs = list(zip(frames, frames[1:]))

@@ -1,4 +1,5 @@
-"""`motionestimate`, driven as an application would: frames in by appsrc, vectors out by appsink."""
+"""`motionestimate`, driven as an application does it: frames enter through appsrc, vectors leave through
+appsink."""
 
 import gi
 import numpy
@@ -20,18 +21,18 @@ def make_element():
     """A `motionestimate`."""
     element = Gst.ElementFactory.make("motionestimate")
     if element is None:
-        raise PeersError("GStreamer finds no motionestimate: set GST_PLUGIN_PATH to where the plugin is")
+        raise PeersError("GStreamer finds no motionestimate: set GST_PLUGIN_PATH to the plugin's folder")
     return element
 
 
 def kernels():
-    """The values that the property `kernel` of this build takes."""
+    """The values of the property `kernel` in this build."""
     values = make_element().find_property("kernel").enum_class.__enum_values__.values()
     return [value.value_nick for value in values]
 
 
 class Session:
-    """A playing pipeline that gives each frame of an array back with its vectors."""
+    """A playing pipeline that returns each frame of an array with its vectors."""
 
     def __init__(self, frames, settings):
         self.pipeline = Gst.Pipeline()
@@ -53,13 +54,13 @@ class Session:
 
     @staticmethod
     def buffer(index, frame):
-        # GStreamer's rows of GRAY8 begin at multiples of four bytes.
+        # GStreamer pads GRAY8 rows to multiples of four bytes.
         padding = -frame.shape[1] % 4
         data = numpy.pad(frame, ((0, 0), (0, padding)))
         buffer = Gst.Buffer.new_wrapped(data.tobytes())
         buffer.pts = index * Gst.SECOND // 25
         if index == 0:
-            # Each pass over the frames is a sequence of its own: its first has no reference.
+            # Each pass is a sequence of its own: its first frame has no reference.
             buffer.set_flags(Gst.BufferFlags.DISCONT)
         return buffer
 
@@ -77,7 +78,7 @@ class Session:
         raise PeersError(f"motionestimate: {error.message}")
 
     def one_pass(self):
-        """Searches all frames, one after the other; the buffers with vectors."""
+        """Searches all frames in order. Returns the buffers that came out."""
         found = []
         bus = self.pipeline.get_bus()
         for buffer in self.buffers:
@@ -91,7 +92,7 @@ class Session:
         return found
 
     def totals(self):
-        """Seconds that the stages have taken altogether, from the element's own figures."""
+        """Total seconds per stage, from the element's statistics."""
         stats = self.element.get_property("stats")
         counts = {
             "upload": stats.get_value("frames"),
@@ -101,7 +102,7 @@ class Session:
         return {stage: stats.get_value(f"{stage}-time") * counts[stage] * 1e-9 for stage in STAGES}
 
     def device(self):
-        """Who searched, in words."""
+        """The device, and the kernel if it has another name."""
         stats = self.element.get_property("stats")
         device, kernel = stats.get_value("device"), stats.get_value("kernel")
         return device if device == kernel else f"{device}, {kernel}"
@@ -111,7 +112,7 @@ def read_field(buffer, rows, columns):
     """The vectors of the first `rows x columns` blocks in samples, and their costs."""
     meta = buffer.get_custom_meta("MotionVectorMeta")
     if meta is None:
-        raise PeersError("motionestimate gave a frame no vectors")
+        raise PeersError("motionestimate returned a frame without vectors")
     structure = meta.get_structure()
     shape = structure.get_value("rows"), structure.get_value("columns")
     scale = structure.get_value("scale")
@@ -119,12 +120,12 @@ def read_field(buffer, rows, columns):
     records = records[:rows, :columns]
     vectors = numpy.stack([records["x"], records["y"]], axis=-1).astype(int)
     if (vectors % scale).any():
-        raise PeersError("motionestimate found vectors between samples, which are not compared here")
+        raise PeersError("motionestimate returned sub-sample vectors, which this comparison does not support")
     return vectors // scale, records["cost"].astype(int)
 
 
 def search(frames, settings, block_size):
-    """The fields of all frames but the first, and their costs. For tests."""
+    """The fields of all frames except the first, and their costs. For the self-test."""
     with Session(frames, settings) as session:
         buffers = session.one_pass()[1:]
     rows, columns = grid(frames[0], block_size)
@@ -132,10 +133,10 @@ def search(frames, settings, block_size):
 
 
 def measure(frames, settings, block_size, least_seconds):
-    """The time of the element's stages and the score of its vectors."""
+    """The time of the element's stages per frame and the score of its vectors."""
     rows, columns = grid(frames[0], block_size)
     with Session(frames, settings) as session:
-        # The first pass warms up and shows the vectors.
+        # The first pass warms up; its vectors are scored.
         fields = [read_field(buffer, rows, columns)[0] for buffer in session.one_pass()[1:]]
         before = session.totals()
         stopwatch = Stopwatch()
@@ -143,7 +144,7 @@ def measure(frames, settings, block_size, least_seconds):
             _, passes = repeat(session.one_pass, least_seconds)
         after = session.totals()
         device = session.device()
-    # Every frame is uploaded, the first of a pass is not searched.
+    # Every frame is uploaded; the first of a pass is not searched.
     counts = {"upload": len(frames), "search": len(fields), "download": len(fields)}
     stages = {stage: (after[stage] - before[stage]) / passes / counts[stage] for stage in STAGES}
     blocks = score_blocks(frames, fields, block_size)

@@ -1,9 +1,9 @@
-"""How well vectors predict: the one measure that everybody's vectors are put to.
+"""How well vectors predict a frame: the measure that is applied to every contestant.
 
-A frame is a `height x width` array of 8-bit luma. A vector `(x, y)` says that what is at `(i, j)` in
-the current frame comes from `(i + x, j + y)` in the reference; `x` to the right, `y` down, in samples.
-Outside, the reference repeats its edge samples. Only blocks that lie whole inside the frame count,
-since not every program has vectors for the others.
+A frame is a `height x width` array of 8-bit luma. A vector `(x, y)` predicts the sample at `(i, j)` of the
+current frame from `(i + x, j + y)` in the reference; `x` to the right, `y` down, in samples. Outside the
+frame the reference repeats its edge samples. Only blocks that lie completely inside the frame are
+counted, because not every program returns vectors for partial blocks.
 """
 
 import math
@@ -21,7 +21,7 @@ class Score:
     samples: int = 0
 
     def add(self, current, predicted):
-        """Counts a prediction of the upper left part of `current`, as large as `predicted`."""
+        """Adds the errors of `predicted`, which covers the upper left part of `current`."""
         height, width = predicted.shape
         difference = current[:height, :width].astype(float) - predicted
         self.squared += float(numpy.square(difference).sum())
@@ -30,25 +30,25 @@ class Score:
 
     @property
     def psnr(self):
-        """Peak signal to noise ratio of all samples together, in dB; infinite where all are equal."""
+        """Peak signal-to-noise ratio over all samples, in dB; infinite if all are equal."""
         if self.squared == 0:
             return math.inf
         return 10 * math.log10(255**2 * self.samples / self.squared)
 
     @property
     def mean_difference(self):
-        """Mean absolute difference a sample: what block matching makes small."""
+        """Mean absolute difference per sample: what block matching minimises."""
         return self.absolute / self.samples
 
 
 def grid(frame, block_size):
-    """Rows and columns of the blocks that lie whole inside the frame."""
+    """Rows and columns of the blocks that lie completely inside the frame."""
     height, width = frame.shape
     return height // block_size, width // block_size
 
 
 def share_unchanged(frames, block_size):
-    """The share of whole blocks that are the same as in the frame before."""
+    """The share of whole blocks that equal those of the previous frame."""
     rows, columns = grid(frames[0], block_size)
     area = frames[:, : rows * block_size, : columns * block_size]
     equal = (area[1:] == area[:-1]).reshape(-1, rows, block_size, columns, block_size)
@@ -65,8 +65,8 @@ def predict_blocks(reference, vectors, block_size):
 
 
 def predict_dense(reference, flow):
-    """The prediction by a vector of its own for every sample (`height x width x 2`), interpolated
-    linearly between four samples and rounded."""
+    """The prediction by one vector a sample (`height x width x 2`), interpolated bilinearly and
+    rounded."""
     height, width = flow.shape[:2]
     bottom, right = reference.shape[0] - 1, reference.shape[1] - 1
     x = (numpy.arange(width) + flow[..., 0]).clip(0, right)
@@ -80,7 +80,7 @@ def predict_dense(reference, flow):
 
 
 def block_means(flow, block_size):
-    """A whole-sample vector for every whole block: the mean of its samples' vectors, rounded."""
+    """One whole-sample vector a block: the mean of its samples' vectors, rounded."""
     rows, columns = grid(flow[..., 0], block_size)
     blocks = flow[: rows * block_size, : columns * block_size]
     blocks = blocks.reshape(rows, block_size, columns, block_size, 2)
@@ -88,7 +88,7 @@ def block_means(flow, block_size):
 
 
 def score_blocks(frames, fields, block_size):
-    """The score of the block vectors `fields`, of which the first belongs to the second frame."""
+    """The score of the block vectors `fields`; `fields[0]` belongs to `frames[1]`."""
     score = Score()
     for reference, current, field in zip(frames, frames[1:], fields):
         score.add(current, predict_blocks(reference, field, block_size))
@@ -96,7 +96,7 @@ def score_blocks(frames, fields, block_size):
 
 
 def score_dense(frames, flows, block_size):
-    """The score of `flows` over the same samples, those of whole blocks."""
+    """The score of `flows` over the same samples as `score_blocks`: those of whole blocks."""
     score = Score()
     for reference, current, flow in zip(frames, frames[1:], flows):
         rows, columns = grid(current, block_size)

@@ -1,4 +1,4 @@
-"""What was measured, as rows, as a table and as a CSV file."""
+"""The results as rows, as tables and as a CSV file."""
 
 import csv
 import math
@@ -13,13 +13,13 @@ COLUMNS = (
 
 
 def own_share(contestant, measured):
-    """The share of the measured time that was the contestant's own: less than 1 where other programs ran
-    on the one core that it was bound to, whose time is left out of the results."""
+    """The share of the measured time in which the contestant ran. Less than 1 on one core means that other
+    programs ran on that core; their time is not counted."""
     return measured.share if contestant.where == ONE and measured.share < 0.95 else 1.0
 
 
 def rows(clip, block_size, search_range, results):
-    """A dictionary of COLUMNS for every result of one clip."""
+    """One dictionary with the keys COLUMNS for every result of a clip."""
     times = [measured.seconds * own_share(contestant, measured) for contestant, measured in results]
     unit = next(time for (c, _), time in zip(results, times) if (c.maker, c.method) == ("FFmpeg", "esa"))
     for (contestant, measured), seconds in zip(results, times):
@@ -48,7 +48,7 @@ def rows(clip, block_size, search_range, results):
 
 
 def significant(value, digits=3):
-    """A number with as many digits as mean something, never with an exponent."""
+    """A number with `digits` significant digits, never with an exponent."""
     if value is None:
         return ""
     if value == 0 or not math.isfinite(value):
@@ -62,13 +62,13 @@ def decibels(value):
 
 
 def markdown(head, body):
-    """Lines of cells as a Markdown table."""
+    """A Markdown table of `head` and the lines of `body`."""
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
 
 
 def table(clip_rows):
-    """A Markdown table of one clip."""
-    head = ("", "where", "ms a frame", "(search alone)", "frames/s", "ratio to esa",
+    """The Markdown table of one clip."""
+    head = ("", "where", "ms per frame", "(search only)", "frames/s", "ratio to esa",
             "PSNR dB", "mean difference", "PSNR dB, dense")  # fmt: skip
     body = []
     for row in clip_rows:
@@ -89,7 +89,7 @@ def table(clip_rows):
 
 
 def summary(clips_rows):
-    """A Markdown table of all clips: frames/s and PSNR of everybody."""
+    """A Markdown table of all clips: frames/s and PSNR of every contestant."""
     head = ["frames/s, PSNR in dB", "where"]
     body = {}
     for clip_rows in clips_rows:
@@ -103,7 +103,7 @@ def summary(clips_rows):
 
 
 def targets(clip_rows):
-    """What is to be reached and what was, in a line; nothing fails by it."""
+    """One line that compares the result with the targets. A missed target is no failure."""
     one = {(row["maker"], row["method"]): row for row in clip_rows if row["where"] == ONE}
     ours = one.get(("ours", "exhaustive")) or one["ours", "auto"]
     esa = one["FFmpeg", "esa"]
@@ -111,7 +111,7 @@ def targets(clip_rows):
         (row for (maker, method), row in one.items() if maker == "FFmpeg" and method != "esa"),
         key=lambda row: row["frames_per_second"],
     )
-    # Two perfect predictions differ by nothing, though their difference is no number.
+    # Both may be infinite, and infinity minus infinity is NaN.
     gain = 0.0 if ours["psnr_db"] == esa["psnr_db"] else ours["psnr_db"] - esa["psnr_db"]
     return (
         f"`{ours['method']}` on one core: {ours['ratio_to_esa']:.0f} times esa (target 200), "
@@ -121,13 +121,13 @@ def targets(clip_rows):
 
 
 def disturbed(clip_rows):
-    """Which measurements on one core had to share it, in a line; empty where none had."""
+    """One line that lists the measurements whose core was shared with other programs; empty if none was."""
     shares = [
         f"{row['maker']} {row['method']} {row['own_share']:.0%}" for row in clip_rows if row["own_share"] < 1
     ]
     if not shares:
         return ""
-    return f"Others ran on the one core too, whose time is left out; of it had {', '.join(shares)}."
+    return f"Other programs also used the core; their time is not counted. Share of the core: {', '.join(shares)}."
 
 
 def write_csv(path, all_rows):

@@ -1,4 +1,5 @@
-"""Do all understand vectors alike? On frames whose motion is known, before anything is measured."""
+"""Checks on frames of known motion, before anything is measured, that all contestants use the same vector
+convention."""
 
 import math
 
@@ -17,8 +18,8 @@ def check(holds, what):
 
 
 def moving(count, smooth):
-    """Frames of 144 x 112 in which everything comes from `MOTION` samples away in the frame before:
-    noise, or noise made so smooth that a search can go downhill."""
+    """Frames of 144 x 112 samples, each moved by `MOTION` against the previous one: noise, or noise that
+    is smooth enough for a gradient-like search."""
     noise = numpy.random.default_rng(7).integers(0, 256, (400, 400)).astype(float)
     if smooth:
         for axis in (0, 1):
@@ -31,7 +32,7 @@ def moving(count, smooth):
 
 
 def inner(frames, fields):
-    """The score of the blocks that are not at the edge, whose content was in the frame before."""
+    """The score of the blocks that are not at the edge: their content exists in the previous frame."""
     score = Score()
     for reference, current, field in zip(frames, frames[1:], fields):
         rows, columns = grid(current, BLOCK)
@@ -41,7 +42,7 @@ def inner(frames, fields):
 
 
 def check_prediction():
-    """The measure itself, on cases whose result is known."""
+    """Checks the measure itself on cases with known results."""
     frames = moving(2, smooth=False)
     reference, current = frames
     rows, columns = grid(current, BLOCK)
@@ -64,7 +65,7 @@ def check_prediction():
 
 
 def check_vectors(kernels, with_opencv):
-    """Each contestant's vectors, on known motion."""
+    """Checks each contestant's vectors on known motion."""
     import ffmpeg
     import ours
 
@@ -89,9 +90,8 @@ def check_vectors(kernels, with_opencv):
 
 
 def check_against_esa(frames, search_range):
-    """Two exhaustive searches that know nothing of each other find the same costs. Only where all
-    blocks are whole do both search the same window: `frames` are cut to that, and to a size that takes
-    no time."""
+    """Checks that two independent exhaustive searches find the same costs. Both search the same window
+    only if all blocks are whole, so `frames` are cropped to whole blocks, and to a small size."""
     import ffmpeg
     import ours
 

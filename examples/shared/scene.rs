@@ -1,15 +1,15 @@
-//! Two made frames.
+//! Two synthetic frames.
 
 use gstmotionestimate::estimator::FrameBuf;
 
-/// A reference and a current frame of one size.
+/// A reference frame and a current frame of the same size.
 pub struct Scene {
     pub reference: FrameBuf,
     pub current: FrameBuf,
 }
 
 impl Scene {
-    /// A texture with noise, moved by (5, -3) samples and with other noise.
+    /// A texture that moves by (5, -3) samples, each frame with noise of its own.
     pub fn made(width: usize, height: usize) -> Self {
         let mut state = 1_u32;
         let mut frame = |shift_x: f64, shift_y: f64| {

@@ -1,4 +1,4 @@
-//! The cases that are measured while a device is tuned: those that a table tells apart.
+//! The searches that are measured to tune a device: one for each class of searches in a tuning table.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ impl Scene {
     pub fn of_clip(clip: &Path) -> Result<Self, Box<dyn Error>> {
         match <[FrameBuf; 2]>::try_from(luma(clip, 2)?) {
             Ok([reference, current]) => Ok(Self { reference, current }),
-            Err(_) => Err(format!("{} has less than two frames", clip.display()).into()),
+            Err(_) => Err(format!("{} has fewer than two frames", clip.display()).into()),
         }
     }
 
@@ -23,16 +23,16 @@ impl Scene {
     }
 }
 
-/// A search that is measured, and the searches that its result stands for.
+/// A search that is measured, and the class of searches to which its result applies.
 pub struct Case {
     pub name: String,
     pub parameters: Parameters,
-    /// The conditions of its entry; its device and kernel are none.
+    /// The conditions of its table entry, without device and kernel.
     pub class: Entry,
 }
 
-/// The cases, those with narrow classes first: in a table the first that fits holds. The last of an
-/// algorithm stands for all that is left of it.
+/// The cases, narrow classes first, because the first matching entry of a table is used. The last case
+/// of each algorithm applies to all remaining searches.
 pub fn cases(scene: &Scene) -> Result<Vec<Case>, Box<dyn Error>> {
     let any = Entry::default();
     let classes = [

@@ -1,5 +1,5 @@
-//! Measures which kernel, with which tuning, is the fastest on an OpenCL device, and writes that into
-//! the user's tuning file, by which `kernel=auto` chooses from then on.
+//! Measures which kernel and tuning is the fastest on an OpenCL device and writes the result to the
+//! user's tuning file, from which `kernel=auto` chooses.
 //!
 //! `cargo run --release --example tune -- --device D`; `--help` lists the options.
 
@@ -28,14 +28,14 @@ use search::{Outcome, text};
 const USAGE: &str = "usage: tune [--device D] [--budget SECONDS] [--size WIDTHxHEIGHT | --clip VIDEO]
             [--output FILE | --dry-run]
 
-  --device D      gpu, cpu, accelerator, P:D, or a part of an OpenCL device's name; without it the
-                  first OpenCL device
-  --budget N      look for better tunings for N seconds in all (300); every kernel is measured once
-                  in any case
-  --size WxH      size of the made frames (1280x720, on GPUs 3840x2160)
-  --clip VIDEO    search the first two frames of this instead
-  --output FILE   write this file and not the user's
-  --dry-run       write nothing";
+  --device D      gpu, cpu, accelerator, P:D, or a part of an OpenCL device's name (default: the first
+                  OpenCL device)
+  --budget N      search for better tunings for N seconds in total (default: 300); every kernel is
+                  measured at least once
+  --size WxH      size of the synthetic frames (default: 1280x720, on GPUs 3840x2160)
+  --clip VIDEO    search the first two frames of VIDEO instead
+  --output FILE   write FILE instead of the user's tuning file
+  --dry-run       write no file";
 
 struct Options {
     device: DeviceSelector,
@@ -82,7 +82,7 @@ fn options() -> Result<Options, lexopt::Error> {
     Ok(options)
 }
 
-/// A size that can be searched.
+/// Parses and checks a frame size.
 fn size(text: &str) -> Result<(usize, usize), Box<dyn Error + Send + Sync>> {
     let (width, height) = text.split_once('x').ok_or("a size is WIDTHxHEIGHT")?;
     let (width, height) = (width.parse()?, height.parse()?);
@@ -95,9 +95,11 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let file = match (options.dry_run, &options.output) {
         (true, _) => None,
         (false, Some(file)) => Some(file.clone()),
-        (false, None) => Some(backend::user_file().ok_or("there is no configuration folder: use --output")?),
+        (false, None) => {
+            Some(backend::user_file().ok_or("there is no configuration directory: use --output")?)
+        }
     };
-    // What others have measured stays. Found out now: after minutes it would be a pity.
+    // Entries of other devices are kept. The file is read now, so that an error in it is found at once.
     let before = file.as_deref().map(backend::read_file).transpose()?.unwrap_or_default();
 
     let scene = match (&options.clip, options.size) {
@@ -147,11 +149,11 @@ fn print(case: &Case, outcome: &Outcome) {
         println!("{:24} {ms:10.3} {:10.2} {ratio:8.2}  {tuning}", found.kernel, rate(found.time));
     }
     let (ms, rate) = (outcome.native_time.as_secs_f64() * 1e3, rate(outcome.native_time));
-    println!("{:24} {ms:10.3} {rate:10.2} {:>8}  the CPU without OpenCL", "native", "");
+    println!("{:24} {ms:10.3} {rate:10.2} {:>8}  CPU without OpenCL", "native", "");
 }
 
-/// The entries, less those that say what the last of their algorithm says too with none between them
-/// that says otherwise.
+/// Drops redundant entries: those with the same kernel and tuning as every later entry of their
+/// algorithm.
 fn without_repetition(entries: Vec<(&Case, Entry)>) -> Vec<Entry> {
     let mut kept: Vec<(Algorithm, Entry)> = Vec::new();
     for (case, entry) in entries.into_iter().rev() {
@@ -165,13 +167,13 @@ fn without_repetition(entries: Vec<(&Case, Entry)>) -> Vec<Entry> {
     kept.into_iter().rev().map(|(_, entry)| entry).collect()
 }
 
-/// Writes `entries`, and after them what `before` says of other devices, into `file`.
+/// Writes `entries`, followed by the entries of `before` for other devices, to `file`.
 fn write(file: &Path, device: &Device, entries: Vec<Entry>, before: &Table) -> Result<(), Box<dyn Error>> {
     let this = Entry::of(device, Default::default(), Tuning::default());
     let others = before.entries().filter(|entry| !entry.is_for_device_of(&this)).cloned();
     let all: Vec<_> = entries.into_iter().chain(others).collect();
-    let head = "# Written by the example tune of gst-plugin-motionestimate. Of the entries that fit, the first\n\
-                # holds; without this file the shipped ones do.\n\n";
+    let head = "# Written by the example tune of gst-plugin-motionestimate. The first matching entry is used;\n\
+                # without a match, the built-in table.\n\n";
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }

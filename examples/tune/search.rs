@@ -1,4 +1,4 @@
-//! Finds the fastest tuning of every kernel in one case.
+//! Finds the fastest tuning of every kernel for one case.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -11,32 +11,32 @@ use indicatif::ProgressBar;
 use crate::cases::Case;
 use crate::scene::Scene;
 
-/// A tuning has to be so much faster than what it replaces.
+/// Least speed-up for which a tuning replaces another.
 const WORTH_IT: f64 = 1.03;
 
-/// How long a tuning is measured, if its searches are short.
+/// Measuring time of a tuning whose searches are short.
 const MEASURED_FOR: Duration = Duration::from_millis(400);
 
-/// What was found of one kernel.
+/// The result of one kernel.
 pub struct Found {
     pub kernel: Kernel,
-    /// The fastest tuning; the default one where none is worth it.
+    /// The fastest tuning; the default one if none is clearly faster.
     pub tuning: Tuning,
-    /// Median time of a search with it.
+    /// Median time of a search with `tuning`.
     pub time: Duration,
-    /// The same with the default tuning, measured in turn with it.
+    /// Median time with the default tuning, measured alternately with `tuning`.
     pub default_time: Duration,
-    /// Whether time was left to look for a better tuning.
+    /// Whether there was time to search for a better tuning.
     pub is_tuned: bool,
 }
 
-/// All that was found in one case, the fastest first, and how long the CPU without OpenCL takes.
+/// The results of one case, the fastest kernel first, and the time of the CPU without OpenCL.
 pub struct Outcome {
     pub found: Vec<Found>,
     pub native_time: Duration,
 }
 
-/// Measures every kernel of `case` by its default tuning, then looks for better ones until
+/// Measures every kernel of `case` with its default tuning, then searches for better tunings until
 /// `deadline`, the fastest kernels first.
 pub fn search(
     device: &Device,
@@ -76,8 +76,8 @@ struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    /// Median time of a search; `None` where the device cannot run it so, or finds anything but what
-    /// the native search finds, which is the oracle's field by the tests.
+    /// Median time of a search; `None` if the device does not support the tuning, or if the field
+    /// differs from that of the native search.
     fn measure(&self, kernel: Kernel, tuning: Tuning) -> Result<Option<Duration>, Box<dyn Error>> {
         self.bar.set_message(format!("{kernel} {}", text(&tuning)));
         self.bar.tick();
@@ -93,7 +93,7 @@ impl Tuner<'_> {
         load(&mut estimator, self.scene)?;
         estimator.search(Slot::B, &mut vectors)?;
         if vectors != self.expected {
-            self.bar.println(format!("! {kernel} {}: WRONG VECTORS, does not count", text(&tuning)));
+            self.bar.println(format!("! {kernel} {}: WRONG VECTORS, ignored", text(&tuning)));
             return Ok(None);
         }
         Ok(Some(median(&mut estimator, &mut vectors)?))
@@ -103,7 +103,7 @@ impl Tuner<'_> {
         OpenCl::new(self.device, kernel, &tuning, &self.case.parameters)
     }
 
-    /// Goes along one parameter after the other, and keeps of each the value that is fastest.
+    /// Optimises one parameter after the other: keeps the fastest value of each.
     fn tune(&self, found: &mut Found, deadline: Instant) -> Result<(), Box<dyn Error>> {
         let (mut best, mut best_time) = (found.tuning, found.time);
         for values in axes(found.kernel, self.device) {
@@ -126,7 +126,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Keeps `tuning` where it is faster than the default, measured in turn.
+    /// Keeps `tuning` if it is faster than the default tuning in alternating measurements.
     fn duel(&self, found: &mut Found, tuning: Tuning) -> Result<(), Box<dyn Error>> {
         let kernel = found.kernel;
         if let [default_time, time] = self.contest(&[(kernel, Tuning::default()), (kernel, tuning)])?[..] {
@@ -138,7 +138,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Median times of several, which search in turn, so that what else the machine does meets all.
+    /// Median times of several tunings, measured in turn, so that other load affects all alike.
     fn contest(&self, entrants: &[(Kernel, Tuning)]) -> Result<Vec<Duration>, Box<dyn Error>> {
         const ROUNDS: std::ops::RangeInclusive<usize> = 7..=100;
         let mut vectors = vec![MotionVector::default(); self.expected.len()];
@@ -163,13 +163,13 @@ impl Tuner<'_> {
         Ok(estimators.into_iter().filter_map(|(_, times)| middle(times)).collect())
     }
 
-    /// Measures the best few once more, in turn, and sorts by it.
+    /// Measures the fastest kernels again, in turn, and sorts them by the result.
     fn final_round(&self, found: &mut [Found]) -> Result<(), Box<dyn Error>> {
         found.sort_by_key(|found| found.time);
         let best = found.len().min(3);
         let best = &mut found[..best];
         let entrants: Vec<_> = best.iter().map(|found| (found.kernel, found.tuning)).collect();
-        self.bar.set_message("the best once more");
+        self.bar.set_message("measuring the fastest again");
         for (found, time) in best.iter_mut().zip(self.contest(&entrants)?) {
             let ratio = found.default_time.as_secs_f64() / found.time.as_secs_f64();
             (found.time, found.default_time) = (time, time.mul_f64(ratio));
@@ -183,7 +183,7 @@ fn is_worth_it(before: Duration, after: Duration) -> bool {
     before.as_secs_f64() > WORTH_IT * after.as_secs_f64()
 }
 
-/// The values to try of each parameter of `kernel`, each as a tuning with nothing else.
+/// The values to try for each parameter of `kernel`, each as a tuning with only that parameter.
 fn axes(kernel: Kernel, device: &Device) -> Vec<Vec<Tuning>> {
     let plain = Tuning::default();
     let sizes = if device.kind == DeviceKind::Cpu { 1..=256 } else { 32..=1024 };
@@ -214,7 +214,7 @@ fn load(estimator: &mut dyn Estimator, scene: &Scene) -> Result<(), Box<dyn Erro
     Ok(estimator.load(Slot::B, &scene.current.view())?)
 }
 
-/// Median time of a search, its vectors included, of up to 50: of one where it is long.
+/// Median time of up to 50 searches including the download of the vectors; of one if it is long.
 fn median(estimator: &mut dyn Estimator, vectors: &mut [MotionVector]) -> Result<Duration, Box<dyn Error>> {
     let (start, mut times) = (Instant::now(), Vec::new());
     while times.is_empty() || (times.len() < 50 && start.elapsed() < MEASURED_FOR) {
@@ -230,7 +230,7 @@ fn middle(mut times: Vec<Duration>) -> Option<Duration> {
     times.get(times.len() / 2).copied()
 }
 
-/// The fields that are set.
+/// The fields of a tuning that are set, as text.
 pub fn text(tuning: &Tuning) -> String {
     match toml::Value::try_from(tuning) {
         Ok(toml::Value::Table(fields)) if fields.is_empty() => "default".into(),

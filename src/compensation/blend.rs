@@ -1,7 +1,7 @@
-//! The inner loops: a run of samples of one row, all with the same vector.
+//! The inner loops: they predict a run of samples of one row that have the same vector.
 
-/// Calls the function with a length the compiler knows where it is that of a block, so that the
-/// loop over it is a few vector instructions, and with whatever it is otherwise.
+/// Calls the function with a constant length for the usual block sizes, so that the compiler turns
+/// its loop into a few vector instructions, and with the run-time length otherwise.
 macro_rules! with_known_length {
     ($length:expr, $function:ident($($argument:expr),*)) => {
         match $length {
@@ -13,8 +13,8 @@ macro_rules! with_known_length {
     };
 }
 
-/// Copies pixels of `P` bytes from `row` to `out`, beginning with the one at `x`, which may lie
-/// anywhere: the row goes on outside by its first and last pixel.
+/// Copies pixels of `P` bytes from `row` to `out`, starting at pixel `x`. `x` may be outside the row,
+/// which is extended by repeating its first and last pixel.
 #[inline(always)]
 pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
     let (columns, count) = ((row.len() / P) as isize, (out.len() / P) as isize);
@@ -22,7 +22,7 @@ pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
         out.copy_from_slice(&row[x as usize * P..][..out.len()]);
         return;
     }
-    // Pixels before the row, and up to its end.
+    // The number of pixels before the row, and the number up to its end.
     let before = (-x).clamp(0, count) as usize;
     let inside = (columns - x).clamp(0, count) as usize;
     let repeat =
@@ -35,8 +35,7 @@ pub(super) fn copy_run<const P: usize>(row: &[u8], x: isize, out: &mut [u8]) {
     repeat(&mut out[inside * P..], &row[row.len() - P..]);
 }
 
-/// Copies rows of `length` bytes, of which the first begin with `from` and `out`, all of which lie
-/// inside.
+/// Copies `rows` rows of `length` bytes from `from` to `out`, all inside both planes.
 #[inline(always)]
 pub(super) fn copy_rows(
     (from, from_stride): (&[u8], usize),
@@ -59,10 +58,10 @@ fn copy_rows_of(
     }
 }
 
-/// Pixels that are interpolated at once at the edge.
+/// Pixels per call of `blend` at the edge.
 const SEGMENT: usize = 64;
 
-/// A position between samples, in eighths.
+/// The fractional part of a displacement, in eighths of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fraction {
     pub(super) x: u16,
@@ -70,14 +69,14 @@ pub(super) struct Fraction {
 }
 
 impl Fraction {
-    /// Whether it is no position between samples, but at one.
+    /// Whether the displacement is a whole number of samples.
     pub(super) fn is_none(&self) -> bool {
         self.x == 0 && self.y == 0
     }
 }
 
-/// Interpolates pixels of `P` bytes between the rows `upper` and `lower`, beginning between those
-/// at `x` and `x + 1`, which may lie anywhere.
+/// Interpolates pixels of `P` bytes between the rows `upper` and `lower`, starting between the
+/// pixels `x` and `x + 1`, which may be outside the rows.
 #[inline(always)]
 pub(super) fn interpolate_run<const P: usize>(
     upper: &[u8],
@@ -87,7 +86,8 @@ pub(super) fn interpolate_run<const P: usize>(
     out: &mut [u8],
 ) {
     let (columns, count) = ((upper.len() / P) as isize, (out.len() / P) as isize);
-    // Pixels whose left neighbour lies before the row, and up to the last that has both.
+    // The number of pixels whose left neighbour is before the row, and the number up to the last
+    // pixel with both neighbours inside.
     let before = (-x).clamp(0, count) as usize;
     let inside = (columns - 1 - x).clamp(before as isize, count) as usize;
     let (left, rest) = out.split_at_mut(before * P);
@@ -104,7 +104,7 @@ pub(super) fn interpolate_run<const P: usize>(
     }
 }
 
-/// [`interpolate_run`] where the row has to be continued.
+/// [`interpolate_run`] for pixels with a neighbour outside the row.
 fn interpolate_edge<const P: usize>(
     upper: &[u8],
     lower: &[u8],
@@ -122,7 +122,7 @@ fn interpolate_edge<const P: usize>(
     }
 }
 
-/// The bilinear prediction: `upper` and `lower` have one pixel more than `out`.
+/// The bilinear prediction. `upper` and `lower` have one pixel more than `out`.
 #[inline(always)]
 fn blend<const P: usize>(upper: &[u8], lower: &[u8], fraction: Fraction, out: &mut [u8]) {
     let Fraction { x, y } = fraction;
@@ -137,7 +137,7 @@ fn blend<const P: usize>(upper: &[u8], lower: &[u8], fraction: Fraction, out: &m
     }
 }
 
-/// `((8 - f) a + f b + 4) >> 3`: what the formula comes to along one axis.
+/// `((8 - f) a + f b + 4) >> 3`: the formula for a fraction on one axis only.
 #[inline(always)]
 fn blend_pairs(a: &[u8], b: &[u8], f: u16, out: &mut [u8], length: usize) {
     let (a, b, out) = (&a[..length], &b[..length], &mut out[..length]);
@@ -146,7 +146,7 @@ fn blend_pairs(a: &[u8], b: &[u8], f: u16, out: &mut [u8], length: usize) {
     }
 }
 
-/// The formula as it stands, for the four samples around and their weights, 64 in all.
+/// The full formula, for the four samples around and their weights, whose sum is 64.
 #[inline(always)]
 fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length: usize) {
     let ([a, b, c, d], out) = (around.map(|samples| &samples[..length]), &mut out[..length]);
@@ -159,7 +159,7 @@ fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length:
     }
 }
 
-/// `current - prediction + 128`, cut off at 0 and 255, in the place of the prediction.
+/// Replaces the prediction by `current - prediction + 128`, clipped to 0 … 255.
 #[inline(always)]
 pub(super) fn subtract(current: &[u8], prediction: &mut [u8]) {
     for (prediction, &current) in prediction.iter_mut().zip(current) {

@@ -1,31 +1,31 @@
-//! A motion field as compensation sees it: which vector a sample of which plane takes.
+//! The motion field of a frame: it gives the vector of each sample of each plane.
 
 use std::ops::Range;
 
 use super::CompensationError;
 use crate::estimator::{FrameView, MotionVector, Parameters};
 
-/// How the samples of a plane lie over those of luma.
+/// The sampling of a plane relative to luma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sampling {
-    /// There is one column for two of luma.
+    /// The plane has half as many columns as luma.
     pub halved_x: bool,
-    /// There is one row for two of luma.
+    /// The plane has half as many rows as luma.
     pub halved_y: bool,
-    /// Two components take turns, as the chroma of NV12 and NV21 does: they move together.
+    /// The plane holds two interleaved components, as the chroma of NV12 and NV21.
     pub interleaved: bool,
 }
 
 impl Sampling {
-    /// Luma, and everything else at full size.
+    /// Luma, and chroma without subsampling.
     pub const LUMA: Self = Self { halved_x: false, halved_y: false, interleaved: false };
 
-    /// Bytes that move together: one a component.
+    /// Bytes per pixel: one per component.
     pub fn pixel(&self) -> usize {
         1 + usize::from(self.interleaved)
     }
 
-    /// Bytes a row and rows of the plane that goes with `width × height` samples of luma.
+    /// Bytes per row and number of rows of the plane of a frame with `width × height` luma samples.
     pub fn plane_size(&self, width: usize, height: usize) -> (usize, usize) {
         (first_sample(width, self.halved_x) * self.pixel(), first_sample(height, self.halved_y))
     }
@@ -38,13 +38,13 @@ impl Sampling {
     }
 }
 
-/// The first sample of a plane's axis whose luma sample is not before `luma`.
+/// The first sample along an axis of the plane whose luma sample is at or after `luma`.
 #[inline]
 fn first_sample(luma: usize, halved: bool) -> usize {
     luma.div_ceil(1 << usize::from(halved))
 }
 
-/// One vector a block over a frame of known size.
+/// A motion field together with the sizes of its frame and blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     vectors: &'a [MotionVector],
@@ -57,12 +57,12 @@ pub struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// The field of a frame of `width × height` luma samples in blocks of
-    /// `block_width × block_height`: any number of samples, the last column and row of blocks may
-    /// be partial. `vectors` go row by row.
+    /// `block_width × block_height` samples. The last column and row of blocks may be partial.
+    /// `vectors` holds one vector per block, row-major.
     ///
     /// # Errors
-    /// [`CompensationError::Blocks`] where frame or blocks are empty,
-    /// [`CompensationError::FieldSize`] where there is not one vector a block.
+    /// [`CompensationError::Blocks`] if frame or blocks are empty,
+    /// [`CompensationError::FieldSize`] if the number of vectors is not the number of blocks.
     pub fn new(
         (width, height): (usize, usize),
         (block_width, block_height): (usize, usize),
@@ -76,8 +76,7 @@ impl<'a> Field<'a> {
         if vectors.len() != needed {
             return Err(CompensationError::FieldSize { needed, present: vectors.len() });
         }
-        // A block that is larger than the frame is as good as one of its size, and sums of such
-        // sizes do not overflow.
+        // A block larger than the frame equals one of the frame's size, which cannot overflow sums.
         let (block_width, block_height) = (block_width.min(width), block_height.min(height));
         Ok(Self { vectors, width, height, block_width, block_height, columns })
     }
@@ -91,7 +90,7 @@ impl<'a> Field<'a> {
         Self::new((width, height), (block_size, block_size), vectors)
     }
 
-    /// Checks that `plane` is one of the field's frame.
+    /// Checks that `plane` has the size of such a plane of the field's frame.
     pub(super) fn check(&self, sampling: Sampling, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         let (width, height) = sampling.plane_size(self.width, self.height);
         if (plane.width(), plane.height()) == (width, height) {
@@ -108,7 +107,7 @@ impl<'a> Field<'a> {
         self.vectors[row * self.columns + column]
     }
 
-    /// The row of blocks that row `y` of a plane is in: the plane's row after its last, and its
+    /// The row of blocks that holds row `y` of a plane: the first row of the plane after it, and its
     /// vectors.
     pub(super) fn row_of_blocks(&self, sampling: Sampling, y: usize) -> (usize, &'a [MotionVector]) {
         let row = (y << usize::from(sampling.halved_y)) / self.block_height;
@@ -116,7 +115,7 @@ impl<'a> Field<'a> {
         (end, &self.vectors[row * self.columns..][..self.columns])
     }
 
-    /// The samples of a plane's row that are in the blocks `columns`; there may be none.
+    /// The samples of a plane's row that lie in the blocks `columns`; the range may be empty.
     pub(super) fn samples(&self, sampling: Sampling, columns: Range<usize>) -> Range<usize> {
         let first =
             |column: usize| first_sample((column * self.block_width).min(self.width), sampling.halved_x);

@@ -1,4 +1,4 @@
-//! How far two planes are apart.
+//! Squared error, MSE and PSNR of two planes.
 
 use std::ops::AddAssign;
 
@@ -7,23 +7,23 @@ use super::predict::BAND_BYTES;
 use crate::estimator::FrameView;
 use rayon::prelude::*;
 
-/// A sum of squared differences, and of how many samples.
+/// A sum of squared differences and the number of samples in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SquaredError {
     /// `Σ(a - b)²`.
     pub sum: u64,
-    /// Pairs of samples compared.
+    /// Number of pairs of samples.
     pub samples: u64,
 }
 
 impl SquaredError {
-    /// Mean squared error: 0 where planes are equal, or nothing was compared.
+    /// Mean squared error; 0 if the planes are equal or nothing was compared.
     pub fn mse(&self) -> f64 {
         if self.samples == 0 { 0.0 } else { self.sum as f64 / self.samples as f64 }
     }
 
     /// Peak signal-to-noise ratio of 8-bit samples in decibels, `10 log10(255² / MSE)`; infinite
-    /// where nothing differs.
+    /// if the MSE is 0.
     pub fn psnr(&self) -> f64 {
         10.0 * (255.0 * 255.0 / self.mse()).log10()
     }
@@ -36,7 +36,7 @@ impl AddAssign for SquaredError {
     }
 }
 
-/// Checks that two planes can be compared.
+/// Checks that two planes have the same size.
 pub(super) fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
     if (a.width(), a.height()) == (b.width(), b.height()) {
         Ok(())
@@ -45,10 +45,10 @@ pub(super) fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), Co
     }
 }
 
-/// The squared differences of two rows of one length.
+/// The sum of squared differences of two rows of the same length.
 #[inline(always)]
 pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
-    /// Samples whose squared differences certainly fit 32 bits.
+    /// Number of samples whose sum of squared differences fits 32 bits.
     const CHUNK: usize = 1 << 15;
     let chunks = a.chunks(CHUNK).zip(b.chunks(CHUNK));
     let sum = |(a, b): (&[u8], &[u8])| {
@@ -56,16 +56,16 @@ pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
             let difference = i16::from(a) - i16::from(b);
             i32::from(difference) * i32::from(difference)
         });
-        // As u32 the sum stays right past i32::MAX: wrapping addition is the same for both.
+        // Wrapping i32 addition gives the bits of the u32 sum, which does not overflow.
         u64::from(squares.fold(0, i32::wrapping_add) as u32)
     };
     chunks.map(sum).sum()
 }
 
-/// The squared differences of two planes of one size.
+/// The squared error of two planes of the same size.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredError, CompensationError> {
     check_sizes(a, b)?;
     let rows_a_task = (BAND_BYTES / a.width()).max(1);
@@ -74,18 +74,18 @@ pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredErro
     Ok(SquaredError { sum, samples: (a.width() * a.height()) as u64 })
 }
 
-/// Mean squared error of two planes of one size.
+/// Mean squared error of two planes of the same size.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn mse(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.mse())
 }
 
-/// Peak signal-to-noise ratio of two planes of one size, in decibels, as [`SquaredError::psnr`].
+/// Peak signal-to-noise ratio of two planes of the same size, in decibels, as [`SquaredError::psnr`].
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn psnr(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.psnr())
 }

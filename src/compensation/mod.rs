@@ -1,21 +1,21 @@
-//! Motion compensation: the prediction of a frame from its reference and a motion field, and how
-//! good it is.
+//! Motion compensation: the prediction of a frame from its reference frame and a motion field, the
+//! residual, and the quality of the prediction.
 //!
-//! Nothing here knows of GStreamer. [`oracle`] is the definition, a sample at a time; everything
-//! else returns the very same samples and sums, faster.
+//! This module is independent of GStreamer. [`oracle`] is the definition, one sample at a time; all
+//! other functions return the same samples and sums, faster.
 //!
-//! # Which sample predicts which
+//! # Definition
 //!
-//! - A sample of a plane takes the vector of the block that holds its luma sample, the top left one
-//!   where chroma is subsampled: `(x · 2, y · 2)` for the 4:2:0 chroma sample at `(x, y)`. So blocks
-//!   of any size work with any subsampling, odd ones too.
-//! - Vectors count quarter samples of luma, hence eighths of a chroma sample along an axis that is
-//!   halved. Everything is computed in eighths of the plane's own samples.
+//! - A sample of a plane uses the vector of the block that holds its luma sample; for subsampled
+//!   chroma that is the top left of its luma samples, `(2x, 2y)` for the 4:2:0 sample at `(x, y)`.
+//!   Blocks of any size, also odd ones, therefore work with any subsampling.
+//! - Vectors are in quarter luma samples, which are eighths of a chroma sample on a subsampled axis.
+//!   All computation is in eighths of the plane's samples.
 //! - Between samples the prediction is bilinear, as in H.264, 8.4.2.2.2: with the fractions
-//!   `fx`, `fy` in eighths and the four samples `a b / c d` around,
-//!   `((8 - fx)(8 - fy) a + fx (8 - fy) b + (8 - fx) fy c + fx fy d + 32) >> 6`. Luma is treated
-//!   alike (H.264 has a six-tap filter there); vectors of whole samples copy.
-//! - Outside, the reference goes on by repeating its edge samples without limit.
+//!   `fx`, `fy` in eighths and the four surrounding samples `a b / c d`,
+//!   `((8 - fx)(8 - fy) a + fx (8 - fy) b + (8 - fx) fy c + fx fy d + 32) >> 6`. The same formula is
+//!   used for luma (where H.264 has a six-tap filter); whole-sample vectors copy.
+//! - Outside the frame the reference repeats its edge samples without limit.
 
 mod blend;
 mod error;

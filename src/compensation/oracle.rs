@@ -1,4 +1,4 @@
-//! Compensation a sample at a time: the definition.
+//! The definition of compensation, one sample at a time.
 
 use super::{CompensationError, Field, Sampling};
 use crate::estimator::{FrameBuf, FrameView};
@@ -6,7 +6,7 @@ use crate::estimator::{FrameBuf, FrameView};
 /// The prediction of a plane from the plane `reference` of the reference frame.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where `reference` is not such a plane of the field's frame.
+/// [`CompensationError::PlaneSize`] if `reference` does not have the size of such a plane.
 pub fn predict(
     field: &Field<'_>,
     sampling: Sampling,
@@ -19,7 +19,7 @@ pub fn predict(
     }))
 }
 
-/// The predicted sample at `(x, y)`; `component` tells interleaved ones apart.
+/// The predicted sample at `(x, y)` of one of the interleaved components.
 fn sample(
     field: &Field<'_>,
     sampling: Sampling,
@@ -44,10 +44,10 @@ fn sample(
     (((8 - fx) * (8 - fy) * a + fx * (8 - fy) * b + (8 - fx) * fy * c + fx * fy * d + 32) >> 6) as u8
 }
 
-/// What a prediction leaves to be coded, `current - prediction + 128`, cut off at 0 and 255.
+/// The residual of a prediction, `current - prediction + 128`, clipped to 0 … 255.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<FrameBuf, CompensationError> {
     super::measure::check_sizes(current, prediction)?;
     Ok(FrameBuf::from_fn(current.width(), current.height(), |x, y| {
@@ -59,7 +59,7 @@ pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<F
 /// The sum of squared differences of two planes.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where the planes' sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<u64, CompensationError> {
     super::measure::check_sizes(a, b)?;
     let rows = (0..a.height()).map(|y| a.row(y).iter().zip(b.row(y)));

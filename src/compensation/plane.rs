@@ -2,7 +2,7 @@ use super::CompensationError;
 use super::measure::check_sizes;
 use crate::estimator::{FrameError, FrameView};
 
-/// A plane to write to: `height` rows of `width` bytes, `stride` bytes apart.
+/// A writable plane: `height` rows of `width` bytes, `stride` bytes apart.
 #[derive(Debug)]
 pub struct PlaneMut<'a> {
     samples: &'a mut [u8],
@@ -12,7 +12,7 @@ pub struct PlaneMut<'a> {
 }
 
 impl<'a> PlaneMut<'a> {
-    /// The plane in `samples`, whose last row may end with its last sample.
+    /// The plane in `samples`. The last row need not be padded to `stride` bytes.
     ///
     /// # Errors
     /// [`FrameError`] as [`FrameView::new`].
@@ -26,15 +26,15 @@ impl<'a> PlaneMut<'a> {
         Ok(Self { samples: &mut samples[..end], width, height, stride })
     }
 
-    /// The plane as it is.
+    /// A read-only view of the plane.
     pub fn view(&self) -> FrameView<'_> {
-        FrameView::new(self.samples, self.width, self.height, self.stride).expect("checked when it was made")
+        FrameView::new(self.samples, self.width, self.height, self.stride).expect("checked in `new`")
     }
 
     /// Copies the samples of a plane of the same size.
     ///
     /// # Errors
-    /// [`CompensationError::PlaneSize`] where its size is another.
+    /// [`CompensationError::PlaneSize`] if its size differs.
     pub fn copy_from(&mut self, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         check_sizes(&self.view(), plane)?;
         for (y, row) in self.samples.chunks_mut(self.stride).enumerate() {
@@ -48,7 +48,7 @@ impl<'a> PlaneMut<'a> {
         self.stride
     }
 
-    /// All bytes from the first sample to the last: rows, and what is between them.
+    /// All bytes from the first sample to the last, including the padding between rows.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         self.samples
     }

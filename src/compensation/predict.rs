@@ -1,4 +1,4 @@
-//! Compensation a row of blocks at a time, bands of the plane in parallel.
+//! Compensation of whole rows of blocks, with bands of the plane in parallel.
 
 use rayon::prelude::*;
 
@@ -7,23 +7,23 @@ use super::measure::squared_error_of_row;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
 use crate::estimator::{FrameBuf, FrameView, MotionVector, Parameters};
 
-/// Bytes that one task writes: fewer and starting it costs more than the copy, more and what it
-/// wrote has left the cache before it is compared.
+/// Bytes that one task writes. With fewer, starting a task costs more than the copy; with more, the
+/// prediction leaves the cache before it is compared with the frame.
 pub(super) const BAND_BYTES: usize = 1 << 17;
 
-/// What is written.
+/// What to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The prediction.
     Prediction,
-    /// `current - prediction + 128`, cut off at 0 and 255.
+    /// `current - prediction + 128`, clipped to 0 … 255.
     Residual,
 }
 
-/// Writes the prediction of a plane from the plane `reference` of the reference frame to `out`.
+/// Predicts a plane from the plane `reference` of the reference frame and writes it to `out`.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where a plane is not one of the field's frame.
+/// [`CompensationError::PlaneSize`] if a plane does not match the field's frame.
 pub fn predict(
     field: &Field<'_>,
     sampling: Sampling,
@@ -36,11 +36,11 @@ pub fn predict(
     Ok(())
 }
 
-/// Predicts the plane `current` from `reference`, writes `output` to `out`, and returns how far
-/// the prediction is from `current` where `measured`; otherwise a sum over no samples.
+/// Predicts the plane `current` from `reference` and writes `output` to `out`. Returns the squared
+/// error of the prediction if `measured`, otherwise a sum over no samples.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] where a plane is not one of the field's frame.
+/// [`CompensationError::PlaneSize`] if a plane does not match the field's frame.
 pub fn compensate(
     field: &Field<'_>,
     sampling: Sampling,
@@ -56,11 +56,10 @@ pub fn compensate(
     Ok(SquaredError { sum, samples: samples as u64 })
 }
 
-/// The prediction of a luma plane by the `vectors` that a search with `parameters` found in
-/// `reference`.
+/// The prediction of a luma plane from `reference` by the `vectors` of a search with `parameters`.
 ///
 /// # Errors
-/// [`CompensationError`] where vectors or reference are not those of `parameters`.
+/// [`CompensationError`] if vectors or reference do not match `parameters`.
 pub fn predict_luma(
     parameters: &Parameters,
     reference: &FrameView<'_>,
@@ -75,17 +74,17 @@ pub fn predict_luma(
     FrameBuf::new(samples, width, height).map_err(|_| too_large())
 }
 
-/// What is to be done with a plane.
+/// The compensation of one plane.
 struct Job<'a> {
     field: &'a Field<'a>,
     sampling: Sampling,
     reference: &'a FrameView<'a>,
-    /// The plane to compare with, what is written, and whether the difference is measured.
+    /// The current plane, what to write, and whether to measure; `None` to write the prediction only.
     then: Option<(&'a FrameView<'a>, Output, bool)>,
 }
 
-/// Does a job for the bytes of some rows, of which the first is given, a stride apart; the squared
-/// differences, if they are measured.
+/// Compensates a band of rows: the job, the band's first row in the plane, its bytes and the stride.
+/// Returns the sum of squared differences, or 0 if it is not measured.
 type BandWork = fn(&Job<'_>, usize, &mut [u8], usize) -> u64;
 
 impl Job<'_> {
@@ -101,7 +100,7 @@ impl Job<'_> {
     }
 }
 
-/// The work of a band as it is compiled for this CPU: one source for all, in plain Rust.
+/// The function for a band, compiled from the same source for the instruction sets of this CPU.
 fn band_work() -> BandWork {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -110,7 +109,7 @@ fn band_work() -> BandWork {
             work_on_band(job, first, band, stride)
         }
 
-        // SAFETY: nobody is given the closure where the CPU has no AVX2.
+        // SAFETY: the closure is returned only after AVX2 was detected.
         return |job, first, band, stride| unsafe { compiled(job, first, band, stride) };
     }
     portable_band
@@ -142,7 +141,7 @@ fn work_on_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> 
     sum
 }
 
-/// Predicts the rows of `band`, of pixels of `P` bytes; the first is the plane's row `first`.
+/// Predicts the rows of `band`, starting with row `first` of the plane, in pixels of `P` bytes.
 #[inline(always)]
 fn predict_pixels<const P: usize>(
     field: &Field<'_>,
@@ -158,7 +157,7 @@ fn predict_pixels<const P: usize>(
         let (end, vectors) = field.row_of_blocks(sampling, y);
         let end = end.min(first + rows);
         let mut column = 0;
-        // Neighbours with the same vector are one run.
+        // Neighbouring blocks with the same vector are predicted together.
         for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
             let samples = field.samples(sampling, column..column + run.len());
             column += run.len();
@@ -196,7 +195,7 @@ fn predict_pixels<const P: usize>(
 mod tests {
     use super::*;
 
-    /// The tests beside this crate run what the CPU likes best; this is the other.
+    /// The integration tests run only the version selected for this CPU; this test runs both.
     #[test]
     fn every_compilation_gives_the_same() {
         let size = (150, 61);

@@ -1,4 +1,4 @@
-//! Which device found which row of blocks, where several worked on a frame.
+//! Which device searched which row of blocks, for frames that several devices share.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use glib::prelude::*;
 
 use super::MetaError;
 
-/// The field with the devices' names.
+/// The field that holds the names of the devices.
 const NAMES: &str = "devices";
 
-/// The field with a number a row of blocks.
+/// The field that holds one device index per row of blocks.
 const ROWS: &str = "row-devices";
 
-/// Which device found each row of blocks.
+/// The device that searched each row of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowDevices {
     names: Vec<Arc<str>>,
@@ -20,10 +20,10 @@ pub struct RowDevices {
 }
 
 impl RowDevices {
-    /// `rows` has for each row of blocks the index into `names` of the device that found it.
+    /// `rows` holds for each row of blocks the index into `names` of the device that searched it.
     ///
     /// # Errors
-    /// [`MetaError::Device`] where a row is of a device that is not there.
+    /// [`MetaError::Device`] if an index is out of range.
     pub fn new(names: Vec<Arc<str>>, rows: glib::Bytes) -> Result<Self, MetaError> {
         match rows.iter().find(|&&device| usize::from(device) >= names.len()) {
             Some(&device) => Err(MetaError::Device { device, names: names.len() }),
@@ -31,23 +31,23 @@ impl RowDevices {
         }
     }
 
-    /// The names of the devices, in the order in which they were listed. Two may have the same.
+    /// The names of the devices, in the order of the device list. Two devices may have the same name.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
     }
 
-    /// One index into [`Self::names`] a row of blocks.
+    /// One index into [`Self::names`] per row of blocks.
     pub fn rows(&self) -> &[u8] {
         &self.rows
     }
 
-    /// Checks that there is a device for each of `rows` rows of blocks.
+    /// Checks that there is one index for each of `rows` rows of blocks.
     pub(super) fn check(&self, rows: u32) -> Result<(), MetaError> {
         let present = self.rows.len();
         if present as u64 == u64::from(rows) { Ok(()) } else { Err(MetaError::DeviceRows { rows, present }) }
     }
 
-    /// Reads them; `None` where the structure says nothing of devices.
+    /// Reads both fields; `None` if the structure has neither.
     pub(super) fn from_structure(structure: &gst::StructureRef) -> Result<Option<Self>, MetaError> {
         if !structure.has_field(NAMES) && !structure.has_field(ROWS) {
             return Ok(None);

@@ -1,8 +1,8 @@
 //! `MotionVectorMeta`: the motion field on a buffer.
 //!
-//! It is a GStreamer custom meta (`gst_meta_register_custom`), so that C, Python and Rust read it
-//! with `gst_buffer_get_custom_meta` and no library of ours. One meta holds one motion field; its
-//! structure has these fields, and readers pass over any they do not know:
+//! It is a GStreamer custom meta (`gst_meta_register_custom`): C, Python and Rust read it with
+//! `gst_buffer_get_custom_meta` and need no library of this project. One meta holds one motion
+//! field. Its structure has these fields; readers ignore fields that they do not know:
 //!
 //! | field | type | value |
 //! |---|---|---|
@@ -10,28 +10,28 @@
 //! | `width`, `height` | guint | frame size in samples |
 //! | `block-width`, `block-height` | guint | block size in samples |
 //! | `columns`, `rows` | guint | grid: `ceil(width / block-width) × ceil(height / block-height)` |
-//! | `scale` | guint | 4: units a sample |
-//! | `reference-offset` | gint | which frame was searched: -1 the one before, +1 the one after |
-//! | `reference-pts` | guint64 | its timestamp, or `GST_CLOCK_TIME_NONE` |
+//! | `scale` | guint | 4: vector units per sample |
+//! | `reference-offset` | gint | the reference frame: -1 the previous frame, +1 the next one |
+//! | `reference-pts` | guint64 | timestamp of the reference frame, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
-//! | `predictors` | GBytes | optional: as many [`Predictor`]s, what an encoder would predict of the vectors |
-//! | `devices` | GstValueArray | optional, where several devices each found whole rows: their names, strings |
-//! | `row-devices` | GBytes | with `devices`: for each row of blocks the index of its device, a byte |
+//! | `predictors` | GBytes | optional: as many [`Predictor`]s, the vectors that an encoder would predict |
+//! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
+//! | `row-devices` | GBytes | with `devices`: one byte per row of blocks, the index of its device |
 //!
-//! # What becomes of it downstream
+//! # Downstream
 //!
-//! - A copy of the whole buffer keeps it; a copy of a part of the buffer does not.
+//! - A copy of the whole buffer keeps the meta; a copy of a part of the buffer drops it.
 //! - Conversion to another format at the same size keeps it.
-//! - Scaling scales it with the frame (vectors and predictors rounded to the quarter sample, costs
-//!   left as they were measured) where every block still has a whole number of samples and the grid stays the
-//!   same; otherwise it is dropped. It is dropped too where the frame's aspect ratio changes,
-//!   because a scaler may then add borders.
-//! - Every other filter that makes new buffers (cropping, flipping, rotating) drops it. Filters that
-//!   change samples where they are keep it.
+//! - Scaling scales it with the frame if every block then has a whole number of samples, the grid
+//!   is unchanged and the aspect ratio is unchanged (otherwise the scaler may add borders).
+//!   Vectors and predictors are rounded to quarter samples; costs are kept. In all other cases
+//!   scaling drops it.
+//! - Other filters that create new buffers (cropping, flipping, rotating) drop it. In-place filters
+//!   keep it.
 //!
-//! What reads a field checks it wholly: a structure from elsewhere with missing fields, other types
-//! or sizes that do not fit gives a [`MetaError`], never a bad read.
+//! Readers check the whole structure: missing fields, wrong types or sizes that do not match give a
+//! [`MetaError`], never an out-of-bounds read.
 
 mod devices;
 mod transform;
@@ -56,46 +56,46 @@ pub const VERSION: u32 = 1;
 #[non_exhaustive]
 pub enum MetaError {
     /// A field of the structure is missing or has another type.
-    #[error("field \"{0}\" is missing or not of its type")]
+    #[error("field \"{0}\" is missing or has a wrong type")]
     Field(&'static str),
     /// The structure is of a later version.
-    #[error("version {0} is not known: this is version {VERSION}")]
+    #[error("unknown meta version {0}: this build reads version {VERSION}")]
     Version(u32),
-    /// Vectors have another unit.
-    #[error("vectors of {0} units a sample are not known: {UNITS_PER_SAMPLE} are expected")]
+    /// The vectors have another unit.
+    #[error("vectors have {0} units per sample, expected {UNITS_PER_SAMPLE}")]
     Scale(u32),
-    /// Costs are of another kind.
-    #[error("metric \"{0}\" is not known: \"sad\" and \"ssd\" are")]
+    /// The metric is not known.
+    #[error("unknown metric \"{0}\": expected \"sad\" or \"ssd\"")]
     Metric(String),
-    /// The grid is not that of the frame.
+    /// The grid does not match the frame and block size.
     #[error(
         "a frame of {width} x {height} samples in blocks of {block_width} x {block_height} cannot have \
          {columns} x {rows} vectors"
     )]
     #[allow(missing_docs)]
     Grid { width: u32, height: u32, block_width: u32, block_height: u32, columns: u32, rows: u32 },
-    /// There is not one vector a block.
+    /// The number of vectors does not match the grid.
     #[error("{needed} bytes of vectors are needed, there are {present}")]
     #[allow(missing_docs)]
     Length { needed: u64, present: usize },
-    /// There is not one predictor a block.
+    /// The number of predictors does not match the grid.
     #[error("{needed} bytes of predictors are needed, there are {present}")]
     #[allow(missing_docs)]
     PredictorLength { needed: u64, present: usize },
-    /// A row was found by a device that is not among those named.
-    #[error("a row of device number {device} is there, and {names} devices are named")]
+    /// A row has the index of a device that is not in the list of names.
+    #[error("a row has device index {device}, but only {names} devices are named")]
     #[allow(missing_docs)]
     Device { device: u8, names: usize },
-    /// There is not one device a row of blocks.
-    #[error("the devices of {rows} rows are needed, those of {present} are there")]
+    /// The number of device indices does not match the number of rows of blocks.
+    #[error("{rows} device indices are needed, one per row of blocks; there are {present}")]
     #[allow(missing_docs)]
     DeviceRows { rows: u32, present: usize },
     /// GStreamer refused to add the meta.
-    #[error("the meta cannot be added to the buffer")]
+    #[error("GStreamer refused to add the meta to the buffer")]
     Rejected,
 }
 
-/// What a motion field says beside its vectors.
+/// A motion field without its vectors: sizes, reference frame and metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDescription {
     /// Frame width in samples.
@@ -106,15 +106,15 @@ pub struct FieldDescription {
     pub block_width: u32,
     /// Block height in samples.
     pub block_height: u32,
-    /// Blocks across.
+    /// Columns of blocks.
     pub columns: u32,
-    /// Blocks down.
+    /// Rows of blocks.
     pub rows: u32,
-    /// Which frame was searched: -1 the one before, +1 the one after.
+    /// The reference frame: -1 the previous frame, +1 the next one.
     pub reference_offset: i32,
-    /// The timestamp of the frame that was searched.
+    /// The timestamp of the reference frame.
     pub reference_pts: Option<gst::ClockTime>,
-    /// How blocks were compared.
+    /// The matching cost.
     pub metric: Metric,
 }
 
@@ -124,14 +124,14 @@ impl FieldDescription {
         Grid { columns: self.columns as usize, rows: self.rows as usize }
     }
 
-    /// Bytes of one record a block.
+    /// Bytes of a list with one record per block.
     fn bytes_of<T>(&self) -> u64 {
         let blocks = u64::from(self.columns) * u64::from(self.rows);
         blocks.saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Checks that the grid covers the frame exactly, that `vectors` bytes hold it, and as many
-    /// `predictors`, if there are any.
+    /// Checks that the grid covers the frame exactly, that the vectors have `vectors` bytes and the
+    /// predictors, if any, `predictors` bytes.
     fn check(&self, vectors: usize, predictors: Option<usize>) -> Result<(), MetaError> {
         let &Self { width, height, block_width, block_height, columns, rows, .. } = self;
         let covers =
@@ -150,7 +150,7 @@ impl FieldDescription {
         }
     }
 
-    /// Reads what is beside the vectors, field by field.
+    /// Reads everything except the lists of records.
     fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
         fn field<'a, T: glib::value::FromValue<'a>>(
             structure: &'a gst::StructureRef,
@@ -202,12 +202,12 @@ impl FieldDescription {
     }
 }
 
-/// What a field may have beside its vectors.
+/// The optional parts of a field.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
     /// `rows × columns` [`Predictor`]s, row-major.
     pub predictors: Option<glib::Bytes>,
-    /// Which device found which row.
+    /// The device that searched each row of blocks.
     pub devices: Option<RowDevices>,
 }
 
@@ -215,8 +215,8 @@ pub struct Extras {
 ///
 /// # Errors
 /// [`MetaError::Grid`], [`MetaError::Length`], [`MetaError::PredictorLength`] and
-/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not fit `description`;
-/// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is unchanged after an error.
+/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not match `description`;
+/// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is then unchanged.
 pub fn attach(
     buffer: &mut gst::BufferRef,
     description: &FieldDescription,
@@ -240,7 +240,7 @@ pub fn attach(
     Ok(())
 }
 
-/// Drops every motion field of `buffer`.
+/// Removes every motion field from `buffer`.
 pub fn remove(buffer: &mut gst::BufferRef) {
     buffer.foreach_meta_mut(|meta| {
         let ours = meta.upcast_ref().try_as_custom_meta().is_some_and(|meta| meta.has_name(NAME));
@@ -249,7 +249,7 @@ pub fn remove(buffer: &mut gst::BufferRef) {
     });
 }
 
-/// A checked motion field. It shares the vectors with the meta and may outlive the buffer.
+/// A checked motion field. It shares the memory of the vectors with the meta and may outlive the buffer.
 #[derive(Clone, Debug)]
 pub struct MotionVectorMeta {
     description: FieldDescription,
@@ -258,12 +258,12 @@ pub struct MotionVectorMeta {
     devices: Option<RowDevices>,
 }
 
-/// One record a block.
+/// A list with one record per block.
 #[derive(Clone, Debug)]
 enum Records<T> {
-    /// The meta's own bytes, found to be aligned and whole records.
+    /// The bytes of the meta, aligned and a whole number of records.
     Shared(glib::Bytes),
-    /// A copy of bytes that lie unaligned.
+    /// An aligned copy of bytes that are not aligned.
     Copied(Vec<T>),
 }
 
@@ -286,10 +286,10 @@ impl<T: bytemuck::Pod> Records<T> {
 }
 
 impl MotionVectorMeta {
-    /// The first motion field of `buffer`; `None` where there is none.
+    /// The first motion field of `buffer`; `None` if there is none.
     ///
     /// # Errors
-    /// [`MetaError`] where there is one that does not keep to the format.
+    /// [`MetaError`] if the meta does not follow the format.
     pub fn of(buffer: &gst::BufferRef) -> Option<Result<Self, MetaError>> {
         Self::all_of(buffer).next()
     }
@@ -297,7 +297,7 @@ impl MotionVectorMeta {
     /// Every motion field of `buffer`, in the order in which they were attached.
     ///
     /// # Errors
-    /// An item is a [`MetaError`] where that field does not keep to the format.
+    /// An item is a [`MetaError`] if that meta does not follow the format.
     pub fn all_of(buffer: &gst::BufferRef) -> impl Iterator<Item = Result<Self, MetaError>> {
         buffer.iter_meta::<gst::Meta>().filter_map(|meta| {
             let meta = meta.try_as_custom_meta()?;
@@ -319,28 +319,28 @@ impl MotionVectorMeta {
         Ok(Self { description, vectors: Records::new(bytes), predictors, devices })
     }
 
-    /// What the field says beside its vectors.
+    /// Sizes, reference frame and metric of the field.
     pub fn description(&self) -> &FieldDescription {
         &self.description
     }
 
-    /// One vector a block, `rows × columns`, row-major.
+    /// One vector per block, `rows × columns`, row-major.
     pub fn vectors(&self) -> &[MotionVector] {
         self.vectors.as_slice()
     }
 
-    /// What was predicted of each vector, `rows × columns`, row-major; `None` where nothing was.
+    /// The predictor of each vector, `rows × columns`, row-major; `None` if the field has none.
     pub fn predictors(&self) -> Option<&[Predictor]> {
         self.predictors.as_ref().map(Records::as_slice)
     }
 
-    /// Which device found each row of blocks; `None` where one device found all, or each had a part in
-    /// every row.
+    /// The device that searched each row of blocks; `None` if one device searched the whole frame, or
+    /// if several devices shared the candidates of every row.
     pub fn devices(&self) -> Option<&RowDevices> {
         self.devices.as_ref()
     }
 
-    /// The vector of the block at `column`, `row`; `None` outside the grid.
+    /// The vector of the block at (`column`, `row`); `None` outside the grid.
     pub fn vector(&self, column: usize, row: usize) -> Option<MotionVector> {
         let grid = self.description.grid();
         (column < grid.columns && row < grid.rows).then(|| self.vectors()[row * grid.columns + column])

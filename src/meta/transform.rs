@@ -1,4 +1,4 @@
-//! What becomes of the meta where GStreamer copies or transforms a buffer.
+//! How the meta is kept, scaled or dropped when GStreamer copies or transforms a buffer.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -11,19 +11,18 @@ use crate::estimator::{MotionVector, Predictor};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
 
-/// Registers the meta with GStreamer. Any number of calls is one registration.
+/// Registers the meta with GStreamer. Repeated calls do nothing.
 ///
 /// # Panics
-/// Where GStreamer is not initialised.
+/// If GStreamer is not initialised.
 pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // A second copy of this code in the process, plugin and library, must not register again.
+        // The process may hold this code twice, as plugin and as library: register only once.
         if gst::meta::CustomMeta::is_registered(NAME) {
             return;
         }
-        // These tags make converters and scalers ask `transform`, and filters that know no better
-        // drop the meta.
+        // With these tags converters and scalers call `transform`, and other filters drop the meta.
         let mut tags: [*const c_char; 4] =
             [c"video".as_ptr(), c"size".as_ptr(), c"orientation".as_ptr(), ptr::null()];
         // SAFETY: name and tags are NUL-terminated and copied by GStreamer, the list of tags ends
@@ -40,11 +39,11 @@ pub fn register() {
     });
 }
 
-/// GStreamer's question what to do with the meta `meta` of `_source` on `target`. Dropping it is an
-/// answer too, and no failure, hence always true.
+/// Called by GStreamer to transform the meta `meta` of `_source` onto `target`. Always returns true,
+/// because dropping the meta is no failure.
 ///
 /// # Safety
-/// Only GStreamer calls it, with pointers as `GstCustomMetaTransformFunction` says.
+/// To be called by GStreamer only, with pointers as described for `GstCustomMetaTransformFunction`.
 unsafe extern "C" fn transform(
     target: *mut gst::ffi::GstBuffer,
     meta: *mut gst::ffi::GstCustomMeta,
@@ -53,8 +52,8 @@ unsafe extern "C" fn transform(
     data: glib::ffi::gpointer,
     _user_data: glib::ffi::gpointer,
 ) -> glib::ffi::gboolean {
-    // SAFETY: GStreamer passes a writable target buffer and a custom meta of this name for the time
-    // of the call. `data` is of the type that `kind` names; other kinds are not looked into.
+    // SAFETY: GStreamer passes a writable target buffer and a custom meta of this name, valid for the
+    // duration of the call. `data` has the type that `kind` names and is not read for other kinds.
     unsafe {
         let target = gst::BufferRef::from_mut_ptr(target);
         let structure = gst::StructureRef::from_glib_borrow(gst::ffi::gst_custom_meta_get_structure(meta));
@@ -74,7 +73,7 @@ unsafe extern "C" fn transform(
     true.into_glib()
 }
 
-/// Copies the meta as it is, fields included that are not known here.
+/// Copies the meta unchanged, including fields that this version does not know.
 fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
     if let Ok(mut meta) = gst::meta::CustomMeta::add(target, NAME) {
         for (name, value) in structure.iter() {
@@ -83,7 +82,7 @@ fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
     }
 }
 
-/// Size and pixel shape of a frame.
+/// Size and pixel aspect ratio of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Size {
     width: u32,
@@ -100,7 +99,7 @@ impl Size {
         }
     }
 
-    /// Whether the two fill a display alike, so that nobody needs to add borders.
+    /// Whether both have the same display aspect ratio, so that a scaler adds no borders.
     fn is_shaped_as(&self, other: &Self) -> bool {
         let product =
             |a: u32, b: u32, c: u32, d: u32| [a, b, c, d].into_iter().map(u128::from).product::<u128>();
@@ -120,24 +119,24 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
     } else if let Some(Scaled { description, vectors, predictors }) = scale_field(&meta, to) {
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
-        // Rows of blocks stay what they were.
+        // The rows of blocks are unchanged, and so are their devices.
         let extras = Extras { predictors, devices: meta.devices };
-        // The grid was checked: only GStreamer could refuse, and a field may be dropped.
+        // The grid was checked, so only GStreamer could refuse; the field is then dropped.
         let _ = attach(target, &description, vectors, extras);
     }
 }
 
-/// A field for another frame size.
+/// A field scaled to another frame size.
 struct Scaled {
     description: FieldDescription,
     vectors: Vec<MotionVector>,
     predictors: Option<Vec<Predictor>>,
 }
 
-/// The field for the frame scaled to `to`; `None` where blocks or vectors would not fit.
+/// The field of the frame scaled to `to`; `None` if a block would not have a whole number of samples
+/// or a vector would not fit its type.
 ///
-/// Scaling and rounding keep order and sign, so that scaled predictors are the medians of the scaled
-/// vectors.
+/// Scaling and rounding are monotonic, so the scaled predictors are the medians of the scaled vectors.
 fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<Scaled> {
     let from = &meta.description;
     let (block_width, columns) = scale_blocks(from.block_width, from.width, to.width)?;
@@ -161,7 +160,7 @@ fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<Scaled> {
     Some(Scaled { description, vectors, predictors })
 }
 
-/// The scaled block's side and the number of such blocks; `None` where the side is no whole number.
+/// The side of the scaled block and the number of such blocks; `None` if the side is not an integer.
 fn scale_blocks(side: u32, from: u32, to: u32) -> Option<(u32, u32)> {
     let scaled = u64::from(side) * u64::from(to);
     let whole = from > 0 && scaled > 0 && scaled.is_multiple_of(u64::from(from));
@@ -169,14 +168,14 @@ fn scale_blocks(side: u32, from: u32, to: u32) -> Option<(u32, u32)> {
     Some((side, to.div_ceil(side)))
 }
 
-/// `component · to / from`, rounded half away from zero; `None` where it does not fit.
+/// `component · to / from`, rounded half away from zero; `None` if it overflows.
 fn scale_component(component: i16, from: u32, to: u32) -> Option<i16> {
     let (from, to) = (i64::from(from), i64::from(to));
     let doubled = 2 * i64::from(component) * to;
     i16::try_from((doubled + from * doubled.signum()) / (2 * from)).ok()
 }
 
-/// Records as the bytes of the meta.
+/// Owned records that GLib reads as bytes.
 struct RecordBytes<T>(Vec<T>);
 
 impl<T: bytemuck::Pod> AsRef<[u8]> for RecordBytes<T> {

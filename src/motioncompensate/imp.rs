@@ -32,14 +32,14 @@ struct Settings {
     measure: MotionCompensateMeasure,
 }
 
-/// What is done from start to stop.
+/// State from start to stop.
 #[derive(Default)]
 struct State {
     stream: Option<Stream>,
-    /// What the buffer in hand was negotiated for.
+    /// The settings that hold for the current buffer.
     settings: Settings,
     totals: Totals,
-    warned_elsewhere: bool,
+    warned_unusable: bool,
 }
 
 /// The implementation of [`super::MotionCompensate`].
@@ -50,24 +50,24 @@ pub struct MotionCompensate {
 }
 
 impl MotionCompensate {
-    /// The field by which `buffer` is to be predicted; `None` where there is none, or none that can
-    /// be used, and then a warning says why.
+    /// The field that predicts `buffer`; `None` if there is none. If there are fields but none can be
+    /// used, posts a warning once and returns `None`.
     fn field(&self, state: &mut State, buffer: &gst::BufferRef) -> Result<Option<MotionVectorMeta>, Failure> {
         let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
         if buffer.flags().contains(gst::BufferFlags::DISCONT) && stream.reference.take().is_some() {
-            gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
+            gst::debug!(CAT, imp = self, "Reference dropped: discontinuity at {:?}", buffer.pts());
         }
         stream.field(buffer).map(|field| {
             field.unwrap_or_else(|obstacle| {
                 gst::warning!(CAT, imp = self, "Frame at {:?} not predicted: {obstacle}", buffer.pts());
-                if !std::mem::replace(&mut state.warned_elsewhere, true) {
+                if !std::mem::replace(&mut state.warned_unusable, true) {
                     gst::element_imp_warning!(
                         self,
                         gst::StreamError::Format,
-                        ("A frame is not predicted from its vectors: {obstacle}. Put motioncompensate \
-                             right behind motionestimate, so that no frame is dropped or stamped anew \
-                             between them"),
-                        ["Frame at {:?}; told once", buffer.pts()]
+                        ("A frame cannot be predicted from its vectors: {obstacle}. Put motioncompensate \
+                             right behind motionestimate, so that no frame is dropped or gets a new \
+                             timestamp between them"),
+                        ["Frame at {:?}; this warning is posted once", buffer.pts()]
                     );
                 }
                 None
@@ -75,7 +75,7 @@ impl MotionCompensate {
         })
     }
 
-    /// Counts a frame and tells what was measured of it.
+    /// Counts a frame, attaches its measures and returns the message about them.
     fn report(
         &self,
         state: &mut State,
@@ -89,7 +89,8 @@ impl MotionCompensate {
         Ok(Some(quality.message(buffer.pts())))
     }
 
-    /// Makes `out` of `input`; the message about it, if there is one.
+    /// Writes the prediction or residual of `input` to `out`. Returns the message about its quality,
+    /// if there is one.
     fn replace(
         &self,
         input: &gst::Buffer,
@@ -122,7 +123,7 @@ impl MotionCompensate {
         self.report(state, out, quality)
     }
 
-    /// Measures the prediction of `buffer`, whose samples stay as they are.
+    /// Measures the prediction of `buffer` and leaves its samples unchanged.
     fn look_at(&self, buffer: &mut gst::BufferRef) -> Result<Option<gst::Structure>, Failure> {
         let state = &mut *lock(&self.state);
         let field = self.field(state, buffer)?;
@@ -135,14 +136,14 @@ impl MotionCompensate {
             }
             None => None,
         };
-        // It shares the memory; the vectors it needs no more.
+        // The copy shares the memory and needs no vectors.
         let mut reference = buffer.copy();
         meta::remove(reference.make_mut());
         stream.reference = Some(reference);
         self.report(state, buffer, quality)
     }
 
-    /// Ends the work on a buffer: posts what there is to tell.
+    /// Ends the work on a buffer: posts its message or error.
     fn finish(
         &self,
         result: Result<Option<gst::Structure>, Failure>,
@@ -165,15 +166,15 @@ impl MotionCompensate {
         self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
     }
 
-    /// Makes the next frame the first of a sequence.
+    /// Drops the reference, so that the next frame is the first of a sequence.
     fn forget_reference(&self, reason: &str) {
         if let Some(stream) = &mut lock(&self.state).stream {
-            gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
+            gst::debug!(CAT, imp = self, "Reference dropped: {reason}");
             stream.reference = None;
         }
     }
 
-    /// Lets the settings hold from the next buffer on; whether other buffers are needed for it.
+    /// Applies the settings to the next buffer. Returns whether the pads must be renegotiated.
     fn apply_settings(&self) -> bool {
         let settings = *lock(&self.settings);
         let was = std::mem::replace(&mut lock(&self.state).settings, settings);
@@ -193,7 +194,7 @@ impl ObjectSubclass for MotionCompensate {
 impl ObjectImpl for MotionCompensate {
     fn constructed(&self) {
         self.parent_constructed();
-        // What is dropped for being late is missed as reference.
+        // A late frame must not be dropped: it is the reference of the next one.
         self.obj().set_qos(false);
     }
 
@@ -203,13 +204,13 @@ impl ObjectImpl for MotionCompensate {
             vec![
                 glib::ParamSpecEnum::builder_with_default("mode", default.mode)
                     .nick("Mode")
-                    .blurb("What is sent on")
+                    .blurb("What to send downstream")
                     .mutable_playing()
                     .build(),
                 glib::ParamSpecEnum::builder_with_default("measure", default.measure)
                     .nick("Measure")
                     .blurb(
-                        "What is measured of each prediction, attached to its buffer and posted on the bus",
+                        "What to measure of each prediction; the result is attached to the buffer and posted on the bus",
                     )
                     .mutable_playing()
                     .build(),
@@ -245,8 +246,8 @@ impl ElementImpl for MotionCompensate {
             gst::subclass::ElementMetadata::new(
                 "Motion compensator",
                 "Filter/Effect/Video",
-                "Predicts frames from the one before and the motion vectors that come with them, and \
-                 measures how well",
+                "Predicts each frame from the previous one and its motion vectors, and measures the \
+                 prediction",
                 "The gst-plugin-motionestimate authors",
             )
         });
@@ -284,7 +285,7 @@ impl BaseTransformImpl for MotionCompensate {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
-        // One buffer more, for the reference.
+        // Ask for one more buffer: the reference is held.
         let pools: Vec<_> = query.allocation_pools().map(|pool| pool.to_owned()).collect();
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
             let most = if *most == 0 { 0 } else { most.saturating_add(1) };
@@ -300,8 +301,7 @@ impl BaseTransformImpl for MotionCompensate {
         Ok(())
     }
 
-    // The frame is of the same size and in its place whatever is sent on: everything that is
-    // said about it holds.
+    // The output has the same size and shows the same frame in every mode: all metas stay valid.
     fn transform_meta<'a>(
         &self,
         _out: &mut gst::BufferRef,
@@ -332,7 +332,7 @@ impl BaseTransformImpl for MotionCompensate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        // Between two buffers, so that none is begun in one mode and ended in another.
+        // Between two buffers, so that the mode never changes within one.
         if self.apply_settings() {
             self.obj().reconfigure_src();
             self.obj().reconfigure_sink();

@@ -1,26 +1,26 @@
-//! How good predictions are, as applications read it.
+//! The quality of predictions as a meta and as messages.
 
 use crate::compensation::SquaredError;
 
-/// The name of the meta that says how good a frame's prediction is.
+/// The name of the meta that holds the quality of a frame's prediction.
 pub const NAME: &str = "MotionQualityMeta";
 
 /// The name of the message about one frame.
 const MESSAGE: &str = "motion-quality";
 
-/// The name of the message about all.
+/// The name of the message about all frames.
 const TOTAL_MESSAGE: &str = "motion-quality-total";
 
-/// Registers the meta with GStreamer. It has no tags: what was measured stays true of the buffer,
-/// whatever becomes of its samples.
+/// Registers the meta with GStreamer. It has no tags, so every element keeps it: the measure
+/// describes the frame as it was searched, whatever is done to its samples later.
 pub fn register() {
-    // A second copy of this code in the process, plugin and library, must not register again.
+    // The process may hold this code twice, as plugin and as library: register only once.
     if !gst::meta::CustomMeta::is_registered(NAME) {
         gst::meta::CustomMeta::register(NAME, &[]);
     }
 }
 
-/// The squared errors of one frame's prediction, or of many.
+/// The squared errors of the prediction of one or more frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
     luma: SquaredError,
@@ -28,7 +28,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Adds the error of plane `index`, of which the first is luma.
+    /// Adds the error of plane `index`; plane 0 is luma.
     pub fn add(&mut self, index: usize, error: SquaredError) {
         self.all += error;
         if index == 0 {
@@ -43,10 +43,10 @@ impl Quality {
         structure.set("psnr", self.all.psnr());
     }
 
-    /// Puts the figures on `buffer`, in the place of those it may have.
+    /// Attaches the figures to `buffer`, replacing those of an earlier measurement.
     ///
     /// # Errors
-    /// Where GStreamer does not take the meta.
+    /// If GStreamer refuses the meta.
     pub fn attach(&self, buffer: &mut gst::BufferRef) -> Result<(), glib::BoolError> {
         use gst::meta::CustomMeta;
         if let Ok(mut meta) = CustomMeta::from_mut_buffer(buffer, NAME) {
@@ -58,7 +58,7 @@ impl Quality {
         Ok(())
     }
 
-    /// The message about the frame of that timestamp.
+    /// The message about the frame with this timestamp.
     pub fn message(&self, pts: Option<gst::ClockTime>) -> gst::Structure {
         let pts = pts.map_or(u64::MAX, gst::ClockTime::nseconds);
         let mut structure = gst::Structure::builder(MESSAGE).field("pts", pts).build();
@@ -67,7 +67,7 @@ impl Quality {
     }
 }
 
-/// Sums over the frames since the element was started.
+/// Sums over all frames since start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     frames: u64,
@@ -76,7 +76,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts a frame, with what was measured of it.
+    /// Counts a frame and adds its quality, if it was measured.
     pub fn add(&mut self, quality: Option<Quality>) {
         self.frames += 1;
         if let Some(Quality { luma, all }) = quality {
@@ -86,7 +86,7 @@ impl Totals {
         }
     }
 
-    /// The message about all of them.
+    /// The message about all frames.
     pub fn message(&self) -> gst::Structure {
         let mut structure = gst::Structure::builder(TOTAL_MESSAGE)
             .field("frames", self.frames)

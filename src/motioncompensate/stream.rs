@@ -1,4 +1,4 @@
-//! The frames of a stream: which one predicts which, and what becomes of their planes.
+//! The reference frame of a stream, and the compensation of each plane.
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
@@ -7,14 +7,14 @@ use crate::compensation::{CompensationError, Field, Output, PlaneMut, Sampling, 
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
 
-/// What holds from one caps to the next.
+/// State that is valid until the next caps.
 pub struct Stream {
     pub info: VideoInfo,
-    /// One a plane.
+    /// One per plane.
     pub samplings: Vec<Sampling>,
-    /// The frame before.
+    /// The previous frame.
     pub reference: Option<gst::Buffer>,
-    /// Room for a plane of the prediction where it is only measured; made when it is first needed.
+    /// One plane of a prediction that is measured but not sent; allocated on first use.
     scratch: Vec<u8>,
 }
 
@@ -29,16 +29,16 @@ pub enum Failure {
     Plane(#[from] PlaneError),
     #[error("the motion field of a frame cannot be read: {0}")]
     Meta(#[from] meta::MetaError),
-    #[error("a motion field for frames of {0} x {1} samples came with a frame of {2} x {3}")]
+    #[error("a motion field for frames of {0} x {1} samples came with a frame of {2} x {3} samples")]
     FieldSize(u32, u32, u32, u32),
     #[error(transparent)]
     Compensation(#[from] CompensationError),
-    #[error("the measure cannot be attached: {0}")]
+    #[error("cannot attach the measure: {0}")]
     Attach(#[source] glib::BoolError),
 }
 
 impl Failure {
-    /// The failure as it is posted on the bus.
+    /// The error message for the bus.
     pub fn message(&self) -> gst::ErrorMessage {
         match self {
             Failure::NotNegotiated => gst::error_msg!(gst::CoreError::Negotiation, ("{self}")),
@@ -52,17 +52,17 @@ impl Failure {
     }
 }
 
-/// Where the result goes.
+/// Where the result is written.
 pub enum Target<'a, 'b> {
     Frame(&'a mut VideoFrameRef<&'b mut gst::BufferRef>),
-    /// Nowhere: it is only measured.
+    /// The scratch plane: the prediction is only measured.
     Scratch,
 }
 
-/// `buffer` mapped for reading as a frame of `info`.
+/// Maps `buffer` for reading as a frame described by `info`.
 ///
 /// # Errors
-/// [`Failure::Buffer`] where it is none.
+/// [`Failure::Buffer`] if the buffer does not hold such a frame.
 pub fn map<'a>(
     buffer: &'a gst::BufferRef,
     info: &VideoInfo,
@@ -76,8 +76,8 @@ impl Stream {
         Self { info: info.clone(), samplings, reference: None, scratch: Vec::new() }
     }
 
-    /// The field by which the frame in `buffer` is predicted from the one before; the error says
-    /// what is in the way where there are fields, but none of this kind.
+    /// The field that predicts the frame in `buffer` from the previous one. `Err` in the inner result
+    /// says why none of its fields can be used.
     pub fn field(
         &self,
         buffer: &gst::BufferRef,
@@ -99,11 +99,11 @@ impl Stream {
         Ok(usable)
     }
 
-    /// Why the reference of a field is not the frame that is kept.
+    /// Why the reference of a field is not the kept frame; `None` if it is.
     fn obstacle(&self, description: &meta::FieldDescription) -> Option<String> {
         if description.reference_offset != -1 {
             return Some(format!(
-                "they refer to the frame at offset {}, and only the one before (-1) is kept",
+                "they refer to the frame at offset {}, and only the previous frame (-1) is kept",
                 description.reference_offset
             ));
         }
@@ -112,13 +112,13 @@ impl Stream {
         };
         match (description.reference_pts, reference.pts()) {
             (Some(wanted), Some(kept)) if wanted != kept => {
-                Some(format!("they refer to the frame at {wanted}, and the one before this was at {kept}"))
+                Some(format!("they refer to the frame at {wanted}, and the previous frame was at {kept}"))
             }
             _ => None,
         }
     }
 
-    /// Predicts the frame in `current` by `field` and writes what is wanted to `target`.
+    /// Predicts the frame in `current` by `field` and writes the wanted output to `target`.
     pub fn compensate(
         &mut self,
         field: &MotionVectorMeta,
@@ -152,7 +152,7 @@ impl Stream {
         Ok(quality)
     }
 
-    /// Writes the frame in `current` to `out` as it is.
+    /// Copies the frame in `current` to `out`.
     pub fn copy(
         &self,
         current: &VideoFrameRef<&gst::BufferRef>,

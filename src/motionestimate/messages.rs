@@ -1,9 +1,9 @@
-//! Errors as they are told on the bus.
+//! Converts errors to messages for the bus.
 
 use super::stream::{Stream, StreamError};
 use crate::estimator::SetupError;
 
-/// What a developer wants to know of the error: the compiler's words, if it was one.
+/// The debug text of an error: the compiler's log if a kernel did not build.
 pub fn setup_debug(error: &SetupError) -> String {
     match error {
         SetupError::KernelBuild { log, .. } => log.clone(),
@@ -11,7 +11,7 @@ pub fn setup_debug(error: &SetupError) -> String {
     }
 }
 
-/// The error as it is posted on the bus.
+/// The error message for the bus.
 pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
     let debug = setup_debug(error);
     match error {
@@ -27,7 +27,7 @@ pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
     }
 }
 
-/// What is told of `error`.
+/// The error message for the bus about an error while streaming.
 pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
     match error {
         StreamError::Frame(_) | StreamError::Luma(_) => gst::error_msg!(
@@ -39,7 +39,7 @@ pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage
             gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
         }
         StreamError::Attach(error) => {
-            gst::error_msg!(gst::LibraryError::Failed, ("Vectors cannot be attached: {error}"), ["{error:?}"])
+            gst::error_msg!(gst::LibraryError::Failed, ("Cannot attach the vectors: {error}"), ["{error:?}"])
         }
     }
 }

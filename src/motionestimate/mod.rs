@@ -1,161 +1,158 @@
-//! `motionestimate`: finds the motion of every frame and attaches it to the frame's buffer.
+//! `motionestimate`: finds a motion vector for every block of a frame and attaches the field to the buffer.
 /**
  * element-motionestimate:
  * @short_description: Finds a motion vector for every block of a frame
  *
- * `motionestimate` keeps the luma plane of the frame before, searches it for the best match of
- * every block of the current frame, and attaches the vectors and their matching costs to the
- * buffer as a `MotionVectorMeta`. Pixels pass untouched and uncopied, and with no delay unless
- * `pipeline-depth` asks for it. Vectors are bit for bit the same on every device and with every kernel; what they are, `algorithm` decides.
+ * `motionestimate` searches the luma plane of the previous frame (the reference frame) for the best
+ * match of every block of the current frame. It attaches the vectors and their matching costs to the
+ * buffer as a `MotionVectorMeta`. Pixels are neither changed nor copied, and no latency is added
+ * unless `pipeline-depth` asks for it. Every device and kernel returns the same vectors, bit for bit;
+ * only `algorithm` and the search parameters change them.
  *
- * The first frame of a stream has nothing to be compared with, nor has the first after a
- * discontinuity, a gap, a flush, a new segment or new caps: such a frame passes with no meta.
- * A `MotionVectorMeta` that a buffer brings along is always removed, so that behind this element
- * every such meta is its own.
+ * The first frame of a stream has no reference frame, nor has the first after a discontinuity, a gap,
+ * a flush, a new segment or new caps: it passes without a meta. A `MotionVectorMeta` on an input
+ * buffer is removed, so that every such meta behind this element was attached by it.
  *
  * ## Algorithms
  *
- * `algorithm=full` compares every candidate of the search window and takes the best: the lowest
- * cost, among equals the shortest |x| + |y|, then the upper, then the left one.
+ * `algorithm=full` compares every candidate of the search window. The candidate with the lowest cost
+ * wins; among equal costs, the one with the smallest |x| + |y|, then the upper, then the left one.
  *
- * `algorithm=three-step` compares few. With R the longest way from no motion to an edge of the
- * window, the steps are s = ceil(R / 2), then each half of the one before, rounded up, down to 1:
- * 4, 2, 1 of R = 7. It starts at no motion; in each step it compares the nine candidates that lie
- * s, or not at all, to either side and up or down, and goes on from the best, by the same order of
- * whole vectors. Candidates outside the window do not count, nor with `border=restrict` those
- * outside the frame. It is much faster than full search, and the longer the motion the more often
- * it ends at a match that is not the best one.
+ * `algorithm=three-step` compares few candidates. R is the longest distance from (0, 0) to an edge of
+ * the window. The first step size is s = ceil(R / 2); each following one is half of the previous,
+ * rounded up, down to 1 (4, 2, 1 for R = 7). The search starts at (0, 0). Each step compares the nine
+ * candidates at distance 0 or s on each axis and continues at the best one, in the same order as
+ * `full`. Candidates outside the window are skipped, and with `border=restrict` those outside the
+ * frame. Three-step search is much faster than computing every cost. The longer the motion, the more
+ * often its result is not the best match.
  *
  * ## Devices
  *
- * `device=auto` takes the best OpenCL GPU and, where there is none, the CPU without OpenCL. A
- * device that is asked for and missing is an error whose text lists every device that is there.
+ * `device=auto` selects the best OpenCL GPU, and without one the CPU path `native`, which needs no
+ * OpenCL. If a requested device does not exist, the error lists all devices that do.
  *
- * Several devices work as one where `device` lists them: `gpu,native`, `0:0,0:1`, or `all`. `split`
- * says how they divide the work, `balance` how much each gets; the vectors are the same whatever
- * is chosen. With `balance=adaptive` the share of each follows its rate, measured with every
- * frame, and a device that does not help is left idle but for a few frames now and then.
- * `gpu@0.9,native@0.1` has weights, which hold as they are, even where one device would be faster alone. With `split=frames` as many devices
- * are busy as frames are in flight: raise `pipeline-depth`.
+ * A list selects several devices: `gpu,native`, `0:0,0:1`, or `all`. `split` selects how they divide
+ * the work and `balance` how much each gets; the vectors are the same for every choice. With
+ * `balance=adaptive` the share of each device follows its measured rate, and a device that does not
+ * shorten the frame time is left idle and tried again from time to time. `gpu@0.9,native@0.1` sets
+ * fixed weights, which are used even if one device alone were faster. With `split=frames` only as
+ * many devices work as frames are in flight, so raise `pipeline-depth`.
  *
- * A device of a list that fails is put out, and a warning on the bus says so. Its part is done again by
- * the others, or, where it was the last, by the CPU without OpenCL: no frame goes without its
- * vectors. So is one that gives no answer for ten seconds, or for fifty times what its frames take
- * on average where that is longer (its first: for a minute, or what it takes at 0.1 G absolute differences
- * a second).
+ * A device of a list that fails is removed, with a warning on the bus. The other devices repeat its
+ * part; if it was the last, the CPU does. Every frame still gets its vectors. A device that does not
+ * answer counts as failed: after ten seconds, or fifty times the mean time of its frames if that is
+ * longer; in its first frame after a minute, or the time that the search takes at 0.1 G absolute
+ * differences per second.
  *
- * An OpenCL device by itself that fails is left in the same way, and the CPU finds what was in flight.
- * For that the buffer of the reference is held where the device reads it in place (see *Buffers*). So
- * is one that gives no answer for as long as one of a list may; what it holds is not given back.
- * `on-device-failure=error` makes the failure of the last device an error.
+ * The same holds for a single OpenCL device: when it fails, the CPU repeats the searches in flight
+ * and continues. For this purpose the buffer of the reference frame is held if the device reads it in
+ * place (see *Buffers*). The memory of a device that does not answer is leaked, because its driver
+ * may still use it. With `on-device-failure=error` the failure of the last device is an error.
  *
- * ## Properties while playing
+ * ## Changing properties while playing
  *
- * Every property may be changed while playing and holds from the next frame on. The reference
- * frame is kept, so no frame goes without vectors for it. Settings that cannot be followed
- * are an error on the bus, as they are at start.
+ * Every property may be changed while playing; the change holds from the next frame on. The reference
+ * frame is kept, so no frame loses its vectors. Invalid settings are an error on the bus, as at start.
  *
  * ## Tuning
  *
- * `tuning` is a structure named `motion-tuning` that says how an OpenCL device is used. It changes
- * the speed and never the vectors; what a device or kernel has no use for is ignored. A field
- * that is not known, or a value that cannot be followed, is an error that names it.
+ * `tuning` is a structure named `motion-tuning` that controls how an OpenCL device is used. It changes
+ * the speed, never the vectors. Fields that the device or kernel does not use are ignored. An unknown
+ * field or an invalid value is an error that names the field.
  *
  * | field | type | value |
  * |---|---|---|
- * | `group-size` | integer | work-items of a work-group, 1 or more; without it the kernel's own for the device. `kernel=reference-naive` needs none for large windows with it |
- * | `cost-bytes` | integer | most bytes of costs kept on the device at once, 268435456 without it: kernels that keep costs work in parts where they need more |
- * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole frame: `once` (all jobs in one launch, the default), `out-of-order` (one queue that starts launches in any order), `queues` (several queues, in turn) |
- * | `queues` | integer | with `launch=queues` how many, 1 to 64 |
- * | `launches` | integer | into how many launches the jobs are cut; without it one a job |
- * | `run` | integer | for `tiled` and `elimination`: candidates, one under the other, that a work-item takes at once |
- * | `blocks-across`, `blocks-down` | integer | for `tiled` and `elimination`: blocks of a work-group |
+ * | `group-size` | integer | work-items per work-group, 1 or more; default: chosen by the kernel for the device. With it, `kernel=reference-naive` also runs windows with more candidates than a work-group has work-items |
+ * | `cost-bytes` | integer | limit of the memory for costs on the device, in bytes; default 268435456. Kernels that store costs work in several parts if they need more |
+ * | `launch` | string | for the `collaborative` kernels, whose jobs are displacements of the whole frame: `once` (all jobs in one launch, the default), `out-of-order` (one out-of-order queue), `queues` (several queues in turn) |
+ * | `queues` | integer | with `launch=queues`: the number of queues, 1 to 64 |
+ * | `launches` | integer | the number of launches into which the jobs are divided; default: one per job |
+ * | `run` | integer | for `tiled` and `elimination`: vertically adjacent candidates per work-item |
+ * | `blocks-across`, `blocks-down` | integer | for `tiled` and `elimination`: blocks per work-group |
  *
  * What `kernel` and `tuning` leave open is chosen by the user's file
- * `gst-plugin-motionestimate/tuning.toml` in the configuration folder (`$XDG_CONFIG_HOME`, else
- * `~/.config`), else by the shipped table, else by the kind of device. A mistake in the file is a
- * warning, and the shipped table holds. The example `tune` measures a device and writes the file.
+ * `gst-plugin-motionestimate/tuning.toml` in the configuration directory (`$XDG_CONFIG_HOME`, else
+ * `~/.config`), then by the built-in table, then by the type of the device. If the file has an error,
+ * a warning is posted and the file is ignored. The example `tune` measures a device and writes the
+ * file.
  *
  * ## Prediction
  *
- * With `prediction=median` the meta has one field more, `predictors`: a GBytes of `columns · rows`
- * records `gint16 x`, `gint16 y` in quarter samples, host byte order. Each is what an H.264 encoder
- * would predict for that block's vector from those of its neighbours: the median of the vectors
- * to the left, above, and above to the right (above to the left in the last column); in the first
- * row the vector to the left, in a frame of one column the one above. Vectors and costs are the
- * same with and without it.
+ * With `prediction=median` the meta has an additional field `predictors`: a GBytes of
+ * `columns · rows` records `gint16 x`, `gint16 y` in quarter samples, host byte order. Each is the
+ * vector that H.264 predicts for the block from its neighbours: the median of the vectors to the
+ * left, above, and above right (above left in the last column); in the first row the vector to the
+ * left; in a frame with one column the vector above. It does not change vectors and costs.
  *
  * ## Frames in flight
  *
- * With `pipeline-depth=1` each buffer leaves before the next is taken. With more, buffers wait
- * while their frames are being searched, so that on an OpenCL device the upload of one frame,
- * the search of the one before and the download of the vectors before that go on at once. The
- * LATENCY query tells `pipeline-depth - 1` frame durations, or nothing more than upstream where
- * the caps have no frame rate, and a latency message is posted where that changes.
+ * With `pipeline-depth=1` each buffer is sent before the next one is accepted. With a larger value
+ * buffers wait while their frames are searched. On an OpenCL device the upload of one frame, the
+ * search of another and the download of the vectors of a third then overlap. The element reports
+ * `pipeline-depth - 1` frame durations in the LATENCY query (none if the caps have no frame rate) and
+ * posts a latency message when that changes.
  *
- * Order and number of buffers and events are the same at every depth. A frame that has no
- * reference waits for nobody. Every serialized event or query lets all buffers that wait leave
- * before it; a flush drops them, and so does going to READY. After an error that comes up while
- * searching, those that wait are dropped.
+ * The order and number of buffers and events is the same at every depth. A frame without a reference
+ * frame does not wait. Before a serialized event or query, all waiting buffers are sent; a flush and
+ * the change to READY drop them. After a search error the waiting buffers are dropped.
  *
- * `threads` is the number of threads that search with `device=native`. All elements of a process
- * with the same number share them.
+ * `threads` is the number of threads of `device=native`. All elements of a process with the same
+ * number share one thread pool.
  *
  * ## Buffers
  *
- * The reference is a copy in the memory of the device, made by the one upload that each frame
- * needs anyway. With `pipeline-depth=1` no buffer is held back; with more, up to
- * `pipeline-depth - 1` are, and the answer to the ALLOCATION query asks for as many more. From a
- * pool that cannot give so many, fewer are held.
+ * The reference frame is the copy in device memory that was made when that frame was uploaded. With
+ * `pipeline-depth=1` no buffer is held, with a larger value up to `pipeline-depth - 1`; the answer to
+ * the ALLOCATION query asks for as many more. If the upstream pool has fewer buffers, fewer are held.
  *
- * A buffer that an OpenCL device reads in place is held until the next has its vectors, one more then,
- * as the CPU needs it should the device fail. Whoever writes to it downstream gets a copy of it
- * meanwhile. With `on-device-failure=error`, or from a pool that has too few, it is not held.
+ * If an OpenCL device reads a buffer in place, that buffer is held until the next frame has its
+ * vectors, because the CPU needs it if the device fails. While it is held, a downstream writer
+ * triggers copy-on-write. With `on-device-failure=error`, or if the pool is too small, it is not held.
  *
- * The ALLOCATION query passes through: pools, and strides that need `GstVideoMeta`, are for the
- * element downstream to accept, whom the very same memory reaches. Where an OpenCL device searches
- * and downstream has nothing against plain system memory, an allocator is added whose memory the
- * device reads without a copy between, page-locked as a rule. To all other elements it is memory
- * like any other, and it may be held for as long as they like.
+ * The ALLOCATION query is forwarded: the downstream element decides about pools and strides that need
+ * `GstVideoMeta`, because it receives the same memory. If an OpenCL device searches and downstream
+ * accepts system memory, an allocator is offered whose memory the device reads without a copy
+ * (page-locked memory as a rule). For all other elements it is ordinary memory that may be held for
+ * any time.
  *
  * ## Interlaced video
  *
- * Frames with two interleaved fields are searched as whole frames, and a warning says so once.
- * Where the fields differ in time, deinterlace before. Fields in buffers of their own
- * (`interlace-mode=alternate`) are not accepted.
+ * Frames with two interleaved fields are searched as whole frames, with one warning. Deinterlace first
+ * if the fields differ in time. Fields in separate buffers (`interlace-mode=alternate`) are not
+ * accepted.
  *
  * ## Statistics
  *
- * The `stats` property is a structure named `motion-stats`. At EOS it is also posted on the bus,
- * as an element message of that name.
+ * The `stats` property is a structure named `motion-stats`. At EOS it is also posted on the bus, as an
+ * element message of that name.
  *
  * | field | type | value |
  * |---|---|---|
- * | `frames` | guint64 | frames seen since start |
- * | `frames-with-vectors` | guint64 | those that got vectors |
- * | `upload-time` | guint64 | mean time to bring a frame to the device, ns |
- * | `search-time` | guint64 | mean time of a search, by the device's clock where it has one, ns |
- * | `download-time` | guint64 | mean time to bring the vectors back, ns |
- * | `prediction-time` | guint64 | mean time to predict them, with bringing the predictors back, ns |
- * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences a second, as if each were computed. Candidates of `three-step`: the most it tries, 1 + 8 · steps |
- * | `mean-cost` | gdouble | matching cost a sample: how well the vectors predict |
- * | `devices` | GstValueArray | a structure `motion-device` for each of several devices: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
- * | `device`, `kernel` | string | what is in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and the kernel too where it has but one |
+ * | `frames` | guint64 | frames since start |
+ * | `frames-with-vectors` | guint64 | frames with vectors |
+ * | `upload-time` | guint64 | mean time to copy a frame to the device, ns |
+ * | `search-time` | guint64 | mean time of a search, by the device's clock if it has one, ns |
+ * | `download-time` | guint64 | mean time to copy the vectors from the device, ns |
+ * | `prediction-time` | guint64 | mean time to compute the predictors and copy them from the device, ns |
+ * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps |
+ * | `mean-cost` | gdouble | mean matching cost per sample |
+ * | `devices` | GstValueArray | with several devices, one structure `motion-device` for each: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
+ * | `device`, `kernel` | string | device and kernel in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and also the kernel if it has only one |
  *
  * ## Example launch lines
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 pattern=ball ! motionestimate ! fakesink
  * ```
- * Searches moving test frames with the best device.
+ * Searches a moving test pattern on the best device.
  * ```text
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! video/x-raw,format=I420,width=1280,height=720 ! motionestimate device=native search-range=32 ! fakesink
  * ```
- * The same on the CPU with longer vectors; `-m` prints the `motion-stats` message.
+ * Searches on the CPU with a larger range; `-m` prints the `motion-stats` message.
  *
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
  * ```
- * A group a row of blocks, and 64 launches on four queues.
+ * One work-group per row of blocks, and 64 launches on four queues.
  *
  * Since: plugins-motionestimate-0.1.0
  */
@@ -178,22 +175,22 @@ mod tuning;
 
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
-/// Which vectors are found.
+/// Which candidates are compared: the `algorithm` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateAlgorithm")]
 #[non_exhaustive]
 #[repr(i32)]
 pub enum MotionEstimateAlgorithm {
-    /// The best of all candidates.
+    /// See [`Algorithm::Full`].
     #[default]
     #[enum_value(name = "Full search: the best match in the whole search window", nick = "full")]
     Full = 0,
     /// See [`Algorithm::ThreeStep`].
-    #[enum_value(name = "Three-step search: few candidates, far ones first", nick = "three-step")]
+    #[enum_value(name = "Three-step search: few candidates, in decreasing steps", nick = "three-step")]
     ThreeStep = 1,
 }
 
-/// How the algorithm is carried out on the device: the `kernel` property.
+/// The implementation of the algorithm on the device: the `kernel` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateKernel")]
 #[non_exhaustive]
@@ -201,20 +198,20 @@ pub enum MotionEstimateAlgorithm {
 pub enum MotionEstimateKernel {
     /// See [`Kernel::Auto`].
     #[default]
-    #[enum_value(name = "The fastest for the device", nick = "auto")]
+    #[enum_value(name = "The fastest for the device and settings", nick = "auto")]
     Auto = 0,
     /// See [`Kernel::ReferenceNaive`].
     #[enum_value(
-        name = "A work-group a block, all reads from global memory (small windows only)",
+        name = "One work-group per block, reads from global memory (small windows only)",
         nick = "reference-naive"
     )]
     ReferenceNaive = 1,
     /// See [`Kernel::Reference`].
-    #[enum_value(name = "A work-group a block, block and search area in local memory", nick = "reference")]
+    #[enum_value(name = "One work-group per block, samples in local memory", nick = "reference")]
     Reference = 2,
     /// See [`Kernel::CollaborativeNaive`].
     #[enum_value(
-        name = "A displacement of the whole frame at a time, from global memory",
+        name = "One displacement of the whole frame at a time, reads from global memory",
         nick = "collaborative-naive"
     )]
     CollaborativeNaive = 3,
@@ -226,40 +223,40 @@ pub enum MotionEstimateKernel {
     Collaborative = 4,
     /// See [`Kernel::CollaborativeUnaligned`].
     #[enum_value(
-        name = "All displacements at once, unaligned reads (for CPU devices)",
+        name = "All displacements of the whole frame at once, unaligned reads (for CPU devices)",
         nick = "collaborative-unaligned"
     )]
     CollaborativeUnaligned = 5,
     /// See [`Kernel::TwoPass`].
-    #[enum_value(name = "All costs into memory, then the best of each block", nick = "two-pass")]
+    #[enum_value(name = "First all costs, then the best of each block", nick = "two-pass")]
     TwoPass = 6,
     /// See [`Kernel::Tiled`].
-    #[enum_value(name = "Runs of candidates share each sample (the fastest on GPUs)", nick = "tiled")]
+    #[enum_value(name = "Runs of candidates share samples (the fastest on most GPUs)", nick = "tiled")]
     Tiled = 7,
     /// See [`Kernel::Exhaustive`].
-    #[enum_value(name = "Every cost computed (device native only)", nick = "exhaustive")]
+    #[enum_value(name = "Every cost is computed (device=native only)", nick = "exhaustive")]
     Exhaustive = 8,
     /// See [`Kernel::Elimination`].
-    #[enum_value(name = "What cannot win left out by lower bounds of its cost", nick = "elimination")]
+    #[enum_value(name = "Lower bounds skip candidates that cannot win", nick = "elimination")]
     Elimination = 9,
     /// See [`Kernel::ThreeStepNaive`].
     #[enum_value(
-        name = "algorithm=three-step, a work-group a block and candidate, one launch a step",
+        name = "algorithm=three-step: one work-group per block and candidate, one launch per step",
         nick = "three-step-naive"
     )]
     ThreeStepNaive = 10,
     /// See [`Kernel::ThreeStep`].
-    #[enum_value(name = "algorithm=three-step, all steps in one launch", nick = "three-step")]
+    #[enum_value(name = "algorithm=three-step: all steps in one launch", nick = "three-step")]
     ThreeStep = 11,
     /// See [`Kernel::ThreeStepUnaligned`].
     #[enum_value(
-        name = "algorithm=three-step, a work-item a block, unaligned reads (for CPU devices)",
+        name = "algorithm=three-step: one work-item per block, unaligned reads (for CPU devices)",
         nick = "three-step-unaligned"
     )]
     ThreeStepUnaligned = 12,
 }
 
-/// How two blocks are compared: the `metric` property.
+/// The matching cost: the `metric` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateMetric")]
 #[repr(i32)]
@@ -273,21 +270,21 @@ pub enum MotionEstimateMetric {
     Ssd = 1,
 }
 
-/// What lies outside the reference frame: the `border` property.
+/// How candidates outside the reference frame are treated: the `border` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBorder")]
 #[repr(i32)]
 pub enum MotionEstimateBorder {
     /// See [`Border::Extend`].
     #[default]
-    #[enum_value(name = "The edge samples, repeated: vectors may point outside", nick = "extend")]
+    #[enum_value(name = "Edge samples are repeated: vectors may point outside the frame", nick = "extend")]
     Extend = 0,
     /// See [`Border::Restrict`].
-    #[enum_value(name = "Nothing: vectors stay inside the frame", nick = "restrict")]
+    #[enum_value(name = "Candidates outside are skipped: vectors stay inside the frame", nick = "restrict")]
     Restrict = 1,
 }
 
-/// Whether vectors are predicted from their neighbours: the `prediction` property.
+/// Whether predicted vectors are attached: the `prediction` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimatePrediction")]
 #[non_exhaustive]
@@ -295,10 +292,10 @@ pub enum MotionEstimateBorder {
 pub enum MotionEstimatePrediction {
     /// See [`Prediction::None`].
     #[default]
-    #[enum_value(name = "None: the meta has no predictors", nick = "none")]
+    #[enum_value(name = "No predictors", nick = "none")]
     None = 0,
     /// See [`Prediction::Median`].
-    #[enum_value(name = "The median of the neighbours, as H.264 has it", nick = "median")]
+    #[enum_value(name = "The median of the neighbouring vectors, as in H.264", nick = "median")]
     Median = 1,
 }
 
@@ -338,7 +335,7 @@ glib::wrapper! {
 /// Registers the element with `plugin`.
 ///
 /// # Errors
-/// Where GStreamer refuses it.
+/// If GStreamer refuses the element.
 pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
 }

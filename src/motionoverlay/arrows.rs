@@ -1,10 +1,10 @@
-//! Arrows, drawn as coverage.
+//! Draws arrows into coverage masks.
 
 use tiny_skia::{FillRule, Mask, Path, PathBuilder, Transform};
 
 use super::canvas::Coverage;
 
-/// An arrow in frame samples.
+/// An arrow, in frame samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrow {
     pub(super) tail: (f32, f32),
@@ -20,12 +20,12 @@ struct Shape {
     head: f32,
     /// Half the head's width.
     wing: f32,
-    /// How far everything is grown outwards.
+    /// How far the outline is moved outwards.
     grown: f32,
 }
 
 impl Shape {
-    /// For blocks of this side.
+    /// The proportions for blocks of this side.
     fn of_block(side: f32) -> Self {
         let unit = (side / 16.0).clamp(0.6, 3.0);
         Self { shaft: 0.35 + 0.5 * unit, head: 5.5 * unit, wing: 2.6 * unit, grown: 0.0 }
@@ -42,7 +42,7 @@ impl Shape {
         let from_head = |along: f32, aside: f32| {
             (arrow.head.0 + ux * along - uy * aside, arrow.head.1 + uy * along + ux * aside)
         };
-        // A short arrow is all head.
+        // A short arrow has no shaft, only a smaller head.
         let size = (length / (1.4 * self.head)).min(1.0);
         let (neck, wing) = (-self.head * size, self.wing * size);
         let (shaft, grown) = (self.shaft * size, self.grown);
@@ -61,7 +61,7 @@ impl Shape {
     }
 }
 
-/// Coverage of a frame by arrows and by the rim around them.
+/// Coverage of a frame by arrows and by arrows with their rim.
 pub(super) struct ArrowLayer {
     rim: Mask,
     core: Mask,
@@ -69,7 +69,7 @@ pub(super) struct ArrowLayer {
 }
 
 impl ArrowLayer {
-    /// A layer for frames of this size; `None` where there is no such frame.
+    /// A layer for frames of this size; `None` if the size is not supported.
     pub(super) fn new(width: u32, height: u32) -> Option<Self> {
         Some(Self {
             rim: Mask::new(width, height)?,
@@ -78,7 +78,7 @@ impl ArrowLayer {
         })
     }
 
-    /// Draws `arrows` and nothing else; `side` is that of the blocks.
+    /// Clears the layer and draws `arrows`; `side` is the side of a block.
     pub(super) fn draw(&mut self, side: f32, arrows: impl Iterator<Item = Arrow> + Clone) {
         let core = Shape::of_block(side);
         let rim = Shape { grown: 0.9, ..core };
@@ -95,12 +95,12 @@ impl ArrowLayer {
         }
     }
 
-    /// What the arrows with their rim cover.
+    /// Coverage by the arrows including their rim.
     pub(super) fn rim(&self) -> Coverage<'_> {
         coverage(&self.rim)
     }
 
-    /// What the arrows themselves cover.
+    /// Coverage by the arrows without their rim.
     pub(super) fn core(&self) -> Coverage<'_> {
         coverage(&self.core)
     }

@@ -1,24 +1,24 @@
-//! Blending into one component of a frame, whatever its layout.
+//! Blending into one component of a frame, independent of the frame's layout.
 
 use std::ops::Range;
 
-/// The 8-bit samples of one component: luma, a chroma or a colour.
+/// The 8-bit samples of one component: luma, one chroma component or one colour.
 pub(super) struct Component<'a> {
-    /// From the component's first sample on.
+    /// Bytes, starting with the component's first sample.
     pub(super) samples: &'a mut [u8],
     /// Bytes from one row to the next.
     pub(super) stride: usize,
     /// Bytes from one sample to the next.
     pub(super) pixel_stride: usize,
-    /// Samples a row.
+    /// Samples per row.
     pub(super) width: usize,
     /// Rows.
     pub(super) height: usize,
-    /// Frame samples are `1 << shift.0` as many across and `1 << shift.1` as many down.
+    /// Subsampling: one sample stands for `1 << shift.0` columns and `1 << shift.1` rows of the frame.
     pub(super) shift: (u32, u32),
 }
 
-/// How much of each frame sample is covered, 0 to 255, row by row.
+/// Coverage of each frame sample, 0 to 255, row-major.
 #[derive(Clone, Copy)]
 pub(super) struct Coverage<'a> {
     pub(super) data: &'a [u8],
@@ -26,22 +26,22 @@ pub(super) struct Coverage<'a> {
     pub(super) height: usize,
 }
 
-/// `from` mixed with `to`, of which there are `part` in 255.
+/// `from` mixed with `part` / 255 of `to`.
 #[inline]
 fn mix(from: u8, to: u8, part: u32) -> u8 {
     ((u32::from(from) * (255 - part) + u32::from(to) * part + 127) / 255) as u8
 }
 
 impl Component<'_> {
-    /// The samples of `columns` in row `y`; fewer where the plane ends early.
+    /// The samples of `columns` in row `y`; fewer if the plane ends early.
     fn row(&mut self, y: usize, columns: Range<usize>) -> impl Iterator<Item = &mut u8> {
         let start = (y * self.stride + columns.start * self.pixel_stride).min(self.samples.len());
         self.samples[start..].iter_mut().step_by(self.pixel_stride.max(1)).take(columns.len())
     }
 
-    /// Mixes `value` in where `coverage` says, `opacity` in 255 of it.
+    /// Mixes in `value` with the weight `coverage` times `opacity` / 255.
     pub(super) fn blend(&mut self, coverage: Coverage<'_>, value: u8, opacity: u8) {
-        /// Frame samples that are skipped together where nothing covers them.
+        /// Frame samples that are skipped together if none is covered.
         const STEP: usize = 32;
         let (across, down) = (1 << self.shift.0, 1 << self.shift.1);
         for y in 0..self.height.min(coverage.height.div_ceil(down)) {
@@ -68,8 +68,8 @@ impl Component<'_> {
         }
     }
 
-    /// Mixes `value` into the part of the component that shows the frame samples `columns` of
-    /// `rows`, `opacity` in 255 of it.
+    /// Mixes `value` with the weight `opacity` / 255 into the samples of the component whose frame
+    /// samples lie in `columns` × `rows`.
     pub(super) fn tint(&mut self, columns: Range<usize>, rows: Range<usize>, value: u8, opacity: u8) {
         let samples = |range: Range<usize>, shift: u32, size: usize| {
             range.start.div_ceil(1 << shift).min(size)..range.end.div_ceil(1 << shift).min(size)

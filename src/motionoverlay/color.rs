@@ -1,13 +1,13 @@
-//! Colours: the wheel of directions, and what a colour is in a frame's components.
+//! Colours for directions and devices, and their conversion to the components of a frame.
 
 /// Red, green and blue, 0 to 1.
 pub(super) type Rgb = [f32; 3];
 
-/// Samples of movement at which the wheel is brightest.
+/// Length of a movement, in samples, from which on its colour has full brightness.
 const FULL_LENGTH: f32 = 16.0;
 
-/// The colour of the movement `(x, y)` samples: the hue is the direction, clockwise from red for
-/// right, the brightness the square root of the length.
+/// The colour of a movement by `(x, y)` samples. The hue is the direction, clockwise, red for right;
+/// the brightness grows with the square root of the length.
 pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
     let value = (x.hypot(y) / FULL_LENGTH).sqrt().min(1.0);
     let sixths = y.atan2(x).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU * 6.0;
@@ -17,8 +17,8 @@ pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
     })
 }
 
-/// Orange, light blue, green, yellow, blue, red, pink and grey of about the same weight, told apart by
-/// the colour-blind too.
+/// Orange, light blue, green, yellow, blue, red, pink and grey, distinguishable with colour vision
+/// deficiency.
 const DEVICES: [Rgb; 8] = [
     [0.9, 0.62, 0.0],
     [0.34, 0.71, 0.91],
@@ -40,8 +40,8 @@ pub(super) fn of_device(index: u8) -> Rgb {
 pub(super) enum Model {
     /// Red, green, blue, alpha.
     Rgb,
-    /// Luma and two colour differences with the shares of red and blue in luma, and each component's
-    /// offset and scale.
+    /// Luma and two colour differences: the shares of red and blue in luma, and the offset and scale of
+    /// each component.
     Yuv { kr: f32, kb: f32, offset: [f32; 3], scale: [f32; 3] },
 }
 

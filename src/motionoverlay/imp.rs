@@ -1,4 +1,4 @@
-//! The element: properties, formats and frames.
+//! Properties, caps and frames of `motionoverlay`.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -23,7 +23,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motionoverlay",
         gst::DebugColorFlags::empty(),
-        Some("Motion vectors drawn into the frame"),
+        Some("Draws motion vectors into the frame"),
     )
 });
 
@@ -51,10 +51,10 @@ const FORMATS: [gst_video::VideoFormat; 19] = [
 
 const ARROW: Rgb = [1.0, 0.87, 0.2];
 const RIM: Rgb = [0.0, 0.0, 0.0];
-/// How much of the rim and of a tint there is, in 255.
+/// Opacity of the rim and of a block's tint, of 255.
 const RIM_OPACITY: u8 = 170;
 const TINT_OPACITY: u8 = 185;
-/// Less of it, as what was searched is to be seen.
+/// Lower, so that the frame remains visible.
 const DEVICE_OPACITY: u8 = 110;
 
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +71,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The movement that `vector` shows, in samples; `None` where it is too short to be drawn.
-    /// `reference_offset` tells whether the vector points into the past or into the future.
+    /// The movement described by `vector`, in samples; `None` if it is too short to be drawn.
+    /// The sign of `reference_offset` says whether the vector points to an earlier or a later frame.
     fn movement(&self, vector: MotionVector, reference_offset: i32) -> Option<(f32, f32)> {
         let unit = UNITS_PER_SAMPLE as f32;
         let (x, y) = (f32::from(vector.x) / unit, f32::from(vector.y) / unit);
@@ -83,12 +83,12 @@ impl Settings {
     }
 }
 
-/// What a stream of one format needs.
+/// State of a stream, valid until the next caps.
 struct State {
     model: Model,
-    /// Made when the first arrows are drawn.
+    /// Created when the first arrows are drawn.
     arrows: Option<ArrowLayer>,
-    /// One value a component for every block, or row of blocks.
+    /// The value of each component, per block or per row of blocks.
     tints: Vec<[u8; 4]>,
 }
 
@@ -119,7 +119,7 @@ impl ObjectImpl for MotionOverlay {
                     .build(),
                 glib::ParamSpecDouble::builder("scale")
                     .nick("Scale")
-                    .blurb("Draw vectors this many times as long as they are")
+                    .blurb("Factor by which the drawn length of vectors is multiplied")
                     .minimum(0.0)
                     .maximum(100.0)
                     .default_value(default.scale)
@@ -127,7 +127,7 @@ impl ObjectImpl for MotionOverlay {
                     .build(),
                 glib::ParamSpecDouble::builder("threshold")
                     .nick("Threshold")
-                    .blurb("Length in samples below which a vector is not drawn")
+                    .blurb("Vectors shorter than this many samples are not drawn")
                     .minimum(0.0)
                     .maximum(65536.0)
                     .default_value(default.threshold)
@@ -167,7 +167,7 @@ impl ElementImpl for MotionOverlay {
             gst::subclass::ElementMetadata::new(
                 "Motion vector overlay",
                 "Filter/Effect/Video",
-                "Draws the motion vectors that come with video into the frame",
+                "Draws the motion vectors attached to video frames into the frames",
                 "The gst-plugin-motionestimate authors",
             )
         });
@@ -219,12 +219,12 @@ impl VideoFilterImpl for MotionOverlay {
             let field = match field {
                 Ok(field) => field,
                 Err(error) => {
-                    gst::warning!(CAT, imp = self, "Vectors passed over: {error}");
+                    gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
                     continue;
                 }
             };
             if (field.description().width, field.description().height) != (width, height) {
-                gst::warning!(CAT, imp = self, "Vectors are for another frame size: passed over");
+                gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
                 continue;
             }
             let drawn = match settings.style {
@@ -233,7 +233,7 @@ impl VideoFilterImpl for MotionOverlay {
                 MotionOverlayStyle::Devices => state.draw_devices(frame, &field),
             };
             drawn.map_err(|error| {
-                gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw: {error}"]);
+                gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
                 gst::FlowError::Error
             })?;
         }
@@ -329,19 +329,19 @@ impl State {
     }
 }
 
-/// The middle of what the frame shows of a block, along one axis.
+/// The middle of the visible part of a block, along one axis.
 fn middle_of_block(index: usize, side: u32, size: u32) -> f32 {
     let start = index as f32 * side as f32;
     (start + (start + side as f32).min(size as f32)) / 2.0
 }
 
-/// How `info` stores colours.
+/// The colour model of `info`.
 fn model_of(info: &gst_video::VideoInfo) -> Model {
     if info.format_info().is_rgb() {
         return Model::Rgb;
     }
     let colorimetry = info.colorimetry();
-    // Without a matrix of its own the frame is taken for standard definition.
+    // Without a known matrix, assume BT.601.
     let (kr, kb) = colorimetry.matrix().kr_kb().unwrap_or((0.299, 0.114));
     let range = match colorimetry.range() {
         gst_video::VideoColorRange::Unknown => gst_video::VideoColorRange::Range16_235,
@@ -352,7 +352,7 @@ fn model_of(info: &gst_video::VideoInfo) -> Model {
     Model::Yuv { kr: kr as f32, kb: kb as f32, offset: first_three(offset), scale: first_three(scale) }
 }
 
-/// Calls `draw` with every component of `frame` and its index.
+/// Calls `draw` with the index and samples of every component of `frame`.
 fn each_component(
     frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
     mut draw: impl FnMut(usize, Component<'_>),

@@ -1,8 +1,7 @@
 /*!
  * element-motionoverlay:
  *
- * Draws the motion field that comes with a frame into the frame. Frames without vectors pass
- * unchanged.
+ * Draws the motion field attached to a frame into the frame. Frames without vectors pass unchanged.
  *
  * ```text
  * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate ! motionoverlay ! videoconvert ! autovideosink
@@ -13,21 +12,21 @@
  * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate device=all ! motionoverlay style=devices ! videoconvert ! autovideosink
  * ```
  *
- * The first two styles show *movement*, the way things go as time passes: for a vector `(x, y)` into an
- * earlier frame that is `(-x, -y)`.
+ * The first two styles show *movement*, the direction in which objects move over time: for a vector
+ * `(x, y)` into an earlier frame that is `(-x, -y)`.
  *
- * - `style=arrows`: where the reference is earlier, the tail lies where the block was and the head
- *   in the middle of the block; where it is later, the tail lies in the middle of the block and the
- *   head where it will be. `scale` multiplies their length about the middle of the block.
+ * - `style=arrows`: with an earlier reference frame, an arrow goes from the block's position there
+ *   to the middle of the block. With a later one it goes from the middle of the block to its
+ *   position there. `scale` multiplies the length; the end in the middle of the block is fixed.
  * - `style=color`: every block is tinted. The hue is the direction (right red, down green, left cyan,
- *   up violet, as on a wheel in steps of 90°), the brightness grows with the square root of the
- *   length and is full at 16 samples divided by `scale`. Blocks at rest are darkened.
- * - `style=devices`: every row of blocks is tinted by the device that searched it, where
- *   `motionestimate` shares a frame among several by rows, or gives each whole frames. The
- *   colours, in the order of the list of devices: orange, light blue, green, yellow, blue, red,
- *   pink, grey, and from the first again. Where one device searched all, the frame stays as it is.
+ *   up violet), the brightness grows with the square root of the length and is full at
+ *   16 samples / `scale`. Blocks without movement are darkened.
+ * - `style=devices`: every row of blocks is tinted by the device that searched it, if
+ *   `motionestimate` runs on several devices with `split=rows` or `split=frames`. The colours, in
+ *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,
+ *   then again from the start. A frame that one device searched alone is not tinted.
  *
- * A vector shorter than `threshold` samples is not drawn, and counts as at rest.
+ * A vector shorter than `threshold` samples is not drawn and counts as no movement.
  */
 mod arrows;
 mod canvas;
@@ -37,21 +36,21 @@ mod imp;
 use gst::glib;
 use gst::prelude::*;
 
-/// How the motion field is drawn.
+/// How the motion field is drawn: the `style` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[repr(u32)]
 #[enum_type(name = "GstMotionOverlayStyle")]
 #[non_exhaustive]
 pub enum MotionOverlayStyle {
-    /// An arrow a block.
+    /// One arrow per block.
     #[default]
-    #[enum_value(name = "Arrows: from where each block was to where it is", nick = "arrows")]
+    #[enum_value(name = "An arrow per block, from its old to its new position", nick = "arrows")]
     Arrows = 0,
-    /// A tint a block.
-    #[enum_value(name = "Color: direction as hue, length as brightness", nick = "color")]
+    /// One tint per block.
+    #[enum_value(name = "A tint per block: hue is direction, brightness is length", nick = "color")]
     Color = 1,
-    /// A tint a row of blocks.
-    #[enum_value(name = "Devices: each row of blocks in the colour of who searched it", nick = "devices")]
+    /// One tint per row of blocks.
+    #[enum_value(name = "A tint per row of blocks: the device that searched it", nick = "devices")]
     Devices = 2,
 }
 
@@ -64,7 +63,7 @@ glib::wrapper! {
 /// Registers the element with `plugin`.
 ///
 /// # Errors
-/// Where GStreamer refuses it.
+/// If GStreamer refuses the element.
 pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     MotionOverlayStyle::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     gst::Element::register(Some(plugin), "motionoverlay", gst::Rank::NONE, MotionOverlay::static_type())

@@ -1,4 +1,4 @@
-//! The formats in which fields are written.
+//! The output formats of motion fields.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -6,7 +6,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::estimator::{Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
 use crate::meta::{MotionVectorMeta, RowDevices};
 
-/// A way to write fields down.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Ndjson,
@@ -17,7 +17,7 @@ pub(super) enum Format {
 impl Format {
     pub(super) const ALL: [Self; 3] = [Self::Ndjson, Self::Csv, Self::Binary];
 
-    /// The name of its caps.
+    /// The name of the format's caps.
     pub(super) fn media_type(self) -> &'static str {
         match self {
             Self::Ndjson => "application/x-ndjson",
@@ -30,7 +30,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.media_type() == name)
     }
 
-    /// Appends what a file begins with.
+    /// Appends the header of the format, if it has one.
     pub(super) fn write_header(self, out: &mut Vec<u8>) {
         match self {
             Self::Ndjson => {}
@@ -46,10 +46,10 @@ impl Format {
         }
     }
 
-    /// Appends one field of a frame, or that it has none.
+    /// Appends one field of a frame; without a field, the entry for a frame without vectors.
     ///
     /// # Errors
-    /// Where a crate cannot write; into memory none does.
+    /// If a serializer fails, which does not happen when writing to memory.
     pub(super) fn write_field(
         self,
         frame: &FrameFacts,
@@ -74,7 +74,7 @@ pub(super) enum WriteError {
     Csv(#[from] csv::Error),
 }
 
-/// What is known of a frame without its vectors; times in nanoseconds.
+/// Number, times and size of a frame; times in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FrameFacts {
     pub(super) frame: u64,
@@ -201,7 +201,7 @@ fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut 
     let number = |of: fn(&crate::meta::FieldDescription) -> u32| description.map_or(0, of);
     let unknown = u64::MAX;
 
-    // A record this long would need a frame of millions of samples an axis.
+    // The length only overflows for frames of millions of samples per axis.
     let bytes = BINARY_FIXED_BYTES as usize + size_of_val(vectors);
     out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(&number(|field| u32::from(field.metric == Metric::Ssd)).to_le_bytes());

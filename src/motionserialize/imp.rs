@@ -1,4 +1,4 @@
-//! The element: caps, timestamps and the count of frames.
+//! Caps and buffers of `motionserialize`.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -17,19 +17,19 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motionserialize",
         gst::DebugColorFlags::empty(),
-        Some("Motion vectors as NDJSON, CSV or binary"),
+        Some("Writes motion vectors as NDJSON, CSV or binary"),
     )
 });
 
 #[derive(Default)]
 struct State {
-    /// The chosen format and the frames' size.
+    /// The negotiated format, and the width and height of the frames.
     negotiated: Option<(Format, u32, u32)>,
     /// The format whose header was sent.
     begun: Option<Format>,
     /// Frames so far.
     frames: u64,
-    /// Bytes of the last output: what the next will need.
+    /// Bytes of the last output: an estimate for the next one.
     bytes: usize,
 }
 
@@ -56,7 +56,7 @@ impl MotionSerialize {
             state.begun = Some(format);
         }
         let fields = MotionVectorMeta::all_of(buffer).filter_map(|field| {
-            field.inspect_err(|error| gst::warning!(CAT, imp = self, "Vectors passed over: {error}")).ok()
+            field.inspect_err(|error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}")).ok()
         });
         let mut written = Ok(());
         let mut count = 0;
@@ -103,7 +103,7 @@ impl ElementImpl for MotionSerialize {
             gst::subclass::ElementMetadata::new(
                 "Motion vector serializer",
                 "Converter/Video",
-                "Writes the motion vectors that come with video as NDJSON, CSV or packed binary",
+                "Writes the motion vectors attached to video frames as NDJSON, CSV or packed binary",
                 "The gst-plugin-motionestimate authors",
             )
         });
@@ -119,7 +119,7 @@ impl ElementImpl for MotionSerialize {
     }
 }
 
-/// The formats that can be written, the preferred first.
+/// The output formats, the preferred one first.
 fn text_caps() -> gst::Caps {
     Format::ALL.map(|format| gst::Structure::new_empty(format.media_type())).into_iter().collect()
 }
@@ -176,7 +176,7 @@ impl BaseTransformImpl for MotionSerialize {
         _decide_query: Option<&gst::query::Allocation>,
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
-        // Pixels are not looked at: whatever their layout, nobody needs to copy them for us.
+        // Pixels are not read, so any layout is accepted without a copy.
         query.add_allocation_meta::<gst_video::VideoMeta>(None);
         Ok(())
     }

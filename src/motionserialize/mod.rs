@@ -1,10 +1,10 @@
 /*!
  * element-motionserialize:
  *
- * Turns the motion fields on raw video buffers into NDJSON, CSV or packed binary. One buffer comes
- * out for every frame that goes in, with its timestamp and duration; pixels are not looked at.
- * Downstream's caps choose the format: `application/x-ndjson` (taken where anything will do),
- * `text/csv` or `application/x-motion-vectors`.
+ * Converts the motion fields on raw video buffers to NDJSON, CSV or packed binary. Each frame gives
+ * one output buffer with the same timestamp and duration; pixels are not read. The caps downstream
+ * select the format: `application/x-ndjson` (the default), `text/csv` or
+ * `application/x-motion-vectors`.
  *
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! filesink location=vectors.ndjson
@@ -12,16 +12,16 @@
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! application/x-motion-vectors ! filesink location=vectors.bin
  * ```
  *
- * What holds for all three: vectors are row-major, `x` to the right and `y` down, in quarter samples
- * (`scale` is 4 units a sample); the block at column `c` and row `r` begins at sample
- * `(c · block_width, r · block_height)`; times are nanoseconds; `frame` counts the frames from 0.
- * A frame without vectors (the first, and the first after a cut in the stream) is written too, and
- * says so. A frame with several fields gives one object, set of rows or record a field, all with
- * the same `frame`.
+ * In all formats vectors are row-major, `x` to the right and `y` down, in quarter samples (`scale` is
+ * 4 units per sample); the block at column `c` and row `r` begins at sample
+ * `(c · block_width, r · block_height)`; times are in nanoseconds; `frame` counts frames from 0.
+ * A frame without vectors (the first of a stream, and the first after a discontinuity) has an entry
+ * without vectors. A frame with several fields gives one object, set of rows or record per field,
+ * all with the same `frame`.
  *
  * ## NDJSON
  *
- * One object a line:
+ * One object per line:
  *
  * ```text
  * {"frame":1,"pts":33333333,"duration":33333333,"width":64,"height":48,"block_width":16,
@@ -29,45 +29,46 @@
  *  "metric":"sad","vectors":[[x,y,cost],[x,y,cost],…]}
  * ```
  *
- * (here broken for reading). `vectors` has `rows · columns` entries. Unknown times are `null`. A
- * frame without vectors has `"vectors":null`, and `null` for all that describes them. Where vectors
- * were predicted (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows them, with
- * as many entries. Where several devices each searched whole rows of blocks, `"devices":["name",…]`
- * has their names and `"row_devices":[index,…]` one index into them a row. CSV and packed binary
- * leave these out.
+ * (wrapped here for readability). `vectors` has `rows · columns` entries. Unknown times are `null`.
+ * A frame without vectors has `null` for `vectors` and for every field from `block_width` on. With
+ * predictors (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows the vectors, with
+ * as many entries. If several devices each searched whole rows of blocks, `"devices":["name",…]`
+ * holds their names and `"row_devices":[index,…]` one index per row of blocks. CSV and packed binary
+ * do not contain predictors and devices.
  *
  * ## CSV
  *
- * A header line once, then a row for every vector:
+ * One header line, then one row per vector:
  *
  * ```text
  * frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,metric,column,row,x,y,cost
  * ```
  *
- * Unknown times are empty. A frame without vectors has one row with all from `block_width` on
- * empty.
+ * Unknown times are empty. A frame without vectors has one row in which every column from
+ * `block_width` on is empty.
  *
  * ## Packed binary
  *
- * Little-endian. A header of 16 bytes once: the 8 characters `GSTMVECS`, `u32` version (1), `u32`
- * bytes of a record's fixed part (72). Then a record for every frame:
+ * Little-endian. One header of 16 bytes: the 8 characters `GSTMVECS`, `u32` version (1), `u32` size
+ * of the fixed part of a record in bytes (72). Then one record per frame:
  *
  * | offset | type | value |
  * |---|---|---|
- * | 0 | u32 | bytes of the whole record, vectors included |
+ * | 0 | u32 | size of the record in bytes, including the vectors |
  * | 4 | u32 | metric: 0 SAD, 1 SSD |
  * | 8 | u64 | frame |
- * | 16 | u64 | pts, all ones where unknown |
- * | 24 | u64 | duration, all ones where unknown |
- * | 32 | u64 | timestamp of the reference frame, all ones where unknown |
+ * | 16 | u64 | pts, all ones if unknown |
+ * | 24 | u64 | duration, all ones if unknown |
+ * | 32 | u64 | timestamp of the reference frame, all ones if unknown |
  * | 40 | u32, u32 | frame width, height |
  * | 48 | u32, u32 | block width, height |
  * | 56 | u32, u32 | columns, rows |
- * | 64 | i32 | reference offset: -1 the frame before, +1 the one after |
- * | 68 | u32 | scale: units a sample |
+ * | 64 | i32 | reference offset: -1 the previous frame, +1 the next one |
+ * | 68 | u32 | scale: units per sample |
  * | 72 | | `rows · columns` times `i16` x, `i16` y, `u32` cost |
  *
- * A frame without vectors has 0 for everything from offset 48 on, and unknown at 32.
+ * In the record of a frame without vectors everything from offset 48 on is 0, and the timestamp at
+ * offset 32 is unknown.
  */
 mod format;
 mod imp;
@@ -84,7 +85,7 @@ glib::wrapper! {
 /// Registers the element with `plugin`.
 ///
 /// # Errors
-/// Where GStreamer refuses it.
+/// If GStreamer refuses the element.
 pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motionserialize", gst::Rank::NONE, MotionSerialize::static_type())
 }

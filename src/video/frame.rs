@@ -1,4 +1,4 @@
-//! The planes of a video frame, wherever they lie.
+//! Checked access to the planes of a mapped video frame.
 
 use gst_video::prelude::*;
 use gst_video::video_frame::IsVideoFrame;
@@ -6,24 +6,24 @@ use gst_video::video_frame::IsVideoFrame;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameError, FrameView};
 
-/// Why a frame's plane cannot be used.
+/// Why a plane of a frame cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaneError {
-    /// The frame is not of the size that its caps say.
+    /// The size of the frame differs from its caps.
     #[error("a frame of {0} x {1} samples")]
     Size(u32, u32),
-    /// Rows that go up in memory, or none at all.
-    #[error("rows of plane {0} that are {1} bytes apart")]
+    /// The stride is zero or negative.
+    #[error("a stride of {1} bytes in plane {0}")]
     Stride(usize, i32),
-    /// The plane starts outside the memory that was mapped for it.
-    #[error("plane {0} starts outside the mapped memory")]
+    /// The plane starts outside its mapped memory.
+    #[error("plane {0} starting outside the mapped memory")]
     Offset(usize),
-    /// The memory ends before the plane does, or rows overlap.
+    /// The mapped memory ends before the plane, or rows overlap.
     #[error("plane {0}: {1}")]
     Samples(usize, FrameError),
 }
 
-/// How the samples of each plane of `info` lie over those of luma.
+/// The sampling of each plane of `info` relative to luma.
 pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
     let format = info.format_info();
     let components = format.plane().iter().take(info.n_components() as usize);
@@ -36,14 +36,14 @@ pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
     (0..info.n_planes()).filter_map(first_of).map(sampling).collect()
 }
 
-/// Where plane `index` lies: first byte, bytes that are mapped from there on, and stride.
+/// Plane `index`: its first byte, the number of bytes mapped from there on, and the stride.
 ///
-/// Frames are not taken at their word: a `GstVideoMeta` may announce more than its buffer has.
+/// Everything is checked, because a `GstVideoMeta` may describe more memory than its buffer has.
 fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, usize), PlaneError> {
     let stride = frame.plane_stride()[index];
     let stride = usize::try_from(stride).ok().filter(|&s| s > 0).ok_or(PlaneError::Stride(index, stride))?;
     let raw = frame.as_raw();
-    // With a GstVideoMeta every plane is mapped for itself, without one all are mapped together.
+    // With a GstVideoMeta every plane has a mapping of its own, without one all share the first.
     let map = if raw.meta.is_null() { &raw.map[0] } else { &raw.map[index] };
     let plane = raw.data[index].cast::<u8>();
     let offset = (plane as usize).checked_sub(map.data as usize).ok_or(PlaneError::Offset(index))?;
@@ -54,7 +54,7 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
     Ok((plane, present, stride))
 }
 
-/// The size in bytes and rows of the plane of a frame that must be of the size of `info`.
+/// The size of a plane, in bytes per row and rows, after checking that the frame has the size of `info`.
 fn size(
     frame: &impl IsVideoFrame,
     info: &gst_video::VideoInfo,
@@ -66,21 +66,21 @@ fn size(
     Ok(sampling.plane_size(info.width() as usize, info.height() as usize))
 }
 
-/// The samples of plane `index` and of whatever is mapped behind them, and the stride.
+/// The mapped bytes from the start of plane `index` on, and the stride.
 fn samples<'a>(
     frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
     index: usize,
 ) -> Result<(&'a [u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
-    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading, for as
-    // long as `frame`, which the slice borrows.
+    // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
+    // it on for reading; they stay mapped as long as `frame`, which the slice borrows.
     Ok((unsafe { std::slice::from_raw_parts(start, present) }, stride))
 }
 
-/// The luma plane of `frame`: the first plane of every format that [`super::caps`] names.
+/// The luma plane of `frame`: the first plane of every format in [`super::caps`].
 ///
 /// # Errors
-/// [`PlaneError`] where the plane does not lie in the mapped memory.
+/// [`PlaneError`] if the plane is not inside the mapped memory.
 pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<FrameView<'a>, PlaneError> {
     let (samples, stride) = samples(frame, 0)?;
     FrameView::new(samples, frame.width() as usize, frame.height() as usize, stride)
@@ -90,7 +90,7 @@ pub fn luma<'a>(frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>) -> Result<
 /// Plane `index` of `frame`, to read.
 ///
 /// # Errors
-/// [`PlaneError`] where the plane does not lie in the mapped memory.
+/// [`PlaneError`] if the plane is not inside the mapped memory.
 pub fn plane<'a>(
     frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
     info: &gst_video::VideoInfo,
@@ -105,7 +105,7 @@ pub fn plane<'a>(
 /// Plane `index` of `frame`, to write.
 ///
 /// # Errors
-/// [`PlaneError`] where the plane does not lie in the mapped memory.
+/// [`PlaneError`] if the plane is not inside the mapped memory.
 pub fn plane_mut<'a>(
     frame: &'a mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
     info: &gst_video::VideoInfo,
@@ -114,8 +114,9 @@ pub fn plane_mut<'a>(
 ) -> Result<PlaneMut<'a>, PlaneError> {
     let (width, height) = size(frame, info, sampling)?;
     let (start, present, stride) = locate(frame, index)?;
-    // SAFETY: `start` is not null and `present` bytes are mapped from it on, for reading and
-    // writing, for as long as `frame`, which the slice borrows alone.
+    // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
+    // it on for reading and writing; they stay mapped as long as `frame`, which the slice borrows
+    // exclusively.
     let samples = unsafe { std::slice::from_raw_parts_mut(start, present) };
     PlaneMut::new(samples, width, height, stride).map_err(|error| PlaneError::Samples(index, error))
 }

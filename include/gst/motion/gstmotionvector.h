@@ -11,8 +11,8 @@
  * @title: Motion vectors
  * @short_description: Reading the motion fields that `motionestimate` attaches to buffers
  *
- * A motion field is a #GstCustomMeta named #GST_MOTION_VECTOR_META_NAME. This header reads it; there
- * is nothing to link but GStreamer 1.20 or later.
+ * A motion field is a #GstCustomMeta named #GST_MOTION_VECTOR_META_NAME. This header reads it with
+ * inline functions; it needs no library except GStreamer 1.20 or later.
  *
  * |[<!-- language="C" -->
  * GstMotionVectorField field;
@@ -47,7 +47,7 @@ G_BEGIN_DECLS
 /**
  * GST_MOTION_VECTOR_SCALE:
  *
- * Units of a vector in one sample.
+ * Vector units per sample.
  */
 #define GST_MOTION_VECTOR_SCALE 4
 
@@ -55,10 +55,10 @@ G_BEGIN_DECLS
  * GstMotionVector:
  * @x: to the right, in quarter samples
  * @y: down, in quarter samples
- * @cost: SAD or SSD of the match
+ * @cost: matching cost, SAD or SSD
  *
- * One block's motion: the block at `(bx, by)` of the frame is matched by the block at
- * `(bx + x, by + y)` of the reference.
+ * The motion vector of one block: the block at `(bx, by)` of the current frame is matched by the block
+ * at `(bx + x, by + y)` of the reference frame.
  */
 typedef struct {
   gint16 x;
@@ -73,7 +73,7 @@ G_STATIC_ASSERT (sizeof (GstMotionVector) == 8);
  * @x: to the right, in quarter samples
  * @y: down, in quarter samples
  *
- * What an encoder would predict of one block's vector from those of its neighbours.
+ * The vector that an H.264 encoder predicts for one block from those of its neighbours.
  */
 typedef struct {
   gint16 x;
@@ -88,22 +88,22 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  * @height: frame height in samples
  * @block_width: block width in samples
  * @block_height: block height in samples
- * @columns: blocks across
- * @rows: blocks down
- * @reference_offset: which frame was searched: -1 the one before, +1 the one after
- * @reference_pts: its timestamp, or %GST_CLOCK_TIME_NONE
- * @metric: how blocks were compared: "sad" or "ssd"
- * @vectors: `rows` x `columns` records, row-major; may lie unaligned, hence read them with
+ * @columns: columns of blocks
+ * @rows: rows of blocks
+ * @reference_offset: the reference frame: -1 the previous frame, +1 the next one
+ * @reference_pts: timestamp of the reference frame, or %GST_CLOCK_TIME_NONE
+ * @metric: matching cost: "sad" or "ssd"
+ * @vectors: `rows` x `columns` records, row-major, possibly unaligned; read them with
  *   gst_motion_vector_field_get()
- * @predictors: (nullable): as many predictors, row-major, or %NULL where nothing was predicted; may
- *   lie unaligned, hence read them with gst_motion_vector_field_get_predictor()
- * @devices: (nullable): an array of strings, the names of the devices that found the field by rows, or
- *   %NULL where one found all or where it cannot be said by rows
- * @row_devices: (nullable): with @devices, for each row of blocks the index of its device; read both
- *   with gst_motion_vector_field_get_row_device()
+ * @predictors: (nullable): as many predictors, row-major, possibly unaligned, or %NULL if the field has
+ *   none; read them with gst_motion_vector_field_get_predictor()
+ * @devices: (nullable): if several devices each searched whole rows of blocks, an array of their names
+ *   (strings), else %NULL
+ * @row_devices: (nullable): with @devices, one index per row of blocks; read both with
+ *   gst_motion_vector_field_get_row_device()
  *
- * A motion field. @metric, @vectors, @predictors, @devices and @row_devices belong to the buffer and
- * live as long as its meta.
+ * A motion field. @metric, @vectors, @predictors, @devices and @row_devices point into the meta and are
+ * valid as long as it exists.
  */
 typedef struct {
   guint width;
@@ -124,11 +124,11 @@ typedef struct {
 /**
  * gst_motion_vector_field_parse:
  * @structure: the structure of a meta
- * @field: (out): the field, all zero where there is none
+ * @field: (out): the motion field; all zero if %FALSE is returned
  *
  * Reads and checks a motion field.
  *
- * Returns: %FALSE where a field is missing, has another type or a value that does not fit, or where
+ * Returns: %FALSE if a field of the structure is missing, has a wrong type or an invalid value, or if
  *   the version is not %GST_MOTION_VECTOR_META_VERSION
  */
 static inline gboolean
@@ -165,7 +165,7 @@ gst_motion_vector_field_parse (const GstStructure * structure,
           && strcmp (read.metric, "ssd") != 0))
     return FALSE;
 
-  /* The grid covers the frame exactly: ceil (size / block) without overflow. */
+  /* The grid must cover the frame exactly: ceil (size / block), without overflow. */
   if (read.width == 0 || read.height == 0
       || read.block_width == 0 || read.block_height == 0
       || read.columns != (read.width - 1) / read.block_width + 1
@@ -228,12 +228,12 @@ gst_motion_vector_field_parse (const GstStructure * structure,
 /**
  * gst_motion_vector_field_read_nth:
  * @buffer: a buffer
- * @n: which of its motion fields, from 0 in the order in which they were attached
- * @field: (out): the field, all zero where there is none
+ * @n: index of the motion field, in the order in which they were attached
+ * @field: (out): the motion field; all zero if %FALSE is returned
  *
- * Reads and checks one of several motion fields.
+ * Reads and checks one of several motion fields of @buffer.
  *
- * Returns: %FALSE where there is no such field or it does not keep to the format
+ * Returns: %FALSE if there is no such field or it does not follow the format
  */
 static inline gboolean
 gst_motion_vector_field_read_nth (GstBuffer * buffer, guint n,
@@ -258,11 +258,11 @@ gst_motion_vector_field_read_nth (GstBuffer * buffer, guint n,
 /**
  * gst_motion_vector_field_read:
  * @buffer: a buffer
- * @field: (out): the field, all zero where there is none
+ * @field: (out): the motion field; all zero if %FALSE is returned
  *
  * Reads and checks the first motion field of @buffer.
  *
- * Returns: %FALSE where there is none or it does not keep to the format
+ * Returns: %FALSE if there is none or it does not follow the format
  */
 static inline gboolean
 gst_motion_vector_field_read (GstBuffer * buffer, GstMotionVectorField * field)
@@ -272,9 +272,9 @@ gst_motion_vector_field_read (GstBuffer * buffer, GstMotionVectorField * field)
 
 /**
  * gst_motion_vector_field_get:
- * @field: a field that was read
- * @column: less than its columns
- * @row: less than its rows
+ * @field: a motion field
+ * @column: less than `columns`
+ * @row: less than `rows`
  *
  * Returns: the vector of the block at @column and @row; zero outside the grid
  */
@@ -293,12 +293,12 @@ gst_motion_vector_field_get (const GstMotionVectorField * field, guint column,
 
 /**
  * gst_motion_vector_field_get_predictor:
- * @field: a field that was read
- * @column: less than its columns
- * @row: less than its rows
+ * @field: a motion field
+ * @column: less than `columns`
+ * @row: less than `rows`
  *
- * Returns: what was predicted of the vector of the block at @column and @row; zero outside the grid
- *   and where the field has no predictors
+ * Returns: the predictor of the block at @column and @row; zero outside the grid and if the field has
+ *   no predictors
  */
 static inline GstMotionVectorPredictor
 gst_motion_vector_field_get_predictor (const GstMotionVectorField * field,
@@ -316,11 +316,11 @@ gst_motion_vector_field_get_predictor (const GstMotionVectorField * field,
 
 /**
  * gst_motion_vector_field_get_row_device:
- * @field: a field that was read
- * @row: less than its rows
+ * @field: a motion field
+ * @row: less than `rows`
  *
- * Returns: (nullable): the name of the device that found the row of blocks @row; %NULL outside the
- *   grid and where the field has no @devices
+ * Returns: (nullable): the name of the device that searched the row of blocks @row; %NULL outside the
+ *   grid and if the field has no @devices
  */
 static inline const gchar *
 gst_motion_vector_field_get_row_device (const GstMotionVectorField * field,

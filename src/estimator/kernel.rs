@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Algorithm, SetupError};
 
-/// How an OpenCL device carries an algorithm out. It never changes what is found, only how fast.
+/// The implementation of an algorithm on a device. It changes the speed, never the vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -12,11 +12,11 @@ pub enum Kernel {
     /// The fastest for the device.
     #[default]
     Auto,
-    /// A work-group a block, a work-item a candidate, all from global memory (Uta 6.1).
+    /// One work-group per block, one work-item per candidate, global memory only (Uta 6.1).
     ReferenceNaive,
-    /// The same with block and search area in local memory (Uta 6.1.1).
+    /// [`Self::ReferenceNaive`] with block and search area in local memory (Uta 6.1.1).
     Reference,
-    /// One displacement of the whole frame a job (Uta 6.2.1, figure 6).
+    /// One job per displacement of the whole frame (Uta 6.2.1, figure 6).
     CollaborativeNaive,
     /// 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
     Collaborative,
@@ -24,25 +24,25 @@ pub enum Kernel {
     CollaborativeUnaligned,
     /// All costs into memory, then the best of each block (Zhang III).
     TwoPass,
-    /// Several blocks a work-group, a run of candidates a work-item, so that a reference sample is
-    /// loaded once for all of them (ours). The fastest on GPUs.
+    /// Several blocks per work-group and a run of candidates per work-item, so that each reference
+    /// sample is loaded once for all of them (ours). The fastest on GPUs.
     Tiled,
-    /// The CPU without OpenCL: every cost is computed.
+    /// Every cost is computed: on the CPU without OpenCL.
     Exhaustive,
-    /// Candidates that cannot win are left out by lower bounds of their costs, from the sums of their
-    /// samples: on the CPU without OpenCL, and on OpenCL devices.
+    /// Lower bounds of the costs, from the sums of the samples, exclude candidates that cannot win: on
+    /// the CPU without OpenCL, and on OpenCL devices.
     Elimination,
-    /// Three-step search: a work-group a block and candidate, a work-item a sample, one launch a
-    /// step (Bonanno II).
+    /// Three-step search: one work-group per block and candidate, one work-item per sample, one launch
+    /// per step (Bonanno II).
     ThreeStepNaive,
-    /// Three-step search: a few work-items a candidate, all steps in one launch.
+    /// Three-step search: a few work-items per candidate, all steps in one launch.
     ThreeStep,
-    /// Three-step search: a work-item a block, unaligned 16-byte reads, for CPU devices.
+    /// Three-step search: one work-item per block, unaligned 16-byte reads, for CPU devices.
     ThreeStepUnaligned,
 }
 
 impl Kernel {
-    /// Every kernel that does full search on an OpenCL device.
+    /// Every kernel of full search on OpenCL devices.
     pub const OPENCL: [Kernel; 8] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
@@ -54,14 +54,14 @@ impl Kernel {
         Kernel::Elimination,
     ];
 
-    /// Every kernel that does full search on the CPU without OpenCL.
+    /// Every kernel of full search on the CPU without OpenCL.
     pub const NATIVE: [Kernel; 2] = [Kernel::Exhaustive, Kernel::Elimination];
 
-    /// Every kernel that does three-step search on an OpenCL device.
+    /// Every kernel of three-step search on OpenCL devices.
     pub const OPENCL_THREE_STEP: [Kernel; 3] =
         [Kernel::ThreeStepNaive, Kernel::ThreeStep, Kernel::ThreeStepUnaligned];
 
-    /// Every kernel that carries `algorithm` out on an OpenCL device.
+    /// Every kernel of `algorithm` on OpenCL devices.
     pub fn of(algorithm: Algorithm) -> &'static [Kernel] {
         match algorithm {
             Algorithm::Full => &Self::OPENCL,
@@ -72,7 +72,7 @@ impl Kernel {
     /// Checks that this is a kernel of `algorithm`, or [`Kernel::Auto`].
     ///
     /// # Errors
-    /// [`SetupError::KernelUnsupported`], which names `device` and the kernels there are.
+    /// [`SetupError::KernelUnsupported`] names `device` and the kernels of `algorithm`.
     pub fn check_algorithm(self, algorithm: Algorithm, device: &str) -> Result<(), SetupError> {
         let kernels = Self::of(algorithm);
         let is_native = algorithm == Algorithm::Full && Self::NATIVE.contains(&self);
@@ -88,7 +88,7 @@ impl Kernel {
         })
     }
 
-    /// The name by which properties and tables know it.
+    /// Its name in properties and tables.
     pub fn name(self) -> &'static str {
         match self {
             Kernel::Auto => "auto",

@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SetupError;
 
-/// How the jobs of a kernel reach the device, where it has jobs: a job is one displacement of the
-/// whole frame (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with the
-/// task parallelism that OpenCL offers.
+/// How the jobs of the `collaborative` kernels are launched. A job is one displacement of the whole
+/// frame (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with OpenCL's task
+/// parallelism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launch {
@@ -13,69 +13,69 @@ pub enum Launch {
     Once,
     /// [`Tuning::launches`] launches on a queue that starts them in any order.
     OutOfOrder,
-    /// [`Tuning::launches`] launches in turn on so many queues, each in order: at least 1.
+    /// [`Tuning::launches`] launches, in turn on this number of in-order queues, at least 1.
     Queues(usize),
 }
 
-/// What may be chosen beside the parameters. It never changes what is found, only how fast; what
-/// a backend or kernel has no use for is ignored.
+/// Settings that change the speed of a search, never its vectors. A device or kernel ignores those that
+/// it does not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Tuning {
-    /// Work-items of a work-group, at least 1; `None` is the kernel's own choice for the device.
+    /// Work-items of a work-group, at least 1; with `None` the kernel chooses.
     ///
-    /// Items share what their group has to do, so any size is right that the device allows.
+    /// The work-items of a group share its work, so every size that the device allows is valid.
     /// Halldal's groups (2012, 6.1 and 6.2: blocks of 4 × 4, an area of 32 × 32, `restrict`) are
     /// 841 = 29 · 29 and 435 = 29 · 15 for the kernels `reference-naive` and `reference`: item i of
     /// 435 takes candidate i and the one 15 rows below it, i + 435. Uta's group of the whole
     /// frame's width (2012, figure 7) is the number of columns of the grid, for `collaborative`.
     pub group_size: Option<usize>,
-    /// The most bytes of costs kept on the device at once, by kernels that keep costs: what needs
-    /// more is done part by part. `None` is [`Self::COST_BYTES`].
+    /// The most bytes of costs on the device, for kernels that store costs. They work in parts if they
+    /// need more. `None` is [`Self::COST_BYTES`].
     pub cost_bytes: Option<u64>,
     /// How jobs are launched; `None` is [`Launch::Once`].
     pub launch: Option<Launch>,
-    /// Into how many launches the jobs are cut, at least 1; `None` is one a job, as in the thesis.
-    /// Of no meaning with [`Launch::Once`].
+    /// The number of launches into which the jobs are divided, at least 1; `None` is one launch per
+    /// job, as in the thesis. Ignored with [`Launch::Once`].
     pub launches: Option<usize>,
-    /// Candidates, one under the other, that a work-item of the kernels `tiled` and `elimination` takes at once, at
-    /// least 1: as many at most, for runs are of one length.
+    /// The most candidates, one under the other, that a work-item of the kernels `tiled` and `elimination`
+    /// computes together, at least 1.
     pub run: Option<usize>,
-    /// Blocks across that a work-group of the kernels `tiled` and `elimination` takes, at least 1; fewer
-    /// where those of `elimination` do not fit local memory.
+    /// Blocks across of a work-group of the kernels `tiled` and `elimination`, at least 1; `elimination`
+    /// takes fewer if they do not fit in local memory.
     pub blocks_across: Option<usize>,
-    /// Blocks down that a work-group of the kernels `tiled` and `elimination` takes, at least 1; fewer
-    /// where those of `elimination` do not fit local memory.
+    /// Blocks down of a work-group of the kernels `tiled` and `elimination`, at least 1; `elimination`
+    /// takes fewer if they do not fit in local memory.
     pub blocks_down: Option<usize>,
-    /// The most searches in flight at once, 1 to [`Self::MAX_DEPTH`]; `None` is 1. The user's
-    /// choice and no device's, so files do not hold it.
+    /// The most searches in flight, 1 to [`Self::MAX_DEPTH`]; `None` is 1. It depends on the user, not
+    /// on the device, so it is not stored in files.
     #[serde(skip)]
     pub depth: Option<usize>,
-    /// Threads of the CPU without OpenCL, in a pool that all estimators with this number share; 0
-    /// is one a core. `None` runs in the rayon pool that an estimator is called from, the global
-    /// one as a rule. The user's choice and no device's, so files do not hold it.
+    /// Threads of the CPU without OpenCL, in a pool shared by all searches with this number; 0 is one
+    /// per core. `None` is the rayon pool of the caller, by default the global pool. Like the depth it
+    /// is not stored in files.
     #[serde(skip)]
     pub threads: Option<usize>,
 }
 
 impl Tuning {
-    /// [`Self::cost_bytes`] where nothing is chosen.
+    /// The default of [`Self::cost_bytes`].
     pub const COST_BYTES: u64 = 256 << 20;
 
-    /// The most queues. A queue is a thread or more in most drivers.
+    /// The most queues. Most drivers use at least one thread per queue.
     pub const MAX_QUEUES: usize = 64;
 
-    /// The most searches in flight. Each costs a frame and a field on the device.
+    /// The most searches in flight. Each needs memory for a frame and a field on the device.
     pub const MAX_DEPTH: usize = 16;
 
     /// The most threads.
     pub const MAX_THREADS: usize = 1024;
 
-    /// The names by which properties and files know the fields.
+    /// The names of the fields in properties and files.
     pub const FIELDS: [&str; 8] =
         ["group-size", "cost-bytes", "launch", "queues", "launches", "run", "blocks-across", "blocks-down"];
 
-    /// What is chosen here, and of the rest what is chosen in `other`.
+    /// The values set here, and those of `other` for the rest.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -91,10 +91,10 @@ impl Tuning {
         }
     }
 
-    /// Checks what the types do not.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// [`SetupError::Tuning`] for a number that no device can follow.
+    /// [`SetupError::Tuning`] for a number out of range.
     pub fn validate(&self) -> Result<(), SetupError> {
         let wrong = |field: &'static str, reason: String| {
             Err(SetupError::Tuning { field: field.into(), reason, known: Self::FIELDS.join(", ") })

@@ -215,8 +215,8 @@ pub struct Extras {
 ///
 /// # Errors
 /// [`MetaError::Grid`], [`MetaError::Length`], [`MetaError::PredictorLength`] and
-/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not fit `description`;
-/// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is unchanged after an error.
+/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not match `description`;
+/// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is then unchanged.
 pub fn attach(
     buffer: &mut gst::BufferRef,
     description: &FieldDescription,

@@ -121,7 +121,7 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
         // The rows of blocks are unchanged, and so are their devices.
         let extras = Extras { predictors, devices: meta.devices };
-        // The grid was checked: only GStreamer could refuse, and a field may be dropped.
+        // The grid was checked, so only GStreamer could refuse; the field is then dropped.
         let _ = attach(target, &description, vectors, extras);
     }
 }

@@ -5,15 +5,16 @@ use crate::estimator::{Launch, SetupError, Tuning};
 /// The structure's name.
 const NAME: &str = "motion-tuning";
 
-/// The tuning in `structure`. Fields that it lacks, all if there is none, keep the kernel's default.
+/// The values in `structure`. Absent fields, or all fields without a structure, are chosen by the
+/// kernel.
 ///
 /// # Errors
-/// [`SetupError::Tuning`] names a field that is unknown, of the wrong type or out of range.
+/// [`SetupError::Tuning`] names a field that is unknown, has the wrong type or is out of range.
 pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupError> {
     let mut tuning = Tuning::default();
     let Some(structure) = structure else { return Ok(tuning) };
     if structure.name() != NAME {
-        return wrong("name", format!("the structure must be {NAME}, not {}", structure.name()));
+        return wrong("name", format!("the structure is named {}, expected {NAME}", structure.name()));
     }
     let (mut launch, mut queues) = (None, None);
     for (field, value) in structure.iter() {
@@ -26,13 +27,13 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
             "blocks-down" => tuning.blocks_down = Some(number(field, value)?),
             "queues" => queues = Some(number(field, value)?),
             "launch" => launch = Some(text(field, value)?),
-            _ => return wrong(field, "unknown field".into()),
+            _ => return wrong(field, "there is no such field".into()),
         }
     }
     tuning.launch = match (launch.as_deref(), queues) {
         (Some("queues"), Some(queues)) => Some(Launch::Queues(queues)),
         (Some("queues"), None) => return wrong("queues", "launch=queues needs the number of queues".into()),
-        (_, Some(_)) => return wrong("queues", "only launch=queues has queues".into()),
+        (_, Some(_)) => return wrong("queues", "it is only valid with launch=queues".into()),
         (None, None) => None,
         (Some("once"), None) => Some(Launch::Once),
         (Some("out-of-order"), None) => Some(Launch::OutOfOrder),
@@ -48,7 +49,7 @@ fn wrong<T>(field: &str, reason: String) -> Result<T, SetupError> {
     Err(SetupError::Tuning { field: field.into(), reason, known: Tuning::FIELDS.join(", ") })
 }
 
-/// An integer of any GLib type.
+/// An integer of any of GLib's integer types.
 fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, SetupError> {
     let integer = None
         .or_else(|| value.get::<i32>().ok().map(i128::from))
@@ -58,14 +59,14 @@ fn number<T: TryFrom<i128>>(field: &str, value: &glib::SendValue) -> Result<T, S
     match integer {
         Some(integer) => T::try_from(integer)
             .or_else(|_| wrong(field, format!("{integer} is out of range: use 1 or more"))),
-        None => wrong(field, format!("expected an integer, not {}", value.type_())),
+        None => wrong(field, format!("an integer is needed, not {}", value.type_())),
     }
 }
 
 fn text(field: &str, value: &glib::SendValue) -> Result<String, SetupError> {
     match value.get::<Option<String>>() {
         Ok(Some(text)) => Ok(text),
-        _ => wrong(field, format!("expected a string, not {}", value.type_())),
+        _ => wrong(field, format!("a string is needed, not {}", value.type_())),
     }
 }
 

@@ -35,8 +35,8 @@ fn wrong_settings_are_told_before_the_first_caps() {
 #[test]
 fn wrong_tuning_names_the_field_and_those_there_are() {
     for (tuning, named) in [
-        ("motion-tuning,group=4", "tuning group: unknown field"),
-        ("motion-tuning,group-size=(string)many", "tuning group-size: expected an integer"),
+        ("motion-tuning,group=4", "tuning group: there is no such field"),
+        ("motion-tuning,group-size=(string)many", "tuning group-size: an integer is needed"),
         ("motion-tuning,group-size=0", "tuning group-size: 0 is too few"),
         ("motion-tuning,launch=(string)sometimes", "once, out-of-order, queues"),
     ] {

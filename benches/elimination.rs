@@ -16,10 +16,9 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use gstmotionestimate::estimator::{
-    Device as _, Frame, Kernel, Metric, Output, Parameters, Slot, Window, search,
-};
+use gstmotionestimate::estimator::{Device as _, Frame, Metric, Output, Parameters, Slot, Window, search};
 use gstmotionestimate::native::{Level, Native};
+use gstmotionestimate::tuning::Kernel;
 use luma::luma;
 
 /// Pairs of frames a clip, spread over its first [`FRAMES`].
@@ -114,7 +113,7 @@ fn compare(
             for (index, (native, output)) in natives.iter_mut().zip(&mut outputs).enumerate() {
                 native.load(Slot::A, &trio[0])?;
                 native.load(Slot::B, &trio[1])?;
-                if native.info().kernel == Kernel::Elimination {
+                if native.info().kernel == Kernel::Elimination.name() {
                     // It begins with the vectors of the frame before.
                     search(native, Slot::B, Slot::A, output)?;
                 }

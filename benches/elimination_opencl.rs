@@ -12,9 +12,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Device as _, Frame, Kernel, Metric, MotionVector, Output, Parameters, Part, Request, Slot, Tuning, Window,
+    Device as _, Frame, Metric, MotionVector, Output, Parameters, Part, Request, Slot, Window,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// All frames of a clip are searched again and again for so long, and the fastest turn counts: the clock
 /// of a GPU takes its time to rise.

@@ -9,10 +9,10 @@
 use std::time::Duration;
 
 use gstmotionestimate::estimator::{
-    Device as _, Frame, Kernel, Metric, MotionVector, Output, Parameters, SetupError, Slot, Tuning, Window,
-    search,
+    Device as _, Frame, Metric, MotionVector, Output, Parameters, SetupError, Slot, Window, search,
 };
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SIZES: [(usize, usize); 3] = [(1920, 1080), (3840, 2160), (7680, 4320)];
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use gst::prelude::*;
 use gstmotionestimate::backend::{self, AvailableDevice};
-use gstmotionestimate::estimator::{Frame, Kernel, Output, Parameters, Slot, Tuning, Window, search};
+use gstmotionestimate::estimator::{Frame, Output, Parameters, Slot, Window, search};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
 

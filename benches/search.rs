@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::estimator::{
-    Algorithm, Device, Kernel, Metric, Output, Parameters, Slot, Tuning, Window, search,
-};
+use gstmotionestimate::estimator::{Algorithm, Device, Metric, Output, Parameters, Slot, Window, search};
 use gstmotionestimate::native::{Level, Native};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 #[path = "../examples/shared/scene.rs"]
 mod scene;

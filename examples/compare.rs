@@ -11,9 +11,9 @@ use std::path::Path;
 
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Kernel, Metric, MotionField, Output, Parameters, SetupError, Slot, Tuning, Window,
-    oracle, search,
+    Algorithm, Border, Metric, MotionField, Output, Parameters, SetupError, Slot, Window, oracle, search,
 };
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();

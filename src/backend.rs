@@ -11,9 +11,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::estimator::{Device, Kernel, Parameters, SetupError, Tuning};
+use crate::estimator::{Device, Parameters, SetupError};
 use crate::native::{self, Level, Native};
 use crate::session::{Options, Session};
+use crate::tuning::{Kernel, Tuning};
 
 pub use chosen::{TuningSource, TuningWarning};
 #[cfg(feature = "opencl")]
@@ -240,7 +241,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
         Some(Err(error)) => Some(error),
         None if of_native(kernel) => None,
         None => Some(SetupError::KernelUnsupported {
-            kernel,
+            kernel: kernel.name(),
             device: "auto".into(),
             reason: opencl::WHY_NO_DEVICE.into(),
             advice: "the native CPU takes its place".into(),
@@ -273,8 +274,9 @@ mod opencl {
         AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, TuningSource, TuningWarning,
         no_such_device,
     };
-    use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
+    use crate::estimator::{Parameters, SetupError};
     use crate::opencl::{self, Device, DeviceKind, OpenCl};
+    use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
 
@@ -372,7 +374,8 @@ mod opencl {
 #[cfg(not(feature = "opencl"))]
 mod opencl {
     use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
-    use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
+    use crate::estimator::{Parameters, SetupError};
+    use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
 

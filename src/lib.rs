@@ -16,6 +16,7 @@ pub mod opencl;
 mod plugin;
 pub mod session;
 pub mod stages;
+pub mod tuning;
 mod video;
 
 pub use plugin::plugin_register_static;

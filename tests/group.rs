@@ -7,10 +7,11 @@ use common::{Cut, cases, check_parts, check_session, check_stream, stream, three
 #[cfg(feature = "opencl")]
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 #[cfg(feature = "opencl")]
-use gstmotionestimate::estimator::{Border, Kernel, Metric, Tuning};
+use gstmotionestimate::estimator::{Border, Metric};
 use gstmotionestimate::estimator::{Device, Parameters, Prediction, Window};
 use gstmotionestimate::native::Native;
 use gstmotionestimate::session::{Options, Session, Split, WeightedDevice};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SPLITS: [Split; 3] = [Split::Rows, Split::Candidates, Split::Frames];
 

@@ -8,9 +8,9 @@ use std::thread;
 use common::{check_in_flight, check_stream, stream};
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::estimator::{
-    Algorithm, Device, EstimateError, Kernel, Output, Parameters, Part, Prediction, Request, SetupError,
-    Slot, Tuning, Window,
+    Algorithm, Device, EstimateError, Output, Parameters, Part, Prediction, Request, SetupError, Slot, Window,
 };
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(5, 4).unwrap();
@@ -67,7 +67,7 @@ fn every_opencl_kernel_and_launch() {
     for kernel in Kernel::OPENCL {
         check_in_flight(open(&DeviceSelector::Index(0, 0), kernel, &several).as_mut(), &frames);
     }
-    let launch = Some(gstmotionestimate::estimator::Launch::Queues(3));
+    let launch = Some(gstmotionestimate::tuning::Launch::Queues(3));
     let tuning = Tuning { launch, launches: Some(7), cost_bytes: Some(10_000), ..several };
     check_in_flight(open(&DeviceSelector::Index(0, 0), Kernel::Collaborative, &tuning).as_mut(), &frames);
 }

@@ -4,10 +4,11 @@ mod common;
 
 use common::{Case, Noise, cases, check, frames, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Device as _, EstimateError, Frame, Kernel, Metric, Output, Parameters, SetupError,
-    Slot, Window, oracle, search,
+    Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, SetupError, Slot,
+    Window, oracle, search,
 };
 use gstmotionestimate::native::{Level, Native};
+use gstmotionestimate::tuning::Kernel;
 use proptest::prelude::*;
 
 fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {

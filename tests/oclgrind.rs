@@ -12,9 +12,10 @@ mod recurrence;
 use common::{Case, Content, check, frames};
 use forms::{FieldPredictor, PredictionForm};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Grid, Kernel, Launch, Metric, MotionVector, Parameters, Tuning, Window, prediction,
+    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Window, prediction,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
+use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 
 /// Three steps of a window that is wider than the frames are high, one block size for each number
 /// of items a candidate, and blocks that fill no group.

@@ -6,8 +6,9 @@
 mod common;
 
 use common::{Case, Content, all_devices, check, frames};
-use gstmotionestimate::estimator::{Border, Kernel, Launch, Metric, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::estimator::{Border, Metric, Parameters, SetupError, Window};
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
+use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

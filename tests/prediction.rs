@@ -7,9 +7,10 @@ use common::{Noise, check_stream, stream};
 use gstmotionestimate::backend::{self, Grouping};
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
-    EstimateError, Grid, Kernel, MotionVector, Parameters, Prediction, Predictor, Tuning, Window,
+    EstimateError, Grid, MotionVector, Parameters, Prediction, Predictor, Window,
 };
 use gstmotionestimate::stages;
+use gstmotionestimate::tuning::{Kernel, Tuning};
 use proptest::prelude::*;
 
 /// Grids with every kind of block, and with few of them.

@@ -11,8 +11,9 @@ use std::process::Command;
 
 use common::{Case, Content, check, frames};
 use gstmotionestimate::backend::{self, DeviceSelector, Opened, Table, TuningSource, TuningWarning};
-use gstmotionestimate::estimator::{Algorithm, Kernel, Metric, Parameters, SetupError, Tuning, Window};
+use gstmotionestimate::estimator::{Algorithm, Metric, Parameters, SetupError, Window};
 use gstmotionestimate::opencl::DeviceKind;
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// Runs the test `name` again, alone, with `file` as the user's tuning file.
 fn with_user_file(name: &str, file: &str) {
@@ -76,15 +77,15 @@ fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
     }
     let (p, none) = (parameters(), Tuning::default());
     let mut plain = opened(Kernel::Auto, none, &p).unwrap();
-    assert_eq!((plain.0.info().kernel, user_line(&plain)), (Kernel::TwoPass, Some(1)));
+    assert_eq!((plain.0.info().kernel, user_line(&plain)), (Kernel::TwoPass.name(), Some(1)));
     assert!(plain.1.warnings.is_empty(), "{:?}", plain.1);
     check_exact(&mut plain, &p);
 
     let mut asked = opened(Kernel::Collaborative, none, &p).unwrap();
-    assert_eq!((asked.0.info().kernel, user_line(&asked)), (Kernel::Collaborative, Some(4)));
+    assert_eq!((asked.0.info().kernel, user_line(&asked)), (Kernel::Collaborative.name(), Some(4)));
     check_exact(&mut asked, &p);
     let asked = opened(Kernel::ReferenceNaive, none, &p).unwrap();
-    assert_eq!((asked.0.info().kernel, asked.1.source), (Kernel::ReferenceNaive, TuningSource::Asked));
+    assert_eq!((asked.0.info().kernel, asked.1.source), (Kernel::ReferenceNaive.name(), TuningSource::Asked));
 
     // A field that is asked for holds: with too few bytes for a block's costs the entry cannot run.
     let few = Tuning { cost_bytes: Some(1), ..none };
@@ -93,7 +94,7 @@ fn the_users_entry_wins_and_what_is_asked_for_wins_over_it() {
 
     let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..p };
     let mut opened = opened(Kernel::Auto, none, &three_step).unwrap();
-    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::ThreeStepNaive, Some(7)));
+    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::ThreeStepNaive.name(), Some(7)));
     check_exact(&mut opened, &three_step);
 }
 
@@ -111,7 +112,7 @@ fn entries_that_the_device_cannot_run_are_passed_over_with_a_warning() {
     }
     let p = parameters();
     let mut opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
-    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::CollaborativeNaive, Some(10)));
+    assert_eq!((opened.0.info().kernel, user_line(&opened)), (Kernel::CollaborativeNaive.name(), Some(10)));
     let warnings: Vec<_> = opened.1.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("tuning.toml, line 1") && warnings[0].contains("1000000"), "{warnings:?}");
@@ -128,7 +129,7 @@ fn a_broken_file_is_a_warning_and_what_is_shipped_holds() {
     let p = parameters();
     let opened = opened(Kernel::Auto, Tuning::default(), &p).unwrap();
     assert!(!matches!(opened.1.source, TuningSource::User { .. }), "{:?}", opened.1);
-    assert_ne!(opened.0.info().kernel, Kernel::Reference);
+    assert_ne!(opened.0.info().kernel, Kernel::Reference.name());
     let [warning @ TuningWarning::File { .. }] = &opened.1.warnings[..] else { panic!("{:?}", opened.1) };
     let text = warning.to_string();
     let file = backend::user_file().unwrap().display().to_string();
@@ -153,7 +154,7 @@ fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
             let kernel = opened.0.info().kernel;
             match opened.1.source {
                 TuningSource::Shipped { .. } => {
-                    assert!(shipped.entries().any(|entry| entry.kernel == kernel))
+                    assert!(shipped.entries().any(|entry| entry.kernel.name() == kernel))
                 }
                 TuningSource::Rule => assert!(!device.driver.contains("Portable"), "PoCL has an entry"),
                 other => panic!("{other:?}"),
@@ -188,7 +189,7 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
             (three_step, Kernel::ThreeStepUnaligned),
         ] {
             let mut opened = backend::open_device(&selector, Kernel::Auto, &Tuning::default(), &p).unwrap();
-            assert_eq!(opened.0.info().kernel, kernel, "{p:?}");
+            assert_eq!(opened.0.info().kernel, kernel.name(), "{p:?}");
             assert!(matches!(opened.1.source, TuningSource::Shipped { .. }), "{:?}", opened.1);
             assert!(opened.1.warnings.is_empty(), "{:?}", opened.1);
             check_exact(&mut opened, &p);

@@ -1,7 +1,7 @@
 //! What a group adds to a frame beyond its slowest member: its devices take no time.
 
 use gstmotionestimate::estimator::{
-    Device, DeviceInfo, EstimateError, Frame, Kernel, Output, Parameters, Request, Slot, Ticket, Window,
+    Device, DeviceInfo, EstimateError, Frame, Output, Parameters, Request, Slot, Ticket, Window,
 };
 use gstmotionestimate::native::Native;
 use gstmotionestimate::session::{Balance, Split};
@@ -45,7 +45,7 @@ pub fn run() {
     for count in [1, 2, 4, 8] {
         let idle = || -> Vec<Box<dyn Device>> {
             let native = || Native::new(parameters.clone()).expect("valid parameters");
-            let info = || DeviceInfo { name: "idle".into(), kernel: Kernel::Auto, ..native().info().clone() };
+            let info = || DeviceInfo { name: "idle".into(), kernel: "none", ..native().info().clone() };
             (0..count).map(|_| Box::new(Idle(info(), native())) as Box<dyn Device>).collect()
         };
         let threads = session(idle(), 1, Split::Rows, Balance::Static);

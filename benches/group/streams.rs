@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, AvailableDevice};
-use gstmotionestimate::estimator::{
-    Device, Frame, Kernel, Output, Parameters, Part, Request, Slot, Ticket, Tuning,
-};
+use gstmotionestimate::estimator::{Device, Frame, Output, Parameters, Part, Request, Slot, Ticket};
 use gstmotionestimate::session::{Balance, Options, Session, Split, WeightedDevice, divide};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// A few frames of texture that moves.
 pub fn frames(parameters: &Parameters) -> Vec<Frame> {

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Algorithm, Border, Kernel, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
 use gstmotionestimate::native::Level;
+use gstmotionestimate::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

@@ -8,7 +8,8 @@ mod recurrence;
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Border, Kernel, Parameters, Window};
+use gstmotionestimate::estimator::{Border, Parameters, Window};
+use gstmotionestimate::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{EstimateError, Kernel, Parameters, SetupError, Slot, Tuning};
+use gstmotionestimate::estimator::{EstimateError, Parameters, SetupError, Slot};
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{self, Options, WeightedDevice};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::frames::{Clip, Scene};

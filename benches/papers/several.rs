@@ -4,8 +4,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{Kernel, Parameters, Slot, Tuning, Window};
+use gstmotionestimate::estimator::{Parameters, Slot, Window};
 use gstmotionestimate::session::{self, Balance, Split};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 use crate::frames::Scene;
 use crate::measure::{Engine, Searches, Session, Upload, equals, median, milliseconds, rate};

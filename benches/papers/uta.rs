@@ -5,7 +5,8 @@ use std::error::Error;
 
 use gstmotionestimate::backend;
 use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{self, Kernel, Output, Parameters, Slot, Tuning, Window};
+use gstmotionestimate::estimator::{self, Output, Parameters, Slot, Window};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

@@ -3,7 +3,8 @@
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Kernel, Parameters, Window};
+use gstmotionestimate::estimator::{Parameters, Window};
+use gstmotionestimate::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::{Clip, Scene};

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use std::{fs, process};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Entry, Table};
-use gstmotionestimate::estimator::{Algorithm, Parameters, Tuning, Window};
+use gstmotionestimate::estimator::{Algorithm, Parameters, Window};
 use gstmotionestimate::opencl::{Device, DeviceKind};
+use gstmotionestimate::tuning::Tuning;
 use indicatif::{ProgressBar, ProgressStyle};
 use lexopt::prelude::*;
 

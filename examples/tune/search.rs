@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{self, Kernel, Launch, MotionVector, Output, SetupError, Slot, Tuning};
+use gstmotionestimate::estimator::{self, MotionVector, Output, SetupError, Slot};
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
+use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 use indicatif::ProgressBar;
 
 use crate::cases::Case;

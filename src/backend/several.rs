@@ -1,8 +1,9 @@
 //! Lists of devices.
 
 use super::{DeviceSelector, devices, native, opencl};
-use crate::estimator::{Kernel, Parameters, SetupError, Tuning};
+use crate::estimator::{Parameters, SetupError};
 use crate::session::{Balance, Fallback, Split, WeightedDevice};
+use crate::tuning::{Kernel, Tuning};
 
 /// How several devices work together, as a user chooses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,8 +24,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::estimator::{Kernel, Metric, Parameters, Tuning};
+use crate::estimator::{Metric, Parameters};
 use crate::opencl::{Device, DeviceKind};
+use crate::tuning::{Kernel, Tuning};
 
 /// The fastest kernel, and the devices and searches that it is the fastest for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -265,7 +266,7 @@ mod tests {
             tuning: Tuning {
                 group_size: Some(8),
                 cost_bytes: Some(1 << 40),
-                launch: Some(crate::estimator::Launch::Queues(2)),
+                launch: Some(crate::tuning::Launch::Queues(2)),
                 launches: Some(9),
                 ..Tuning::default()
             },

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use super::chosen::{TuningSource, TuningWarning};
 use super::table::{Entry, Identity, Table};
-use crate::estimator::{Kernel, Parameters, Tuning};
+use crate::estimator::Parameters;
+use crate::tuning::{Kernel, Tuning};
 
 /// The built-in table. A test checks that it is valid.
 static SHIPPED: LazyLock<Table> =

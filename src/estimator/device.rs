@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{EstimateError, Frame, HostMemory, Kernel, Output, Parameters, Part, Slot};
+use super::{EstimateError, Frame, HostMemory, Output, Parameters, Part, Slot};
 
 /// A device that searches: the CPU with its own instructions, or an OpenCL device.
 ///
@@ -76,8 +76,8 @@ pub struct DeviceInfo {
     pub parameters: Parameters,
     /// Its name.
     pub name: Arc<str>,
-    /// Its kernel; [`Kernel::Auto`] if it has only one for the algorithm.
-    pub kernel: Kernel,
+    /// The name of its kernel.
+    pub kernel: &'static str,
     /// The most searches in flight, at least 1.
     pub depth: usize,
     /// The number of its slots, at least 2.

@@ -1,4 +1,4 @@
-use super::{Kernel, MAX_DISPLACEMENT, Part, Slot};
+use super::{MAX_DISPLACEMENT, Part, Slot};
 
 /// Why an estimator could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +43,12 @@ pub enum SetupError {
     /// The device cannot run the kernel with these parameters.
     #[error("kernel {kernel} cannot run on {device}: {reason}; {advice}")]
     #[allow(missing_docs)]
-    KernelUnsupported { kernel: Kernel, device: String, reason: String, advice: String },
+    KernelUnsupported { kernel: &'static str, device: String, reason: String, advice: String },
     /// The device's compiler refused a kernel.
     #[error("kernel {kernel} does not build on {device}")]
     KernelBuild {
         /// The kernel.
-        kernel: Kernel,
+        kernel: &'static str,
         /// The device.
         device: String,
         /// What its compiler printed.

@@ -47,13 +47,16 @@ pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Kernel;
+    use crate::tuning::Kernel;
 
     #[test]
     fn a_failed_build_shows_the_compilers_log_as_debug_text() {
         let log = "line 3: undeclared name".to_owned();
-        let error =
-            SetupError::KernelBuild { kernel: Kernel::Reference, device: "a GPU".into(), log: log.clone() };
+        let error = SetupError::KernelBuild {
+            kernel: Kernel::Reference.name(),
+            device: "a GPU".into(),
+            log: log.clone(),
+        };
         assert_eq!(setup_debug(&error), log);
         let message = format!("{:?}", setup_message(&error));
         assert!(message.contains(&log) && message.contains("reference does not build on a GPU"), "{message}");

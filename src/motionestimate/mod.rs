@@ -159,8 +159,9 @@
 use glib::prelude::*;
 
 use crate::backend::OnDeviceFailure;
-use crate::estimator::{Algorithm, Border, Kernel, Metric, Prediction};
+use crate::estimator::{Algorithm, Border, Metric, Prediction};
 use crate::session::{Balance, Split};
+use crate::tuning::Kernel;
 
 mod imp;
 mod memory;

@@ -10,8 +10,9 @@ use super::{
     MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateSplit,
 };
 use crate::backend;
-use crate::estimator::{Parameters, SetupError, Tuning, Window};
+use crate::estimator::{Parameters, SetupError, Window};
 use crate::session::Session;
+use crate::tuning::Tuning;
 
 /// The default of `device`.
 const BEST_DEVICE: &str = "auto";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use glib::prelude::*;
 
-use crate::estimator::{DeviceShare, Kernel, Output, Parameters};
+use crate::estimator::{DeviceShare, Output, Parameters};
 use crate::session::Session;
 
 /// The name of the `stats` structure and of the message posted at EOS.
@@ -35,11 +35,7 @@ impl Statistics {
     /// Notes the device and the kernel of `session`.
     pub fn set_session<T>(&mut self, session: &Session<T>) {
         self.device = Some(session.device().to_owned());
-        self.kernel = Some(match session.kernel() {
-            // The CPU has one kernel for three-step search.
-            Kernel::Auto => "native",
-            kernel => kernel.name(),
-        });
+        self.kernel = Some(session.kernel());
     }
 
     /// Counts a frame without vectors.

@@ -1,6 +1,7 @@
 //! Parses the structure of the property `tuning`.
 
-use crate::estimator::{Launch, SetupError, Tuning};
+use crate::estimator::SetupError;
+use crate::tuning::{Launch, Tuning};
 
 /// The structure's name.
 const NAME: &str = "motion-tuning";

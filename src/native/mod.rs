@@ -47,10 +47,11 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::estimator::{
-    Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, Kernel, MotionVector, Output, Parameters,
-    Request, SetupError, Slot, StageTimes, Ticket,
+    Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, MotionVector, Output, Parameters, Request,
+    SetupError, Slot, StageTimes, Ticket,
 };
 use crate::lock::lock;
+use crate::tuning::Kernel;
 use experience::Experience;
 use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
@@ -200,7 +201,7 @@ impl Native {
         kernel.check_algorithm(parameters.algorithm, NAME)?;
         if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
             return Err(SetupError::KernelUnsupported {
-                kernel,
+                kernel: kernel.name(),
                 device: NAME.into(),
                 reason: "it is an OpenCL kernel".into(),
                 advice: "choose kernel auto, or an OpenCL device".into(),
@@ -223,9 +224,9 @@ impl Native {
         let info = DeviceInfo {
             name: NAME.into(),
             kernel: match (parameters.algorithm, &elimination) {
-                (Algorithm::ThreeStep, _) => Kernel::Auto,
-                (Algorithm::Full, None) => Kernel::Exhaustive,
-                (Algorithm::Full, Some(_)) => Kernel::Elimination,
+                (Algorithm::ThreeStep, _) => NAME,
+                (Algorithm::Full, None) => Kernel::Exhaustive.name(),
+                (Algorithm::Full, Some(_)) => Kernel::Elimination.name(),
             },
             parameters,
             depth: 1,

@@ -7,7 +7,8 @@ use super::context::Context;
 use super::device::{Device, DeviceKind};
 use super::frame::{Geometry, Layout};
 use super::program::{self, KernelFile};
-use crate::estimator::{Grid, Kernel, Parameters, SetupError, Tuning};
+use crate::estimator::{Grid, Parameters, SetupError};
+use crate::tuning::{Kernel, Tuning};
 
 /// One way to search a frame: its kernels, their buffers, and how they are launched.
 pub(super) trait KernelFamily: Send {
@@ -120,7 +121,7 @@ impl BuildContext<'_> {
         options: &str,
     ) -> Result<cl::Kernel, SetupError> {
         let options = program::options(file, self.device, self.parameters, group_size) + options;
-        program::build(self.context, self.device, self.kernel, &file.source(), &options)?
+        program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)?
             .kernel(name)
             .map_err(|error| self.device.refused(error))
     }
@@ -132,7 +133,7 @@ impl BuildContext<'_> {
     /// The error for a kernel that cannot run on this device.
     pub(super) fn unsupported(&self, reason: String, advice: impl Into<String>) -> SetupError {
         SetupError::KernelUnsupported {
-            kernel: self.kernel,
+            kernel: self.kernel.name(),
             device: self.device.name.clone(),
             reason,
             advice: advice.into(),

@@ -24,9 +24,10 @@ pub use device::{Device, DeviceKind, devices};
 pub use program::try_build;
 
 use crate::estimator::{
-    self, DeviceInfo, EstimateError, Flights, Frame, Kernel, Output, Parameters, Part, Request, SetupError,
-    Slot, StageTimes, Ticket, Tuning, Window,
+    self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,
+    StageTimes, Ticket, Window,
 };
+use crate::tuning::{Kernel, Tuning};
 use context::Context;
 use flight::{Flight, FramePair, Queues, Searches};
 use frame::{FrameSlots, Layout};
@@ -108,7 +109,7 @@ impl OpenCl {
         let info = DeviceInfo {
             parameters: parameters.clone(),
             name: device.name.as_str().into(),
-            kernel,
+            kernel: kernel.name(),
             depth,
             slots,
             can_fail: true,

@@ -6,7 +6,8 @@ use super::cache::ProgramCache;
 use super::cl::Program;
 use super::context::Context;
 use super::device::Device;
-use crate::estimator::{Kernel, Parameters, SetupError};
+use crate::estimator::{Parameters, SetupError};
+use crate::tuning::Kernel;
 
 /// Included files and the lines that include them. A file that includes another comes before it. Offline
 /// compilers follow the lines themselves.
@@ -79,7 +80,7 @@ pub(super) fn options(
 pub(super) fn build(
     context: &Context,
     device: &Device,
-    kernel: Kernel,
+    kernel: &'static str,
     source: &str,
     options: &str,
 ) -> Result<Arc<Program>, SetupError> {
@@ -93,7 +94,7 @@ fn build_with(
     cache: Option<&ProgramCache>,
     context: &Context,
     device: &Device,
-    kernel: Kernel,
+    kernel: &'static str,
     source: &str,
     options: &str,
 ) -> Result<Program, SetupError> {
@@ -128,7 +129,7 @@ fn key(device: &Device, options: &str, source: &str) -> String {
 /// context.
 #[doc(hidden)]
 pub fn try_build(device: &Device, source: &str) -> Result<(), SetupError> {
-    build(&*device.context()?, device, Kernel::Reference, source, "").map(drop)
+    build(&*device.context()?, device, Kernel::Reference.name(), source, "").map(drop)
 }
 
 #[cfg(test)]
@@ -146,7 +147,7 @@ mod tests {
         for device in devices {
             let context = device.context().unwrap();
             let build =
-                || build_with(Some(&cache), &context, &device, Kernel::Reference, source, "").unwrap();
+                || build_with(Some(&cache), &context, &device, Kernel::Reference.name(), source, "").unwrap();
             let key = key(&device, "-cl-std=CL1.2 ", source);
             assert_eq!(cache.get(&key), None);
             build().kernel(c"one").unwrap();

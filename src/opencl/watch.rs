@@ -155,9 +155,10 @@ fn poll(event: &Event, limit: Duration) -> Result<bool> {
 mod tests {
     use super::*;
     use crate::estimator::{
-        Device as _, EstimateError, Frame, Kernel, Output, Parameters, Part, Request, Slot, Tuning, Window,
+        Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
     };
     use crate::opencl::{Device, OpenCl, cl, devices};
+    use crate::tuning::{Kernel, Tuning};
 
     const LIMIT: Duration = Duration::from_millis(50);
 

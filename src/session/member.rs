@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use super::channel::receive;
 use super::worker::{Job, JobResult, Worker, guarded};
 use crate::estimator::pace::Pace;
-use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError, Tuning};
+use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError};
+use crate::tuning::Tuning;
 
 /// Jobs that may wait for a device: more than are ever in flight, including those of devices that failed.
 const WAITING: usize = 8 * Tuning::MAX_DEPTH;

@@ -27,8 +27,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, Kernel, MotionVector, Notice,
-    Output, Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket, pace,
+    Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
+    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket, pace,
 };
 use crate::stages::{Stage, stages};
 pub use balance::{Balance, Balancer, Measured};
@@ -174,10 +174,10 @@ impl<T> Session<T> {
         &self.name
     }
 
-    /// The kernel of its first device; [`Kernel::Auto`] if the device has only one for the algorithm.
-    pub fn kernel(&self) -> Kernel {
+    /// The name of the kernel of its first device.
+    pub fn kernel(&self) -> &'static str {
         let member = self.members.iter().find(|member| !member.is_out());
-        member.map_or(Kernel::Auto, |member| member.info().kernel)
+        member.map_or("none", |member| member.info().kernel)
     }
 
     /// The most searches in flight, at least 1. There is one slot more.

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gstmotionestimate::estimator::Kernel;
+use gstmotionestimate::tuning::Kernel;
 
 use crate::support::*;
 

@@ -6,7 +6,8 @@ use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int
 use super::super::program::KernelFile;
 use super::KEY;
 use super::launch::{Jobs, Launcher};
-use crate::estimator::{Kernel, SetupError};
+use crate::estimator::SetupError;
+use crate::tuning::Kernel;
 
 /// Work-items of a group that reduces costs: adjacent blocks, and shares of their jobs. Both are powers
 /// of two.

@@ -12,7 +12,8 @@ mod two_pass;
 
 use super::device::{Device, DeviceKind};
 use super::kernel_family::{BuildContext, KernelFamily};
-use crate::estimator::{Algorithm, Kernel, Parameters, SetupError, Window};
+use crate::estimator::{Algorithm, Parameters, SetupError, Window};
+use crate::tuning::Kernel;
 
 /// Bytes of an order key.
 const KEY: usize = size_of::<u64>();

@@ -2,7 +2,7 @@
 //! block.
 //!
 //! Memory on the device besides the frames and the vectors: `4 · blocks · candidates` bytes of costs, or
-//! those of as many rows of blocks as [`Tuning::cost_bytes`](crate::estimator::Tuning::cost_bytes) and the
+//! those of as many rows of blocks as [`Tuning::cost_bytes`](crate::tuning::Tuning::cost_bytes) and the
 //! device's largest buffer allow. If not even one row fits, a part of a row is taken at a time.
 
 use super::super::cl::{self, Arg, Buffer};

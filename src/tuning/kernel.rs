@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, SetupError};
+use crate::estimator::{Algorithm, SetupError};
 
 /// The implementation of an algorithm on a device. It changes the speed, never the vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Kernel {
         }
         let names: Vec<_> = kernels.iter().map(|kernel| kernel.name()).collect();
         Err(SetupError::KernelUnsupported {
-            kernel: self,
+            kernel: self.name(),
             device: device.into(),
             reason: format!("it does not do algorithm {}", algorithm.name()),
             advice: format!("choose kernel auto, {}", names.join(", ")),

@@ -1,6 +1,13 @@
+//! How a device carries a search out: the kernel, and the tuning of its work-groups. They change the
+//! speed, never the result.
+
+mod kernel;
+
 use serde::{Deserialize, Serialize};
 
-use super::SetupError;
+use crate::estimator::SetupError;
+
+pub use kernel::Kernel;
 
 /// How the jobs of the `collaborative` kernels are launched. A job is one displacement of the whole
 /// frame (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with OpenCL's task

@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Avx512;
-use super::elimination::{self, Exhaustive};
-use super::experience::Experience;
-#[cfg(target_arch = "aarch64")]
-use super::neon::Neon;
-use super::plane::Plane;
-use super::portable::Portable;
-use super::search::{self, Block, Job, Room};
-#[cfg(target_arch = "x86_64")]
-use super::sse::{Sse2, Sse41};
-use super::sums;
-use super::three_step;
-use super::workspace::Workspace;
 use crate::estimator::{MotionVector, OrderKey, Parameters};
+#[cfg(target_arch = "x86_64")]
+use crate::native::arch::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use crate::native::arch::avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use crate::native::arch::neon::Neon;
+use crate::native::arch::portable::Portable;
+#[cfg(target_arch = "x86_64")]
+use crate::native::arch::sse41::{Sse2, Sse41};
+use crate::native::elimination::backoff::Experience;
+use crate::native::elimination::row::{self as elimination, Exhaustive};
+use crate::native::elimination::sums;
+use crate::native::elimination::workspace::Workspace;
+use crate::native::exhaustive::{self as search, Block, Job, Room};
+use crate::native::plane::Plane;
+use crate::native::three_step;
 
 /// An instruction set that the searches are written for. All find the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +73,7 @@ impl Level {
 
     /// What is compiled for it, or `None` where this CPU lacks the instructions. The one place where
     /// an instruction set is added.
-    pub(super) fn functions(self) -> Option<Functions> {
+    pub fn functions(self) -> Option<Functions> {
         match self {
             Level::Portable => Some(portable::FUNCTIONS),
             #[cfg(target_arch = "aarch64")]
@@ -101,26 +101,26 @@ impl fmt::Display for Level {
 }
 
 /// Writes the vectors of one row of blocks.
-pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
+pub type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
 
 /// Sums the parts of a frame: [`sums::sum`].
-pub(super) type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
+pub type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
 
 /// What is compiled once for each instruction set. To be called only where the CPU has it.
 #[derive(Clone, Copy)]
-pub(super) struct Functions {
+pub struct Functions {
     /// [`search::search_row`].
-    pub(super) search_row: RowSearch,
+    pub search_row: RowSearch,
     /// [`three_step::search_row`].
-    pub(super) three_step: RowSearch,
+    pub three_step: RowSearch,
     /// [`elimination::sides_of_parts`].
-    pub(super) sides_of_parts: fn(&Parameters) -> (usize, Option<usize>),
+    pub sides_of_parts: fn(&Parameters) -> (usize, Option<usize>),
     /// [`elimination::eliminate_row`].
-    pub(super) eliminate_row: fn(&Job<'_>, &mut Workspace, (usize, &mut [MotionVector]), &mut Experience),
+    pub eliminate_row: fn(&Job<'_>, &mut Workspace, (usize, &mut [MotionVector]), &mut Experience),
     /// [`sums::sum`].
-    pub(super) sum: Sum,
+    pub sum: Sum,
     /// [`sums::find_extremes`].
-    pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
+    pub find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
 }
 
 /// A module with the [`Functions`] of an engine: each in a function for which the instruction set is
@@ -135,7 +135,7 @@ macro_rules! compile {
             // SAFETY: `Level::functions` gives what calls it only where the CPU has the instructions.
             const BEST: Exhaustive = |block, room| unsafe { best(block, room) };
 
-            pub(super) const FUNCTIONS: Functions = Functions {
+            pub const FUNCTIONS: Functions = Functions {
                 search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
                 // SAFETY: as above.
                 three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },

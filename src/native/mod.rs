@@ -5,45 +5,20 @@
 //! beside a portable version that is tested with the others. The frames lie padded in memory (`plane`), so that the inner loops
 //! need not know where a frame ends.
 
-mod area;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-mod bounds;
-mod columns;
+mod arch;
 mod elimination;
-#[cfg(target_arch = "x86_64")]
-mod elimination_avx2;
-#[cfg(target_arch = "x86_64")]
-mod elimination_avx512;
-mod experience;
+mod exhaustive;
 mod level;
-#[cfg(target_arch = "aarch64")]
-mod neon;
 mod plane;
-mod portable;
 mod predict;
-#[cfg(target_arch = "x86_64")]
-mod products;
-mod search;
-#[cfg(target_arch = "x86_64")]
-mod sse;
-#[cfg(target_arch = "x86_64")]
-mod sse2;
-mod sums;
 mod threads;
 mod three_step;
-#[cfg(target_arch = "x86_64")]
-mod three_step_avx2;
-mod tile;
-mod workspace;
 
 pub use level::Level;
 pub use predict::median_predictors;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -53,13 +28,11 @@ use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, InFlight, Kernel, MotionVector,
     Parameters, Part, Predictor, SetupError, Slot, StageTimes,
 };
-use crate::lock::lock;
-use experience::Experience;
+use elimination::Elimination;
+use exhaustive::Job;
 use level::{Functions, RowSearch};
 use plane::{Layout, Plane, available_memory};
 use predict::LastField;
-use search::Job;
-use workspace::{Taken, Workspace};
 
 /// The name of this device.
 const NAME: &str = "native";
@@ -94,89 +67,6 @@ fn search_rows(search_row: RowSearch, job: &Job<'_>, first: usize, vectors: &mut
 
 /// So few candidates that elimination does not pay.
 const FEW_CANDIDATES: usize = 100;
-
-/// What elimination keeps beside the frames.
-struct Elimination {
-    /// One for each thread, and as many as could be had.
-    workspaces: Mutex<Vec<Workspace>>,
-    sides: (usize, Option<usize>),
-    /// What was learnt in each row of blocks.
-    rows: Vec<Experience>,
-    /// The field found last; zero vectors before the first.
-    last: Vec<MotionVector>,
-    /// Frames yet to be searched exhaustively, as hardly any block of the last one was better off.
-    pause: u32,
-    /// Whether the last frame left so many candidates that smaller parts pay.
-    is_fine: bool,
-}
-
-/// So many frames are searched exhaustively where elimination did not pay.
-const PAUSE: u32 = 15;
-
-impl Elimination {
-    fn new(functions: &Functions, parameters: &Parameters, layout: &Layout) -> Result<Self, SetupError> {
-        let sides = (functions.sides_of_parts)(parameters);
-        let first = Workspace::new(parameters, layout, sides, available_memory())?;
-        let grid = parameters.grid();
-        let (rows, last) =
-            (vec![Experience::default(); grid.rows], vec![MotionVector::default(); grid.blocks()]);
-        Ok(Self { workspaces: Mutex::new(vec![first]), sides, rows, last, pause: 0, is_fine: false })
-    }
-
-    /// Makes workspaces ready for the threads that search now.
-    fn begin(&mut self, parameters: &Parameters, layout: &Layout) {
-        let mut workspaces = lock(&self.workspaces);
-        while workspaces.len() < rayon::current_num_threads() {
-            match Workspace::new(parameters, layout, self.sides, available_memory()) {
-                Ok(more) => workspaces.push(more),
-                // Who gets none searches exhaustively.
-                Err(_) => break,
-            }
-        }
-        workspaces.iter_mut().for_each(|workspace| workspace.sums.begin(self.is_fine));
-    }
-
-    fn search(
-        &mut self,
-        functions: &Functions,
-        job: Job<'_>,
-        searched: Range<usize>,
-        vectors: &mut [MotionVector],
-    ) {
-        if self.pause == 0 {
-            self.begin(job.parameters, job.reference.layout());
-        }
-        let Self { workspaces, rows, last, pause, is_fine, .. } = self;
-        let grid = job.parameters.grid();
-        let (first, rows) = (searched.start, &mut rows[searched.clone()]);
-        if *pause > 0 {
-            *pause -= 1;
-            search_rows(functions.search_row, &job, first, vectors);
-        } else {
-            let job = Job { last: &*last, ..job };
-            let rows_of_vectors = vectors.par_chunks_mut(grid.columns).enumerate();
-            rows_of_vectors.zip(rows.par_iter_mut()).for_each_init(
-                || Taken::from(workspaces),
-                |workspace, ((row, vectors), experience)| match workspace {
-                    Some(workspace) => {
-                        let row = first + row;
-                        let rows = elimination::rows_of_tiles(&job, row);
-                        workspace.sums.hold(functions, job.reference, rows);
-                        (functions.eliminate_row)(&job, workspace, (row, vectors), experience);
-                    }
-                    None => (functions.search_row)(&job, first + row, vectors),
-                },
-            );
-            let exhaustive: usize = rows.iter().map(|experience| experience.exhaustive).sum();
-            let crowded: usize = rows.iter().map(|experience| experience.crowded).sum();
-            *is_fine = crowded > elimination::CROWDED * (vectors.len() - exhaustive);
-            if exhaustive > vectors.len() * 3 / 4 {
-                *pause = PAUSE;
-            }
-        }
-        last[searched.start * grid.columns..searched.end * grid.columns].copy_from_slice(vectors);
-    }
-}
 
 impl Native {
     /// An estimator for `parameters` with the fastest instructions there are.

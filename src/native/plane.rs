@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::tile;
 use crate::estimator::{Border, FrameView, Parameters, SetupError};
+use crate::native::exhaustive::tile;
 
 /// Rows that one task pads: fewer and starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
@@ -16,19 +16,19 @@ const LINE: usize = 64;
 
 /// How a padded frame lies in memory. It follows from the parameters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Layout {
     /// Samples before the first column.
     left: usize,
     /// Rows above the first.
     top: usize,
     /// Samples from one row to the next.
-    pub(super) pitch: usize,
+    pub pitch: usize,
     /// Rows in all.
     rows: usize,
 }
 
 impl Layout {
-    pub(super) fn new(parameters: &Parameters) -> Self {
+    pub fn new(parameters: &Parameters) -> Self {
         let side = parameters.block_size;
         let window = parameters.window;
         // The first sample of a block goes from `-before` to `furthest`, see `Window::winning`.
@@ -48,33 +48,33 @@ impl Layout {
     }
 
     /// Rows in all.
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Where the sample at `(x, y)` lies: column and row.
     #[inline(always)]
-    pub(super) fn position(&self, x: i32, y: i32) -> (usize, usize) {
+    pub fn position(&self, x: i32, y: i32) -> (usize, usize) {
         let (column, row) = (x + self.left as i32, y + self.top as i32);
         debug_assert!(column >= 0 && row >= 0);
         (column as usize, row as usize)
     }
 
     /// Bytes of one frame; it cannot overflow, as frames and blocks have a largest size.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.pitch as u64 * self.rows as u64
     }
 
     /// Where the sample at `(x, y)` lies, which may be as far outside as candidates go.
     #[inline(always)]
-    pub(super) fn offset(&self, x: i32, y: i32) -> usize {
+    pub fn offset(&self, x: i32, y: i32) -> usize {
         let (column, row) = self.position(x, y);
         row * self.pitch + column
     }
 }
 
 /// A padded frame.
-pub(super) struct Plane {
+pub struct Plane {
     layout: Layout,
     samples: Vec<u8>,
 }
@@ -84,22 +84,22 @@ impl Plane {
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
-    pub(super) fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
+    pub fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
         Ok(Self { layout, samples: room("a frame", layout.bytes(), limit)? })
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Every sample, `pitch` apart from row to row.
     #[inline(always)]
-    pub(super) fn samples(&self) -> &[u8] {
+    pub fn samples(&self) -> &[u8] {
         &self.samples
     }
 
     /// Copies `rows` of `frame` in and repeats its edges.
-    pub(super) fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
+    pub fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
         let Layout { left, top, pitch, .. } = self.layout;
         let last = frame.height() - 1;
         // What repeats the first or last row goes with it.
@@ -122,7 +122,7 @@ impl Plane {
     }
 
     /// The frame without its padding.
-    pub(super) fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
+    pub fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
         let samples = &self.samples[self.layout.offset(0, 0)..];
         FrameView::new(samples, width, height, self.layout.pitch)
             .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
@@ -133,11 +133,7 @@ impl Plane {
 ///
 /// # Errors
 /// [`SetupError::Memory`] where they need more than `limit` bytes, or more than there are.
-pub(super) fn room<T: Copy + Default>(
-    what: &'static str,
-    length: u64,
-    limit: u64,
-) -> Result<Vec<T>, SetupError> {
+pub fn room<T: Copy + Default>(what: &'static str, length: u64, limit: u64) -> Result<Vec<T>, SetupError> {
     let needed = length.saturating_mul(size_of::<T>() as u64);
     let refused = || SetupError::Memory { device: "native".into(), what, needed, limit };
     let length = usize::try_from(length).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
@@ -149,7 +145,7 @@ pub(super) fn room<T: Copy + Default>(
 
 /// The bytes a new allocation may take without driving the machine out of memory, as far as that
 /// is known.
-pub(super) fn available_memory() -> u64 {
+pub fn available_memory() -> u64 {
     let kibibytes = || {
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -4,17 +4,17 @@
 //! at a time: a row of sixteen, two of eight or four of four, as the block is wide. The block is
 //! copied into that order once and serves all its candidates.
 
-use super::search::Job;
 use crate::estimator::{Metric, MotionVector, OrderKey};
+use crate::native::exhaustive::Job;
 
 /// Sixteen samples: as many rows of a strip as they hold.
-pub(super) type Group = [u8; 16];
+pub type Group = [u8; 16];
 
 /// Groups of the largest block.
 const GROUPS: usize = 64 * 64 / size_of::<Group>();
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
-pub(super) trait Compare: Copy {
+pub trait Compare: Copy {
     /// The SAD of `strip` and the rows of `W` samples that are `pitch` apart in `reference`.
     ///
     /// # Panics
@@ -30,7 +30,7 @@ pub(super) trait Compare: Copy {
 
 /// Plain Rust, for every CPU.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub struct Portable;
 
 impl Compare for Portable {
     #[inline(always)]
@@ -78,7 +78,7 @@ fn gather<const W: usize>(samples: &[u8], pitch: usize) -> Group {
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 #[inline(always)]
-pub(super) fn search_row<C: Compare>(compare: C, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
+pub fn search_row<C: Compare>(compare: C, job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
     let side = job.parameters.block_size;
     let mut groups = [[0; 16]; GROUPS];
     let groups = &mut groups[..side * side / size_of::<Group>()];

@@ -1,9 +1,12 @@
 //! What engines do by themselves for elimination, against what is written for all.
 
-use super::super::portable::Portable;
+use crate::native::arch::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use super::super::{avx2::Avx2, avx512::Avx512};
-use super::*;
+use crate::native::arch::{avx2::Avx2, avx512::Avx512};
+use crate::native::elimination::area::{lane_x, lane_y};
+use crate::native::elimination::bounds::{self, Bound, Quarters};
+use crate::native::elimination::sums::GROUP;
+use crate::native::exhaustive::tile::{Candidates, Engine};
 
 /// Calls `$check` with every engine here that does anything its own way.
 macro_rules! check_engines {

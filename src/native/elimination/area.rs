@@ -1,46 +1,46 @@
 //! Where the groups of candidates of a block are.
 
-use super::search::Block;
-use super::sums::{ACROSS, GROUP, Sums, TILE};
 use crate::estimator::Window;
+use crate::native::elimination::sums::{ACROSS, GROUP, Sums, TILE};
+use crate::native::exhaustive::Block;
 
 /// The groups that hold a block's candidates, or a strip of them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Area {
+pub struct Area {
     window: Window,
     /// Column and row, among the groups of the padded frame, of the first group.
-    pub(super) column: usize,
-    pub(super) row: usize,
-    pub(super) columns: usize,
-    pub(super) rows: usize,
+    pub column: usize,
+    pub row: usize,
+    pub columns: usize,
+    pub rows: usize,
     /// The displacement of the first group's first candidate, which may be outside the window.
     x: i32,
     y: i32,
     /// Logarithm of the way from one row of bounds to the next.
-    pub(super) shift: u32,
+    pub shift: u32,
     /// What [`inside`] says.
     inside: [u32; 4],
 }
 
 /// A group of an [`Area`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct Group {
+pub struct Group {
     /// The displacement of its first candidate.
-    pub(super) x: i32,
-    pub(super) y: i32,
+    pub x: i32,
+    pub y: i32,
     /// A bit for each candidate that is in the window.
-    pub(super) inside: u32,
+    pub inside: u32,
     /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
-    pub(super) distance: u32,
+    pub distance: u32,
     /// Where the first sample of its first candidate lies.
-    pub(super) offset: u32,
+    pub offset: u32,
 }
 
 /// Groups that are put at once: as many as the widest register has numbers.
-pub(super) const PUT: usize = 16;
+pub const PUT: usize = 16;
 
 /// `N` groups, quantity by quantity.
-pub(super) struct Groups<const N: usize> {
+pub struct Groups<const N: usize> {
     x: [i32; N],
     y: [i32; N],
     inside: [u32; N],
@@ -49,12 +49,12 @@ pub(super) struct Groups<const N: usize> {
 }
 
 impl<const N: usize> Groups<N> {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self { x: [0; N], y: [0; N], inside: [0; N], distance: [0; N], offset: [0; N] }
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, i: usize) -> Group {
+    pub fn get(&self, i: usize) -> Group {
         Group {
             x: self.x[i],
             y: self.y[i],
@@ -76,12 +76,12 @@ macro_rules! put {
         }
     };
 }
-pub(super) use put;
+pub(crate) use put;
 
 impl Area {
     /// The groups that hold the candidates of `block`, which are in `window`.
     #[inline(always)]
-    pub(super) fn new(block: Block<'_>, window: Window) -> Self {
+    pub fn new(block: Block<'_>, window: Window) -> Self {
         let side = block.job.parameters.block_size;
         let origin = ((block.column * side) as i32, (block.row * side) as i32);
         let layout = block.job.reference.layout();
@@ -105,7 +105,7 @@ impl Area {
 
     /// Strips of at most `rows` rows of groups: that of the zero vector first, then those around it.
     #[inline(always)]
-    pub(super) fn strips(self, rows: usize) -> impl Iterator<Item = Self> {
+    pub fn strips(self, rows: usize) -> impl Iterator<Item = Self> {
         let rows = rows.min(self.rows);
         let strips = self.rows.div_ceil(rows);
         let middle = ((-self.y).max(0) as usize / TILE / rows).min(strips - 1);
@@ -122,7 +122,7 @@ impl Area {
     }
 
     /// Bounds of the groups of a block that has all the candidates in `window`, at most.
-    pub(super) fn most_bounds(window: &Window) -> usize {
+    pub fn most_bounds(window: &Window) -> usize {
         let most = |positions: usize, of_group: usize| positions.div_ceil(of_group) + 1;
         most(window.rows(), TILE) * most(window.columns(), ACROSS).next_power_of_two().max(ACROSS)
     }
@@ -142,7 +142,7 @@ impl Area {
 
     /// A bit for each group that there is of those whose bounds begin at `index`.
     #[inline(always)]
-    pub(super) fn present(&self, index: u32) -> u32 {
+    pub fn present(&self, index: u32) -> u32 {
         (0..GROUP as u32).map(|lane| u32::from(self.has(index + lane)) << lane).sum()
     }
 
@@ -165,7 +165,7 @@ impl Area {
 
     /// That of many groups.
     #[inline(always)]
-    pub(super) fn distances(&self) -> Distances {
+    pub fn distances(&self) -> Distances {
         let (mut x, mut y) = ([0; GROUP], [0; GROUP]);
         for lane in 0..GROUP {
             (x[lane], y[lane]) = (self.x_at(lane as u32) as i16, self.y_at(lane as u32) as i16);
@@ -193,21 +193,21 @@ impl Area {
 
     /// Where in a level of `sums` those of the first group are, and from one row of groups to the next.
     #[inline(always)]
-    pub(super) fn sums(&self, sums: &Sums) -> (u32, u32) {
+    pub fn sums(&self, sums: &Sums) -> (u32, u32) {
         (sums.offset((self.column, self.row)) as u32, sums.step((0, TILE)) as u32)
     }
 
     /// Where those of the group are whose bound is at `index`, by what [`Self::sums`] gives; of an index past the
     /// last, anywhere.
     #[inline(always)]
-    pub(super) fn start_at(&self, index: u32, (first, below): (u32, u32)) -> u32 {
+    pub fn start_at(&self, index: u32, (first, below): (u32, u32)) -> u32 {
         let (column, row) = self.place(index);
         (row * below).wrapping_add(first).wrapping_add(column * GROUP as u32)
     }
 
     /// The group whose bound is at `index`; `block` as [`Self::offset_at`] takes it.
     #[inline(always)]
-    pub(super) fn group(&self, index: u32, block: (u32, u32)) -> Group {
+    pub fn group(&self, index: u32, block: (u32, u32)) -> Group {
         Group {
             x: self.x_at(index),
             y: self.y_at(index),
@@ -220,7 +220,7 @@ impl Area {
     /// Puts the groups whose bounds are at `indices` into `groups`, from the one at `start` on; `block` as
     /// [`Self::offset_at`] takes it.
     #[inline(always)]
-    pub(super) fn put_groups<const N: usize>(
+    pub fn put_groups<const N: usize>(
         &self,
         indices: &[u32; PUT],
         start: usize,
@@ -240,7 +240,7 @@ impl Area {
 }
 
 /// [`Group::distance`] of an area's groups, [`GROUP`] of them at once.
-pub(super) struct Distances {
+pub struct Distances {
     /// The displacements of the first candidates of the first groups.
     x: [i16; GROUP],
     y: [i16; GROUP],
@@ -251,7 +251,7 @@ pub(super) struct Distances {
 impl Distances {
     /// Those of the groups whose bounds begin at `index`, a multiple of [`GROUP`].
     #[inline(always)]
-    pub(super) fn from(&self, index: u32) -> [u16; GROUP] {
+    pub fn from(&self, index: u32) -> [u16; GROUP] {
         let right = (index & ((1 << self.shift) - 1)) as i16 * ACROSS as i16;
         let down = (index >> self.shift) as i16 * TILE as i16;
         let nearest = |first: i16, count: i16| first.max(1 - count - first).max(0);
@@ -284,7 +284,7 @@ fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) 
 impl Group {
     /// Of the candidates in `lanes`, the one that comes first in the order of those of equal cost.
     #[inline(always)]
-    pub(super) fn nearest(&self, lanes: u32) -> usize {
+    pub fn nearest(&self, lanes: u32) -> usize {
         if lanes.is_power_of_two() {
             return lanes.trailing_zeros() as usize;
         }
@@ -304,7 +304,7 @@ impl Group {
 
     /// A bit for the candidate displaced by `(x, y)`, if it is in this group.
     #[inline(always)]
-    pub(super) fn lane(&self, (x, y): (i32, i32)) -> u32 {
+    pub fn lane(&self, (x, y): (i32, i32)) -> u32 {
         let (x, y) = ((x - self.x) as u32, (y - self.y) as u32);
         let is_here = (x < ACROSS as u32) & (y < TILE as u32);
         u32::from(is_here) << lane_at(x % ACROSS as u32, y % TILE as u32)
@@ -312,14 +312,14 @@ impl Group {
 
     /// The displacement of the candidate in `lane`.
     #[inline(always)]
-    pub(super) fn displacement(&self, lane: usize) -> (i32, i32) {
+    pub fn displacement(&self, lane: usize) -> (i32, i32) {
         (self.x + lane_x(lane), self.y + lane_y(lane))
     }
 }
 
 /// Where the sample lies that is displaced by `(x, y)` from the one at `start`, in rows that are `pitch` apart.
 #[inline(always)]
-pub(super) fn displaced(start: u32, (x, y): (i32, i32), pitch: u32) -> u32 {
+pub fn displaced(start: u32, (x, y): (i32, i32), pitch: u32) -> u32 {
     start.wrapping_add_signed(y.wrapping_mul(pitch as i32).wrapping_add(x))
 }
 
@@ -332,12 +332,12 @@ fn nearest(first: i32, count: usize) -> u32 {
 
 /// Column and row, in its group, of a candidate whose sums are in lane `lane`.
 #[inline(always)]
-pub(super) const fn lane_x(lane: usize) -> i32 {
+pub const fn lane_x(lane: usize) -> i32 {
     (lane / (TILE * TILE) * TILE + lane % TILE) as i32
 }
 
 #[inline(always)]
-pub(super) const fn lane_y(lane: usize) -> i32 {
+pub const fn lane_y(lane: usize) -> i32 {
     (lane / TILE % TILE) as i32
 }
 

@@ -2,11 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::SUMMED;
-use super::columns::{self, Order, Register};
-use super::sse2;
-use super::sums::TILE;
-use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
+use crate::native::arch::sse2;
+use crate::native::elimination::bounds::SUMMED;
+use crate::native::elimination::sums::TILE;
+use crate::native::exhaustive::columns::{self, Order, Register};
+use crate::native::exhaustive::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
 
 // SAFETY: `load` loads 16 samples.
 unsafe impl Register for __m128i {
@@ -54,7 +54,7 @@ unsafe impl Register for __m128i {
 
 /// Any x86-64 CPU: `psadbw` and `pmaddwd`, one column of candidates after the other.
 #[derive(Clone, Copy)]
-pub(super) struct Sse2;
+pub struct Sse2;
 
 impl Engine for Sse2 {
     const ROWS: usize = ROWS;
@@ -112,11 +112,11 @@ impl Engine for Sse2 {
 
 /// A CPU with SSE4.1: `mpsadbw`, eight neighbouring candidates at once.
 #[derive(Clone, Copy)]
-pub(super) struct Sse41(());
+pub struct Sse41(());
 
 impl Sse41 {
     /// The proof that this CPU has SSE4.1, if it has.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         is_x86_feature_detected!("sse4.1").then_some(Self(()))
     }
 }

@@ -3,19 +3,19 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::SUMMED;
-use super::sums::TILE;
-use super::tile::Pair;
+use crate::native::elimination::bounds::SUMMED;
+use crate::native::elimination::sums::TILE;
+use crate::native::exhaustive::tile::Pair;
 
 /// The SAD of one candidate, by `psadbw`.
 #[inline(always)]
-pub(super) fn sad_of_one(pair: &Pair<'_>) -> u32 {
+pub fn sad_of_one(pair: &Pair<'_>) -> u32 {
     of_one::<false>(pair)
 }
 
 /// The SSD of one candidate, by `pmaddwd`.
 #[inline(always)]
-pub(super) fn ssd_of_one(pair: &Pair<'_>) -> u32 {
+pub fn ssd_of_one(pair: &Pair<'_>) -> u32 {
     of_one::<true>(pair)
 }
 
@@ -111,7 +111,7 @@ fn load<const W: usize>(samples: &[u8; W]) -> __m128i {
 
 /// The sums of the parts of `SIDE` samples a side that lie in as many rows, by `psadbw` with zeros.
 #[inline(always)]
-pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+pub fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
     // SAFETY: every x86-64 CPU has SSE2.
     unsafe {
         let zero = _mm_setzero_si128();
@@ -140,14 +140,14 @@ pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16
 
 /// Brings the cache line of `samples[at]`.
 #[inline(always)]
-pub(super) fn prefetch(samples: &[u8], at: usize) {
+pub fn prefetch(samples: &[u8], at: usize) {
     // SAFETY: SSE is part of x86-64, and no address is wrong to fetch ahead.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(at).cast()) };
 }
 
 /// A bit for each of `values` that is at most `limit`.
 #[inline(always)]
-pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+pub fn at_most(values: &[u16; 32], limit: u16) -> u32 {
     // SAFETY: every x86-64 CPU has SSE2, and four registers have the bytes of the values.
     unsafe {
         let limit = _mm_set1_epi16(limit as i16);

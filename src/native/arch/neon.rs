@@ -2,9 +2,9 @@
 
 use std::arch::aarch64::*;
 
-use super::columns::{self, Order, Register};
-use super::portable::Portable;
-use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
+use crate::native::arch::portable::Portable;
+use crate::native::exhaustive::columns::{self, Order, Register};
+use crate::native::exhaustive::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
 
 // SAFETY: `load` loads 16 samples.
 unsafe impl Register for uint8x16_t {
@@ -51,11 +51,11 @@ unsafe impl Register for uint8x16_t {
 
 /// An AArch64 CPU with NEON.
 #[derive(Clone, Copy)]
-pub(super) struct Neon(());
+pub struct Neon(());
 
 impl Neon {
     /// The proof that this CPU has NEON, if it has.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
     }
 }

@@ -1,14 +1,14 @@
 //! SSD by products: `Σ(c - r)² = Σc² + Σr² - 2Σcr`, so that only the products are to be summed for
 //! every candidate. `Σr²` of a candidate shares its rows with its neighbours'.
 
-use super::tile::{COLUMNS, Costs, PART, ROWS, Task};
+use crate::native::exhaustive::tile::{COLUMNS, Costs, PART, ROWS, Task};
 
 /// Columns of samples that a tile's candidates have, rounded up to whole registers.
-pub(super) const WIDE: usize = COLUMNS + PART;
+pub const WIDE: usize = COLUMNS + PART;
 
 /// Turns the products `Σcr` in `costs` into costs.
 #[inline(always)]
-pub(super) fn squares_from_dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+pub fn squares_from_dots(task: &Task<'_>, costs: &mut Costs<u32>) {
     match task.width() {
         4 => of_width::<4>(task, costs),
         8 => of_width::<8>(task, costs),

@@ -2,20 +2,22 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Parts, Quarters, SUMMED};
-use super::columns::{self, Order, Register};
-use super::products::{self, WIDE};
-use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task, by_bands};
-use super::{elimination_avx2, sse2};
+use crate::native::arch::{avx2_elimination as elimination_avx2, sse2};
+use crate::native::elimination::bounds::{Parts, Quarters, SUMMED};
+use crate::native::elimination::sums::{GROUP, Level, Strip, StripSums, TILE};
+use crate::native::exhaustive::columns::{self, Order, Register};
+use crate::native::exhaustive::products::{self, WIDE};
+use crate::native::exhaustive::tile::{
+    COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task, by_bands,
+};
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(());
+pub struct Avx2(());
 
 impl Avx2 {
     /// The proof that this CPU has AVX2, if it has, and what every CPU with it has to look at bits.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("bmi1");
@@ -241,7 +243,7 @@ const PRODUCT_BAND: usize = 5;
 
 /// `vpmaddwd`: the products of two samples with eight neighbouring candidates, summed.
 #[target_feature(enable = "avx2")]
-pub(super) fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+pub fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
     let mut rows = [[[0; 2]; WIDE]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {

@@ -2,14 +2,14 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Parts, bounds_of_groups};
-use super::sse2;
-use super::sums::{ACROSS, GROUP, Level, STRIP, Strip, StripSums, TILE};
-use super::tile::{Candidates, Listed};
+use crate::native::arch::sse2;
+use crate::native::elimination::bounds::{Parts, bounds_of_groups};
+use crate::native::elimination::sums::{ACROSS, GROUP, Level, STRIP, Strip, StripSums, TILE};
+use crate::native::exhaustive::tile::{Candidates, Listed};
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn at_most(values: &[u16; GROUP], limit: u16) -> u32 {
+pub fn at_most(values: &[u16; GROUP], limit: u16) -> u32 {
     _mm512_cmple_epu16_mask(load(values), _mm512_set1_epi16(limit as i16))
 }
 
@@ -61,7 +61,7 @@ fn store(to: &mut [u16; GROUP], from: Sums) {
 /// candidates; the rows of samples that four rows of candidates need at once stay in registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn sads_of_groups(
+pub fn sads_of_groups(
     candidates: &Candidates<'_>,
     (blocks, offsets): Listed<'_>,
     costs: &mut [[u16; GROUP]],
@@ -116,7 +116,7 @@ pub(super) fn sads_of_groups(
 /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+pub fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
     const HALF: usize = GROUP / 2;
     let start = _mm512_set1_epi32(start as i32);
     let (lanes, first) = (lanes.as_ptr(), list.as_mut_ptr());
@@ -134,7 +134,7 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
 /// The sums of a strip.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+pub fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
     let zero = _mm512_setzero_si512();
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [zero; SIDE];

@@ -19,18 +19,18 @@
 
 use std::ops::Range;
 
-use super::area::{self, Area, Group, PUT, lane_x, lane_y};
-use super::bounds::{self, Bound, Parts, Quarters};
-use super::experience::{Experience, StepCosts};
-use super::search::{Block, Job, Room};
-use super::sums::{ACROSS, GROUP, SPARE_GROUPS, Sums, TILE};
-use super::tile::{Candidates, Engine};
-use super::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
+use crate::native::elimination::area::{self, Area, Group, PUT, lane_x, lane_y};
+use crate::native::elimination::backoff::{Experience, StepCosts};
+use crate::native::elimination::bounds::{self, Bound, Parts, Quarters};
+use crate::native::elimination::sums::{ACROSS, GROUP, SPARE_GROUPS, Sums, TILE};
+use crate::native::elimination::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
+use crate::native::exhaustive::tile::{Candidates, Engine};
+use crate::native::exhaustive::{Block, Job, Room};
 
 /// The sides of the parts that bound the cost of a block: the large ones and, where a candidate costs
 /// so much that they may pay, smaller ones.
-pub(super) fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize, Option<usize>) {
+pub fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize, Option<usize>) {
     let side = parameters.block_size;
     let (large, small) = match side {
         _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
@@ -45,7 +45,7 @@ pub(super) fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize
 }
 
 /// The rows of tiles whose sums the row `row` of blocks reaches.
-pub(super) fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
+pub fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
     let block = Block { job, column: 0, row };
     let (window, side) = (block.window(), job.parameters.block_size);
     let layout = job.reference.layout();
@@ -64,14 +64,14 @@ const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "room for th
 const CROWD: u32 = 3;
 
 /// Candidates a block in such groups that are enough for the sums of smaller parts to pay.
-pub(super) const CROWDED: usize = 100;
+pub const CROWDED: usize = 100;
 
 /// Exhaustive search of a block, compiled for the same instructions.
-pub(super) type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
+pub type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 #[inline(always)]
-pub(super) fn eliminate_row<E: Engine>(
+pub fn eliminate_row<E: Engine>(
     engine: E,
     exhaustive: Exhaustive,
     job: &Job<'_>,
@@ -135,7 +135,7 @@ const LANES: [u32; GROUP] = {
 
 /// A block, and what follows from it alone.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Target {
+pub struct Target {
     window: Window,
     area: Area,
     /// Where its first sample lies in the frames.
@@ -617,7 +617,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
 
 /// The best candidate so far, and what a bound has to be for another to be better.
 #[derive(Clone, Copy)]
-pub(super) struct Best<B> {
+pub struct Best<B> {
     key: OrderKey,
     /// `|x| + |y|` of its displacement.
     length: u32,
@@ -630,7 +630,7 @@ pub(super) struct Best<B> {
 
 impl<B: Bound> Best<B> {
     #[inline(always)]
-    pub(super) fn new(key: OrderKey) -> Self {
+    pub fn new(key: OrderKey) -> Self {
         let (x, y) = key.displacement();
         Self {
             key,
@@ -680,6 +680,3 @@ fn crowd(left: u32) -> usize {
     let count = left.count_ones();
     if count >= CROWD { count as usize } else { 0 }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,10 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Parts, Quarters, bounds_of_groups};
-use super::sse2;
-use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
-use super::tile::{Candidates, Listed};
+use crate::native::arch::sse2;
+use crate::native::elimination::bounds::{Parts, Quarters, bounds_of_groups};
+use crate::native::elimination::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
+use crate::native::exhaustive::tile::{Candidates, Listed};
 
 /// 16-bit sums in a register.
 const LANES: usize = 16;
@@ -15,7 +15,7 @@ const HALVES: usize = GROUP / LANES;
 
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+pub fn at_most(values: &[u16; 32], limit: u16) -> u32 {
     let limit = _mm256_set1_epi16(limit as i16);
     let (values, _) = values.as_chunks::<LANES>();
     let lanes = |values: &[u16; LANES]| {
@@ -43,7 +43,7 @@ fn put(to: &mut [u16; LANES], from: __m256i) {
 /// The SAD of each of the candidates listed. Two rows of 16 × 16 samples are one register.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
+pub fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
     const SIDE: usize = 16;
     let listed = blocks.iter().zip(offsets).zip(costs);
     if candidates.side() != SIDE {
@@ -90,7 +90,7 @@ pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, c
 /// two rows of them at once.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads_of_groups(
+pub fn sads_of_groups(
     candidates: &Candidates<'_>,
     (blocks, offsets): Listed<'_>,
     costs: &mut [[u16; GROUP]],
@@ -144,7 +144,7 @@ pub(super) fn sads_of_groups(
 /// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
-pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+pub fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
     const EIGHT: usize = 8;
     /// The numbers of the bits that are set in each byte, in order, a byte each.
     const SET: [u64; 256] = {
@@ -221,16 +221,16 @@ fn store(to: &mut [u16; GROUP], from: Sums) {
     }
 }
 
-/// [`super::bounds::bound_area`] of SAD. The lower quarters of a group are the upper ones of another further down:
+/// [`crate::native::elimination::bounds::bound_area`] of SAD. The lower quarters of a group are the upper ones of another further down:
 /// what is read of a row is used for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
+pub fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
     let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
     // As many rows as a register holds, which the quarters have to be apart.
     let at_once = LANES.div_ceil(N);
     if !down.is_multiple_of(at_once) {
-        return super::bounds::bound_area::<u16, N>(quarters, 0, bounds);
+        return crate::native::elimination::bounds::bound_area::<u16, N>(quarters, 0, bounds);
     }
     let (steps, lag, halves) = (rows.div_ceil(at_once), down / at_once, N.div_ceil(LANES));
     let last = rows + down - 1;
@@ -312,7 +312,7 @@ fn least_of(sums: __m128i) -> u16 {
 /// The sums of a strip.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+pub fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
     let zero = _mm256_setzero_si256();
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [[zero; HALVES]; SIDE];

@@ -4,16 +4,16 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::avx2::Avx2;
-use super::bounds::{Parts, Quarters, SUMMED};
-use super::elimination_avx512;
-use super::products;
-use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task};
+use crate::native::arch::avx2::Avx2;
+use crate::native::arch::avx512_elimination as elimination_avx512;
+use crate::native::elimination::bounds::{Parts, Quarters, SUMMED};
+use crate::native::elimination::sums::{GROUP, Level, Strip, StripSums, TILE};
+use crate::native::exhaustive::products;
+use crate::native::exhaustive::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512 {
+pub struct Avx512 {
     /// What every such CPU does besides.
     avx2: Avx2,
     /// Whether it also multiplies bytes: `vpdpbusd`.
@@ -22,7 +22,7 @@ pub(super) struct Avx512 {
 
 impl Avx512 {
     /// The proof that this CPU has AVX-512BW, if it has.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl");

@@ -1,7 +1,7 @@
 //! Lower bounds of costs, from the sums of a block's parts and of a candidate's.
 
-use super::sums::{GROUP, Level, Sums, TILE};
-use super::tile::{Candidates, Engine, Listed};
+use crate::native::elimination::sums::{GROUP, Level, Sums, TILE};
+use crate::native::exhaustive::tile::{Candidates, Engine, Listed};
 
 /// Parts of a block at most: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
@@ -10,10 +10,10 @@ const MOST_PARTS: usize = 225;
 const MOST_SUMS: usize = 256;
 
 /// Samples of a block's row that are summed at once.
-pub(super) const SUMMED: usize = 16;
+pub const SUMMED: usize = 16;
 
 /// A lower bound, and how a difference of sums adds to it.
-pub(super) trait Bound: Copy + Ord + Default + Into<u32> {
+pub trait Bound: Copy + Ord + Default + Into<u32> {
     /// As bad as can be.
     const WORST: Self;
 
@@ -186,11 +186,11 @@ impl Bound for u32 {
 }
 
 /// The least and the largest sums of groups.
-pub(super) type Extremes<'a> = (&'a [u16], &'a [u16]);
+pub type Extremes<'a> = (&'a [u16], &'a [u16]);
 
 /// Adds to the bounds of `N` groups what a part does whose sum is `of_block`.
 #[inline(always)]
-pub(super) fn add_extremes<B: Bound, const N: usize>(
+pub fn add_extremes<B: Bound, const N: usize>(
     mut bounds: [B; N],
     of_block: u16,
     (least, most): Extremes<'_>,
@@ -207,26 +207,22 @@ pub(super) fn add_extremes<B: Bound, const N: usize>(
 
 /// An area of groups, `rows` rows of `columns`, and what bounds the cost of their candidates: the sums of a block's
 /// quarters and theirs.
-pub(super) struct Quarters<'a> {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
+pub struct Quarters<'a> {
+    pub rows: usize,
+    pub columns: usize,
     /// The sums of the block's, row by row.
-    pub(super) of_block: [u16; 4],
+    pub of_block: [u16; 4],
     /// Those of the candidates' left quarters, and of the right ones, `pitch` from one row of groups to the next.
-    pub(super) extremes: [Extremes<'a>; 2],
-    pub(super) pitch: usize,
+    pub extremes: [Extremes<'a>; 2],
+    pub pitch: usize,
     /// Rows of groups from the upper quarters to the lower ones.
-    pub(super) down: usize,
+    pub down: usize,
 }
 
 /// Bounds the groups of an area, a row of them in `N` bounds, those past the last as bad as can be; the least.
 /// What follows in the last [`GROUP`] of the bounds is anything.
 #[inline(always)]
-pub(super) fn bound_area<B: Bound, const N: usize>(
-    quarters: &Quarters<'_>,
-    shift: u32,
-    bounds: &mut [B],
-) -> B {
+pub fn bound_area<B: Bound, const N: usize>(quarters: &Quarters<'_>, shift: u32, bounds: &mut [B]) -> B {
     let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
     let quarters = [(0, 0), (1, 0), (0, down), (1, down)];
     let mut least_of_all = [B::WORST; N];
@@ -254,7 +250,7 @@ macro_rules! bounds_of_groups {
         /// The bounds of the groups listed, by where their sums are in `level`.
         #[target_feature(enable = $features)]
         #[inline]
-        pub(super) fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
+        pub fn bounds(parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
             match (parts.count, parts.are_small()) {
                 (4, true) => bounds_by::<4, true>(parts, level, listed, bounds),
                 (4, false) => bounds_by::<4, false>(parts, level, listed, bounds),
@@ -299,12 +295,12 @@ macro_rules! bounds_of_groups {
     };
 }
 #[cfg(target_arch = "x86_64")]
-pub(super) use bounds_of_groups;
+pub(crate) use bounds_of_groups;
 
 /// The sums of the parts of `SIDE` samples a side that lie in as many rows, left to right; what is
 /// past the last is anything.
 #[inline(always)]
-pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
+pub fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
     let mut down = [0_u16; SUMMED];
     for row in rows {
         for x in 0..SUMMED {
@@ -319,20 +315,20 @@ pub(super) fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16
 }
 
 /// The parts of blocks: their sums, and where those of a candidate are.
-pub(super) struct Parts {
-    pub(super) count: usize,
+pub struct Parts {
+    pub count: usize,
     /// Logarithm of the samples of a part.
-    pub(super) shift: u32,
+    pub shift: u32,
     /// Block by block.
     sums: [u16; MOST_SUMS],
     /// From the sums of a candidate's group to those of the part, least first.
-    pub(super) steps: [usize; MOST_PARTS],
+    pub steps: [usize; MOST_PARTS],
     /// Samples a side of a part, and of the block.
     sides: (usize, usize),
 }
 
 impl Parts {
-    pub(super) fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
+    pub fn new(sums: &Sums, level: Option<&Level>, side: usize) -> Self {
         let mut parts =
             Self { count: 0, shift: 0, sums: [0; MOST_SUMS], steps: [0; MOST_PARTS], sides: (side, side) };
         let Some(level) = level else { return parts };
@@ -350,24 +346,24 @@ impl Parts {
     /// Whether each sum fits signed 16 bits, and the differences of all of them, added, unsigned ones.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn are_small(&self) -> bool {
+    pub fn are_small(&self) -> bool {
         (255 << self.shift) <= i16::MAX as usize && (255 * self.count) << self.shift <= usize::from(u16::MAX)
     }
 
     /// So many blocks at most may be searched together.
-    pub(super) fn most_blocks(&self) -> usize {
+    pub fn most_blocks(&self) -> usize {
         MOST_SUMS / self.count.max(1)
     }
 
     /// The sums of block `block` of those that are searched together.
     #[inline(always)]
-    pub(super) fn of_block(&self, block: usize) -> &[u16] {
+    pub fn of_block(&self, block: usize) -> &[u16] {
         &self.sums[block * self.count..][..self.count]
     }
 
     /// The bounds of all candidates of the group whose sums in `level` are at `start`.
     #[inline(always)]
-    pub(super) fn bound<B: Bound>(&self, level: &Level, block: u16, start: usize) -> [B; GROUP] {
+    pub fn bound<B: Bound>(&self, level: &Level, block: u16, start: usize) -> [B; GROUP] {
         let mut bounds = [B::default(); GROUP];
         for (sum, step) in self.of_block(usize::from(block)).iter().zip(&self.steps) {
             let sums = level.group(start + step);
@@ -380,7 +376,7 @@ impl Parts {
 
     /// Sums the parts of block `block`, whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub(super) fn sum<E: Engine>(&mut self, engine: E, block: usize, samples: &[u8], pitch: usize) {
+    pub fn sum<E: Engine>(&mut self, engine: E, block: usize, samples: &[u8], pitch: usize) {
         match self.sides.0 {
             4 => self.sum_of_side::<E, 4>(engine, block, samples, pitch),
             8 => self.sum_of_side::<E, 8>(engine, block, samples, pitch),

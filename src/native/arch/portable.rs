@@ -1,14 +1,14 @@
 //! Tile costs in plain Rust, written so that the compiler finds the wide instructions itself.
 
-use super::columns::Order;
-use super::tile::{Cost, Costs, Engine, PART, Pair, ROWS, Task};
+use crate::native::exhaustive::columns::Order;
+use crate::native::exhaustive::tile::{Cost, Costs, Engine, PART, Pair, ROWS, Task};
 
 /// Any CPU.
 ///
 /// Where there is AVX2, the innermost loops are taken from a second compilation of the same source
 /// that may use it.
 #[derive(Clone, Copy)]
-pub(super) struct Portable {
+pub struct Portable {
     sad: fn(&[Row], &[Row], &mut [u32]),
     ssd: fn(&[Row], &[Row], &mut [u32]),
 }
@@ -18,7 +18,7 @@ type Row = [u8; 16];
 
 impl Portable {
     /// The compilation that suits this CPU best.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             return Self::for_avx2();

@@ -1,10 +1,10 @@
 //! Whether elimination pays: what it has cost in a row of blocks, and for how long it is left alone.
 
-use super::tile::{COLUMNS, Engine};
+use crate::native::exhaustive::tile::{COLUMNS, Engine};
 
 /// Whether elimination has paid in a row of blocks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Experience {
+pub struct Experience {
     /// What a group that is not eliminated as a whole costs, in sixteenths of what a candidate costs
     /// exhaustive search: a running mean.
     group_cost: usize,
@@ -13,9 +13,9 @@ pub(super) struct Experience {
     /// How long the next pause is.
     next_pause: usize,
     /// Blocks of the last frame that were searched exhaustively.
-    pub(super) exhaustive: usize,
+    pub exhaustive: usize,
     /// Candidates of the others that the large parts left in groups with many of them.
-    pub(super) crowded: usize,
+    pub crowded: usize,
 }
 
 impl Experience {
@@ -26,7 +26,7 @@ impl Experience {
     const WARY: usize = 7;
 
     /// Whether the next block is to be searched exhaustively without asking.
-    pub(super) fn pauses(&mut self) -> bool {
+    pub fn pauses(&mut self) -> bool {
         let pauses = self.pause > 0;
         self.pause -= usize::from(pauses);
         pauses
@@ -34,18 +34,18 @@ impl Experience {
 
     /// Whether to search `groups` groups promises to take longer than to search `candidates`
     /// exhaustively.
-    pub(super) fn expects_failure(&self, groups: usize, candidates: usize) -> bool {
+    pub fn expects_failure(&self, groups: usize, candidates: usize) -> bool {
         groups * self.group_cost > StepCosts::CANDIDATE * candidates
     }
 
     /// Whether it has failed so often of late that as little as possible is to be spent on another try.
-    pub(super) fn is_wary(&self) -> bool {
+    pub fn is_wary(&self) -> bool {
         self.next_pause > Self::WARY
     }
 
     /// Notes whether elimination of a block took longer than exhaustive search would have. A block tried
     /// together with one that has failed would not have been asked after it, and says nothing.
-    pub(super) fn note(&mut self, has_failed: bool) {
+    pub fn note(&mut self, has_failed: bool) {
         if self.pause > 0 {
             self.pause -= 1;
         } else if has_failed {
@@ -57,7 +57,7 @@ impl Experience {
     }
 
     /// Notes what `groups` groups have cost.
-    pub(super) fn note_cost(&mut self, groups: usize, cost: usize) {
+    pub fn note_cost(&mut self, groups: usize, cost: usize) {
         self.group_cost = (7 * self.group_cost + cost / groups) / 8;
     }
 }
@@ -65,22 +65,22 @@ impl Experience {
 /// What the steps of elimination cost, in sixteenths of what one candidate of many costs exhaustive
 /// search ([`Self::CANDIDATE`]), as measured with 16 × 16 SAD.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StepCosts {
+pub struct StepCosts {
     /// To bound a group's candidates.
-    pub(super) bounds: usize,
+    pub bounds: usize,
     /// To compute the cost of one.
-    pub(super) one: usize,
+    pub one: usize,
     /// To compute those of a group's candidates at once.
-    pub(super) group: usize,
+    pub group: usize,
     /// What a block costs besides.
-    pub(super) block: usize,
+    pub block: usize,
 }
 
 impl StepCosts {
     /// What a candidate costs exhaustive search.
-    pub(super) const CANDIDATE: usize = 16;
+    pub const CANDIDATE: usize = 16;
 
-    pub(super) const fn of<E: Engine>() -> Self {
+    pub const fn of<E: Engine>() -> Self {
         if E::LANES >= COLUMNS {
             // A candidate costs exhaustive search a nanosecond, and alone five.
             return Self { bounds: 80, one: 75, group: 540, block: 2400 };

@@ -2,13 +2,13 @@
 //! every candidate is as many neighbouring samples as the part has, and whole registers of them are
 //! compared.
 
-use super::tile::{COLUMNS, Cost, Costs, PART, ROWS, Task};
+use crate::native::exhaustive::tile::{COLUMNS, Cost, Costs, PART, ROWS, Task};
 
 /// A register of samples, or of shares of costs.
 ///
 /// # Safety
 /// An implementation loads no more than its [`Self::SAMPLES`].
-pub(super) unsafe trait Register: Copy {
+pub unsafe trait Register: Copy {
     /// Samples in a register: 16 or a multiple.
     const SAMPLES: usize;
 
@@ -42,7 +42,7 @@ pub(super) unsafe trait Register: Copy {
 
 /// Where the cost of a candidate goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub enum Order {
     /// To its row and column.
     Tile,
     /// To its column's row, that is columns for rows: of at most [`COLUMNS`] rows of candidates.
@@ -52,7 +52,7 @@ pub(super) enum Order {
 impl Order {
     /// The row and column of costs for the candidate in column `u` and row `v` of the tile.
     #[inline(always)]
-    pub(super) fn place(self, u: usize, v: usize) -> (usize, usize) {
+    pub fn place(self, u: usize, v: usize) -> (usize, usize) {
         match self {
             Order::Tile => (v, u),
             Order::Transposed => (u, v),
@@ -65,7 +65,7 @@ impl Order {
 /// # Safety
 /// The CPU must have the instructions of `R`.
 #[inline(always)]
-pub(super) unsafe fn compare<R: Register, C: Cost, const SQUARED: bool>(
+pub unsafe fn compare<R: Register, C: Cost, const SQUARED: bool>(
     task: &Task<'_>,
     order: Order,
     costs: &mut Costs<C>,
@@ -159,11 +159,11 @@ unsafe fn compare_registers<R: Register, C: Cost, const W: usize, const S: usize
 
 #[cfg(test)]
 mod tests {
-    use super::super::portable::Portable;
-    use super::super::tile::{Engine, READ};
-    #[cfg(target_arch = "x86_64")]
-    use super::super::{avx2::Avx2, avx512::Avx512, sse::*};
     use super::*;
+    use crate::native::arch::portable::Portable;
+    #[cfg(target_arch = "x86_64")]
+    use crate::native::arch::{avx2::Avx2, avx512::Avx512, sse41::*};
+    use crate::native::exhaustive::tile::{Engine, READ};
 
     /// Whether `engine` finds the tile's costs both ways, and in parts of all shapes.
     fn check<E: Engine>(engine: E) {
@@ -213,6 +213,6 @@ mod tests {
             Avx512::new().into_iter().for_each(check);
         }
         #[cfg(target_arch = "aarch64")]
-        super::super::neon::Neon::new().into_iter().for_each(check);
+        crate::native::arch::neon::Neon::new().into_iter().for_each(check);
     }
 }

@@ -10,28 +10,28 @@
 
 use std::ops::{Deref, DerefMut, Range};
 
-use super::level::Functions;
-use super::plane::{self, Layout, Plane};
-use super::tile::{Engine, READ};
 use crate::estimator::{Parameters, SetupError};
+use crate::native::exhaustive::tile::{Engine, READ};
+use crate::native::level::Functions;
+use crate::native::plane::{self, Layout, Plane};
 
 /// Side of a tile.
-pub(super) const TILE: usize = 4;
+pub const TILE: usize = 4;
 
 /// Positions of a tile.
 const TILE_POSITIONS: usize = TILE * TILE;
 
 /// Tiles of a *group*: 8 × 4 candidates that are eliminated together where possible.
-pub(super) const GROUP_TILES: usize = 2;
+pub const GROUP_TILES: usize = 2;
 
 /// Positions across a group.
-pub(super) const ACROSS: usize = GROUP_TILES * TILE;
+pub const ACROSS: usize = GROUP_TILES * TILE;
 
 /// Positions of a group.
-pub(super) const GROUP: usize = GROUP_TILES * TILE_POSITIONS;
+pub const GROUP: usize = GROUP_TILES * TILE_POSITIONS;
 
 /// Groups that are looked at together at most, and so may be read past the last.
-pub(super) const SPARE_GROUPS: usize = 32;
+pub const SPARE_GROUPS: usize = 32;
 
 /// Rows of tiles that are summed at a time: the more, the less is summed twice, above and below.
 const ROWS_AT_ONCE: usize = 8;
@@ -42,7 +42,7 @@ const ROWS_MORE: usize = 16;
 const PART_MORE: usize = 4;
 
 /// Columns of positions that are summed at once.
-pub(super) const STRIP: usize = 32;
+pub const STRIP: usize = 32;
 
 /// Numbers in a cache line.
 const LINE: usize = 32;
@@ -78,9 +78,9 @@ impl DerefMut for Aligned {
 }
 
 /// The sums of one size of part.
-pub(super) struct Level {
+pub struct Level {
     /// Side of a part.
-    pub(super) side: usize,
+    pub side: usize,
     sums: Aligned,
 }
 
@@ -92,7 +92,7 @@ struct Extremes {
 }
 
 /// The sums of some rows of a reference.
-pub(super) struct Sums {
+pub struct Sums {
     /// Tiles from one row of tiles to the next.
     tiles: usize,
     /// Rows of tiles that there is room for, and which of the frame's is the first.
@@ -113,7 +113,7 @@ impl Sums {
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
-    pub(super) fn new(
+    pub fn new(
         parameters: &Parameters,
         layout: &Layout,
         (coarse, fine): (usize, Option<usize>),
@@ -141,13 +141,13 @@ impl Sums {
     }
 
     /// Begins with another frame; smaller parts are summed too where `is_fine`.
-    pub(super) fn begin(&mut self, is_fine: bool) {
+    pub fn begin(&mut self, is_fine: bool) {
         (self.first, self.there, self.is_fine) = (0, 0..0, is_fine);
     }
 
     /// Has the sums of the rows of tiles `wanted` there, which begin no further up than those wanted last
     /// where these are to be of use.
-    pub(super) fn hold(&mut self, functions: &Functions, plane: &Plane, wanted: Range<usize>) {
+    pub fn hold(&mut self, functions: &Functions, plane: &Plane, wanted: Range<usize>) {
         debug_assert!(wanted.len() <= self.room);
         if !(self.there.start..=self.there.end).contains(&wanted.start) {
             (self.first, self.there) = (wanted.start, wanted.start..wanted.start);
@@ -204,38 +204,38 @@ impl Sums {
     }
 
     /// The largest parts, whose extremes are known.
-    pub(super) fn coarse(&self) -> &Level {
+    pub fn coarse(&self) -> &Level {
         &self.coarse
     }
 
     /// Smaller parts, where they were summed.
-    pub(super) fn fine(&self) -> Option<&Level> {
+    pub fn fine(&self) -> Option<&Level> {
         self.fine.as_ref().filter(|_| self.is_fine)
     }
 
     /// Where in a [`Level`] the sums of the group at `column` and `row` of groups are.
     #[inline(always)]
-    pub(super) fn offset(&self, (column, row): (usize, usize)) -> usize {
+    pub fn offset(&self, (column, row): (usize, usize)) -> usize {
         ((row - self.first) * self.tiles + GROUP_TILES * column) * TILE_POSITIONS
     }
 
     /// From there to the sums of the group that is `(x, y)` samples, multiples of four, further on.
     #[inline(always)]
-    pub(super) fn step(&self, (x, y): (usize, usize)) -> usize {
+    pub fn step(&self, (x, y): (usize, usize)) -> usize {
         (y / TILE * self.tiles + x / TILE) * TILE_POSITIONS
     }
 
     /// The least and the largest coarse sums of groups from the one at `offset`, of
     /// [`Self::offset`], on: row by row, [`Self::groups`] a row, and at least [`SPARE_GROUPS`].
     #[inline(always)]
-    pub(super) fn extremes(&self, offset: usize) -> (&[u16], &[u16]) {
+    pub fn extremes(&self, offset: usize) -> (&[u16], &[u16]) {
         let (start, odd) = (offset / GROUP, offset / TILE_POSITIONS % GROUP_TILES);
         (&self.extremes.least[odd][start..], &self.extremes.most[odd][start..])
     }
 
     /// Groups from one row of them to the next.
     #[inline(always)]
-    pub(super) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.tiles / GROUP_TILES
     }
 }
@@ -244,13 +244,13 @@ impl Level {
     /// The sums of the groups from the one at `offset`, of [`Sums::offset`], to the one `last` further on.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn groups(&self, offset: usize, last: usize) -> &[u16] {
+    pub fn groups(&self, offset: usize, last: usize) -> &[u16] {
         &self.sums[offset..][..last + GROUP]
     }
 
     /// The sums of the group at `offset`, of [`Sums::offset`].
     #[inline(always)]
-    pub(super) fn group(&self, offset: usize) -> &[u16; GROUP] {
+    pub fn group(&self, offset: usize) -> &[u16; GROUP] {
         self.sums[offset..].first_chunk().expect("a group's sums")
     }
 }
@@ -259,7 +259,7 @@ impl Level {
 /// `plane`, and finds the least and the largest sum of each group there. The last positions of a row,
 /// which are further right than any candidate, are left out.
 #[inline(always)]
-pub(super) fn sum<E: Engine>(
+pub fn sum<E: Engine>(
     engine: E,
     (plane, side, top): (&Plane, usize, usize),
     sums: &mut [u16],
@@ -280,7 +280,7 @@ pub(super) fn sum<E: Engine>(
 }
 
 /// Columns of a frame, [`STRIP`] of positions and those that their sums need besides.
-pub(super) struct Strip<'a> {
+pub struct Strip<'a> {
     samples: &'a [u8],
     pitch: usize,
     top: usize,
@@ -290,14 +290,14 @@ pub(super) struct Strip<'a> {
 impl<'a> Strip<'a> {
     /// Samples of a row of it: those of the positions from column `x` on begin with element `x`.
     #[inline(always)]
-    pub(super) fn row(&self, y: usize) -> &'a [u8; READ] {
+    pub fn row(&self, y: usize) -> &'a [u8; READ] {
         let samples = &self.samples[(self.top + y).min(self.last) * self.pitch..];
         samples.first_chunk().expect("the last strip of a row is left out")
     }
 }
 
 /// Where the sums of a strip go.
-pub(super) struct StripSums<'a> {
+pub struct StripSums<'a> {
     sums: &'a mut [u16],
     extremes: Option<[&'a mut [u16]; 2]>,
     pitch: usize,
@@ -307,20 +307,20 @@ pub(super) struct StripSums<'a> {
 impl StripSums<'_> {
     /// Rows of tiles.
     #[inline(always)]
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.sums.len() / (TILE * self.pitch)
     }
 
     /// The tiles of a row of them.
     #[inline(always)]
-    pub(super) fn tiles(&mut self, row: usize) -> &mut [u16; STRIP * TILE] {
+    pub fn tiles(&mut self, row: usize) -> &mut [u16; STRIP * TILE] {
         let start = (row * self.pitch + self.strip * STRIP) * TILE;
         self.sums[start..].first_chunk_mut().expect("the last strip of a row is left out")
     }
 
     /// The least and the largest sums of the groups in a row of tiles, where they are wanted.
     #[inline(always)]
-    pub(super) fn extremes(&mut self, row: usize) -> Option<[&mut [u16; STRIP / ACROSS]; 2]> {
+    pub fn extremes(&mut self, row: usize) -> Option<[&mut [u16; STRIP / ACROSS]; 2]> {
         let start = row * (self.pitch / ACROSS) + self.strip * (STRIP / ACROSS);
         let extremes = self.extremes.as_mut()?;
         Some(
@@ -333,7 +333,7 @@ impl StripSums<'_> {
 
 /// The sums of a strip, in any instructions.
 #[inline(always)]
-pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
+pub fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
     // The rows that `down` is the sum of; the one to come replaces the oldest.
     let mut rows = [[0; STRIP]; SIDE];
     let mut down = [0_u16; STRIP];
@@ -394,7 +394,7 @@ fn extremes_of(tile_row: &[[u16; STRIP]; TILE]) -> [[u16; STRIP / ACROSS]; 2] {
 
 /// The least and the largest of every [`GROUP`] sums.
 #[inline(always)]
-pub(super) fn find_extremes(sums: &[u16], least: &mut [u16], most: &mut [u16]) {
+pub fn find_extremes(sums: &[u16], least: &mut [u16], most: &mut [u16]) {
     let groups = sums.as_chunks::<GROUP>().0;
     for (group, (least, most)) in groups.iter().zip(least.iter_mut().zip(most)) {
         *least = group.iter().copied().fold(u16::MAX, u16::min);

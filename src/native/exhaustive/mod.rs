@@ -1,22 +1,26 @@
 //! Exhaustive search of one row of blocks, tile of candidates by tile, the same for every
 //! instruction set.
 
-use super::columns::Order;
-use super::plane::Plane;
-use super::tile::{self, Candidates, Cost, Costs, Engine, Pair, Task, best_of};
+pub mod columns;
+pub mod products;
+pub mod tile;
+
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
+use crate::native::plane::Plane;
+use columns::Order;
+use tile::{Candidates, Cost, Costs, Engine, Pair, Task, best_of};
 
 /// What is searched, and where.
-pub(super) struct Job<'a> {
-    pub(super) parameters: &'a Parameters,
-    pub(super) current: &'a Plane,
-    pub(super) reference: &'a Plane,
+pub struct Job<'a> {
+    pub parameters: &'a Parameters,
+    pub current: &'a Plane,
+    pub reference: &'a Plane,
     /// The field found last, or none.
-    pub(super) last: &'a [MotionVector],
+    pub last: &'a [MotionVector],
 }
 
 /// Writes the vectors of the blocks in row `row` of the grid, `best` finding each.
-pub(super) fn search_row(
+pub fn search_row(
     best: fn(Block<'_>, &mut Room) -> OrderKey,
     job: &Job<'_>,
     row: usize,
@@ -30,13 +34,13 @@ pub(super) fn search_row(
 
 /// Memory that the search of a block needs and the next one uses again: costs of the block, and of a
 /// part.
-pub(super) struct Room {
+pub struct Room {
     narrow: [Costs<u16>; 2],
     wide: [Costs<u32>; 2],
 }
 
 impl Room {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let (narrow, wide) = ([[0; tile::COLUMNS]; tile::ROWS], [[0; tile::COLUMNS]; tile::ROWS]);
         Self { narrow: [narrow; 2], wide: [wide; 2] }
     }
@@ -44,10 +48,10 @@ impl Room {
 
 /// One block of the current frame.
 #[derive(Clone, Copy)]
-pub(super) struct Block<'a> {
-    pub(super) job: &'a Job<'a>,
-    pub(super) column: usize,
-    pub(super) row: usize,
+pub struct Block<'a> {
+    pub job: &'a Job<'a>,
+    pub column: usize,
+    pub row: usize,
 }
 
 /// So few candidates that comparing them one by one beats bringing their rows together.
@@ -56,7 +60,7 @@ const FEW: usize = 4;
 impl<'a> Block<'a> {
     /// The best of all candidates.
     #[inline(always)]
-    pub(super) fn best<E: Engine>(self, engine: E, room: &mut Room) -> OrderKey {
+    pub fn best<E: Engine>(self, engine: E, room: &mut Room) -> OrderKey {
         let Room { narrow: [narrow, narrow_part], wide: [wide, wide_part] } = room;
         let is_whole = self.job.parameters.block_size <= tile::PART;
         match self.job.parameters.metric {
@@ -107,14 +111,14 @@ impl<'a> Block<'a> {
 
     /// The samples from its first on, [`Self::pitch`] from one row to the next.
     #[inline(always)]
-    pub(super) fn samples(self) -> &'a [u8] {
+    pub fn samples(self) -> &'a [u8] {
         let (column, row) = self.position();
         &self.job.current.samples()[row * self.pitch() + column..]
     }
 
     /// Where its first sample lies in a padded frame: column and row.
     #[inline(always)]
-    pub(super) fn position(self) -> (usize, usize) {
+    pub fn position(self) -> (usize, usize) {
         let Job { parameters, current, .. } = self.job;
         let side = parameters.block_size;
         current.layout().position((self.column * side) as i32, (self.row * side) as i32)
@@ -122,26 +126,26 @@ impl<'a> Block<'a> {
 
     /// Samples from one row to the next.
     #[inline(always)]
-    pub(super) fn pitch(self) -> usize {
+    pub fn pitch(self) -> usize {
         self.job.current.layout().pitch
     }
 
     /// The candidates that can win.
     #[inline(always)]
-    pub(super) fn window(self) -> Window {
+    pub fn window(self) -> Window {
         self.job.parameters.winning_window(self.column, self.row)
     }
 
     /// The block and those to the right of it, and all their candidates.
     #[inline(always)]
-    pub(super) fn candidates(self) -> Candidates<'a> {
+    pub fn candidates(self) -> Candidates<'a> {
         let side = self.job.parameters.block_size;
         Candidates::new(self.samples(), self.job.reference.samples(), self.pitch(), side)
     }
 
     /// The key of one candidate.
     #[inline(always)]
-    pub(super) fn key<E: Engine>(self, engine: E, (x, y): (i32, i32)) -> OrderKey {
+    pub fn key<E: Engine>(self, engine: E, (x, y): (i32, i32)) -> OrderKey {
         let Job { parameters, current, reference, .. } = self.job;
         let side = parameters.block_size;
         let (layout, origin_x, origin_y) =

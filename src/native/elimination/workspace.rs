@@ -3,36 +3,36 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
-use super::area::Groups;
-use super::bounds::Bound;
-use super::elimination::{Best, Target};
-use super::plane::Layout;
-use super::search::Room;
-use super::sums::{GROUP, Sums};
 use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, SetupError};
 use crate::lock::lock;
+use crate::native::elimination::area::Groups;
+use crate::native::elimination::bounds::Bound;
+use crate::native::elimination::row::{Best, Target};
+use crate::native::elimination::sums::{GROUP, Sums};
+use crate::native::exhaustive::Room;
+use crate::native::plane::Layout;
 
 /// Blocks that are searched together, at most.
-pub(super) const RUN: usize = 16;
+pub const RUN: usize = 16;
 
 /// Bounds of groups that are kept at once at most; a larger window is searched in strips.
-pub(super) const MOST_BOUNDS: usize = 4096;
+pub const MOST_BOUNDS: usize = 4096;
 
 /// Groups whose candidates are bounded together.
-pub(super) const BATCH: usize = 32;
+pub const BATCH: usize = 32;
 
 /// Candidates that are enough to be computed together.
-pub(super) const CHUNK: usize = 64;
+pub const CHUNK: usize = 64;
 
 /// What a thread needs.
-pub(super) struct Workspace {
-    pub(super) sums: Sums,
-    pub(super) memory: Memory,
-    pub(super) found: Found,
+pub struct Workspace {
+    pub sums: Sums,
+    pub memory: Memory,
+    pub found: Found,
 }
 
 /// The vectors of the row of blocks that was searched last.
-pub(super) struct Found {
+pub struct Found {
     row: Option<usize>,
     vectors: Vec<MotionVector>,
 }
@@ -40,27 +40,27 @@ pub(super) struct Found {
 impl Found {
     /// Those of the row above `row`, if that was it.
     #[inline(always)]
-    pub(super) fn above(&self, row: usize) -> Option<&[MotionVector]> {
+    pub fn above(&self, row: usize) -> Option<&[MotionVector]> {
         (self.row? + 1 == row).then_some(&*self.vectors)
     }
 
     /// Keeps those of `row`.
     #[inline(always)]
-    pub(super) fn keep(&mut self, row: usize, vectors: &[MotionVector]) {
+    pub fn keep(&mut self, row: usize, vectors: &[MotionVector]) {
         self.row = Some(row);
         self.vectors.copy_from_slice(vectors);
     }
 }
 
 /// What the search of a few blocks needs, in the width that bounds of the metric have.
-pub(super) enum Memory {
+pub enum Memory {
     Sad(Box<Buffers<u16>>),
     Ssd(Box<Buffers<u32>>),
 }
 
 impl Workspace {
     /// With [`Sums::new`].
-    pub(super) fn new(
+    pub fn new(
         parameters: &Parameters,
         layout: &Layout,
         sides: (usize, Option<usize>),
@@ -77,7 +77,7 @@ impl Workspace {
 
 /// Begins with a cache line, so that a register is in one.
 #[repr(align(64))]
-pub(super) struct Lines<T>(T);
+pub struct Lines<T>(T);
 
 impl<T> Deref for Lines<T> {
     type Target = T;
@@ -96,38 +96,38 @@ impl<T> DerefMut for Lines<T> {
 }
 
 /// Memory that the search of some blocks needs and the next ones use again.
-pub(super) struct Buffers<B> {
+pub struct Buffers<B> {
     /// The blocks, the best of each, and what it has cost.
-    pub(super) targets: [Target; RUN],
-    pub(super) best: [Best<B>; RUN],
-    pub(super) spent: [usize; RUN],
-    pub(super) searched: [usize; RUN],
+    pub targets: [Target; RUN],
+    pub best: [Best<B>; RUN],
+    pub spent: [usize; RUN],
+    pub searched: [usize; RUN],
     /// Bounds of the groups of a block's strip, row by row, block by block.
-    pub(super) bounds: Lines<[B; MOST_BOUNDS]>,
+    pub bounds: Lines<[B; MOST_BOUNDS]>,
     /// Groups that may hold the best candidate of their block: the places of their bounds, these blocks, and
     /// where their sums are.
-    pub(super) entries: Lines<[u32; MOST_BOUNDS + GROUP]>,
-    pub(super) blocks: [u16; MOST_BOUNDS + GROUP],
-    pub(super) starts: Lines<[u32; MOST_BOUNDS + GROUP]>,
+    pub entries: Lines<[u32; MOST_BOUNDS + GROUP]>,
+    pub blocks: [u16; MOST_BOUNDS + GROUP],
+    pub starts: Lines<[u32; MOST_BOUNDS + GROUP]>,
     /// What bounds the candidates of those that are searched together.
-    pub(super) bounds_of: Lines<[[B; GROUP]; BATCH]>,
+    pub bounds_of: Lines<[[B; GROUP]; BATCH]>,
     /// Those that have candidates left, what they are, and those of them that have few.
-    pub(super) kept: [u16; BATCH],
-    pub(super) groups: Groups<{ MOST_BOUNDS + GROUP }>,
-    pub(super) few: [u16; BATCH],
+    pub kept: [u16; BATCH],
+    pub groups: Groups<{ MOST_BOUNDS + GROUP }>,
+    pub few: [u16; BATCH],
     /// Those that have many, their blocks, and the tighter bounds or the costs of these.
-    pub(super) picked: [u16; BATCH],
-    pub(super) blocks_of_picked: [u16; BATCH],
-    pub(super) of_picked: Lines<[[B; GROUP]; BATCH]>,
+    pub picked: [u16; BATCH],
+    pub blocks_of_picked: [u16; BATCH],
+    pub of_picked: Lines<[[B; GROUP]; BATCH]>,
     /// Candidates whose costs are computed together: their blocks, where they are, and these costs.
-    pub(super) blocks_listed: [u16; CHUNK + GROUP],
-    pub(super) offsets: [u32; CHUNK + GROUP],
-    pub(super) costs: [u32; CHUNK + GROUP],
-    pub(super) room: Room,
+    pub blocks_listed: [u16; CHUNK + GROUP],
+    pub offsets: [u32; CHUNK + GROUP],
+    pub costs: [u32; CHUNK + GROUP],
+    pub room: Room,
 }
 
 impl<B: Bound> Buffers<B> {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             targets: [Target::default(); RUN],
             best: [Best::new(OrderKey::WORST); RUN],
@@ -153,7 +153,7 @@ impl<B: Bound> Buffers<B> {
 }
 
 /// A workspace that a thread has taken from those that are there, and puts back.
-pub(super) struct Taken<'a> {
+pub struct Taken<'a> {
     spare: &'a Mutex<Vec<Workspace>>,
     /// Until it is dropped.
     workspace: Option<Workspace>,
@@ -161,7 +161,7 @@ pub(super) struct Taken<'a> {
 
 impl<'a> Taken<'a> {
     /// The first of `spare`, if there is one.
-    pub(super) fn from(spare: &'a Mutex<Vec<Workspace>>) -> Option<Self> {
+    pub fn from(spare: &'a Mutex<Vec<Workspace>>) -> Option<Self> {
         let workspace = lock(spare).pop()?;
         Some(Self { spare, workspace: Some(workspace) })
     }

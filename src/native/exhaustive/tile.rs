@@ -1,32 +1,32 @@
 //! What an instruction set has to do: the costs of a tile of candidates.
 
-use super::bounds::{self, Parts, Quarters, SUMMED};
-use super::sums::{self, GROUP, Level, Strip, StripSums, TILE};
 use crate::estimator::OrderKey;
+use crate::native::elimination::bounds::{self, Parts, Quarters, SUMMED};
+use crate::native::elimination::sums::{self, GROUP, Level, Strip, StripSums, TILE};
 
 /// Candidates across a tile: as many as the widest register has 16-bit costs.
-pub(super) const COLUMNS: usize = 32;
+pub const COLUMNS: usize = 32;
 
 /// Candidates down a tile, at most; [`Engine::ROWS`] has what an instruction set takes.
-pub(super) const ROWS: usize = 36;
+pub const ROWS: usize = 36;
 
 /// Side of the largest part of a block that is compared at once: the SAD of 16 × 16 samples is at
 /// most 65280, so that it fits 16 bits and leaves the largest value to mean "no candidate".
-pub(super) const PART: usize = 16;
+pub const PART: usize = 16;
 
 /// Samples of a reference row that may be read from the first candidate's first sample on.
-pub(super) const READ: usize = 64;
+pub const READ: usize = 64;
 
 /// The costs of a tile's candidates, `rows × COLUMNS`. Rows and columns past those of its [`Task`]
 /// hold anything.
-pub(super) type Costs<C> = [[C; COLUMNS]; ROWS];
+pub type Costs<C> = [[C; COLUMNS]; ROWS];
 
 /// One part of a block, and the tile of candidates it is compared with.
 ///
 /// The candidate at row `v` and column `u` of the tile has its first sample at
 /// `reference[v * pitch + u]`.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
+pub struct Task<'a> {
     current: &'a [u8],
     reference: &'a [u8],
     pitch: usize,
@@ -43,7 +43,7 @@ impl<'a> Task<'a> {
     /// # Panics
     /// Where a size is out of range or a slice ends before the last sample that may be read.
     #[inline(always)]
-    pub(super) fn new(
+    pub fn new(
         (current, reference, pitch): (&'a [u8], &'a [u8], usize),
         (width, height): (usize, usize),
         (rows, columns): (usize, usize),
@@ -62,50 +62,50 @@ impl<'a> Task<'a> {
 
     /// The part's samples: the slice holds `(height - 1) * pitch + width` of them.
     #[inline(always)]
-    pub(super) fn current(&self) -> &'a [u8] {
+    pub fn current(&self) -> &'a [u8] {
         self.current
     }
 
     /// The candidates' samples: the slice holds `(height + rows - 2) * pitch + READ` of them.
     #[inline(always)]
-    pub(super) fn reference(&self) -> &'a [u8] {
+    pub fn reference(&self) -> &'a [u8] {
         self.reference
     }
 
     /// Samples from one row to the next.
     #[inline(always)]
-    pub(super) fn pitch(&self) -> usize {
+    pub fn pitch(&self) -> usize {
         self.pitch
     }
 
     /// Samples across the part: 4, 8, 12 or 16.
     #[inline(always)]
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.width
     }
 
     /// Samples down the part: 4 to 16.
     #[inline(always)]
-    pub(super) fn height(&self) -> usize {
+    pub fn height(&self) -> usize {
         self.height
     }
 
     /// Candidates down: 1 to [`ROWS`].
     #[inline(always)]
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Candidates across: 1 to [`COLUMNS`].
     #[inline(always)]
-    pub(super) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.columns
     }
 }
 
 /// A block and one candidate: squares of samples, rows `pitch` apart.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<'a> {
+pub struct Pair<'a> {
     current: &'a [u8],
     reference: &'a [u8],
     pitch: usize,
@@ -118,7 +118,7 @@ impl<'a> Pair<'a> {
     /// # Panics
     /// Where a slice ends before its square, or `side` is no multiple of four.
     #[inline(always)]
-    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+    pub fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
         let length = (side - 1) * pitch + side;
         Self { current: &current[..length], reference: &reference[..length], pitch, side }
@@ -126,7 +126,7 @@ impl<'a> Pair<'a> {
 
     /// Samples an axis: a multiple of four.
     #[inline(always)]
-    pub(super) fn side(&self) -> usize {
+    pub fn side(&self) -> usize {
         self.side
     }
 
@@ -135,7 +135,7 @@ impl<'a> Pair<'a> {
     /// # Safety
     /// They must be within the square: `y < side` and `x + W <= side`.
     #[inline(always)]
-    pub(super) unsafe fn samples<const W: usize>(&self, x: usize, y: usize) -> [&'a [u8; W]; 2] {
+    pub unsafe fn samples<const W: usize>(&self, x: usize, y: usize) -> [&'a [u8; W]; 2] {
         debug_assert!(y < self.side && x + W <= self.side);
         let start = y * self.pitch + x;
         [self.current, self.reference].map(|samples| {
@@ -148,7 +148,7 @@ impl<'a> Pair<'a> {
 
 /// Blocks of a row and the frame that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
-pub(super) struct Candidates<'a> {
+pub struct Candidates<'a> {
     current: &'a [u8],
     reference: &'a [u8],
     pitch: usize,
@@ -162,7 +162,7 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where `side` is no multiple of four.
     #[inline(always)]
-    pub(super) fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+    pub fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
         Self { current, reference, pitch, side }
     }
@@ -178,7 +178,7 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where there is no such block.
     #[inline(always)]
-    pub(super) fn block(&self, block: u16) -> &'a [u8] {
+    pub fn block(&self, block: u16) -> &'a [u8] {
         &self.current[usize::from(block) * self.side..][..self.length()]
     }
 
@@ -187,13 +187,13 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where the reference ends before the candidate.
     #[inline(always)]
-    pub(super) fn at(&self, offset: u32) -> &'a [u8] {
+    pub fn at(&self, offset: u32) -> &'a [u8] {
         &self.reference[offset as usize..][..self.length()]
     }
 
     /// Whether all samples of the group of candidates are there whose first begins at `offset`.
     #[inline(always)]
-    pub(super) fn has_group(&self, offset: u32) -> bool {
+    pub fn has_group(&self, offset: u32) -> bool {
         offset as usize + self.samples_of_group() <= self.reference.len()
     }
 
@@ -204,7 +204,7 @@ impl<'a> Candidates<'a> {
 
     /// Block `block` and the candidate at `offset`.
     #[inline(always)]
-    pub(super) fn pair(&self, block: u16, offset: u32) -> Pair<'a> {
+    pub fn pair(&self, block: u16, offset: u32) -> Pair<'a> {
         Pair::new(self.block(block), self.at(offset), self.pitch, self.side)
     }
 }
@@ -214,13 +214,13 @@ impl<'a> Candidates<'a> {
 impl<'a> Candidates<'a> {
     /// Samples from one row to the next.
     #[inline(always)]
-    pub(super) fn pitch(&self) -> usize {
+    pub fn pitch(&self) -> usize {
         self.pitch
     }
 
     /// Samples an axis.
     #[inline(always)]
-    pub(super) fn side(&self) -> usize {
+    pub fn side(&self) -> usize {
         self.side
     }
 
@@ -229,16 +229,16 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where the reference ends before.
     #[inline(always)]
-    pub(super) fn group(&self, offset: u32) -> &'a [u8] {
+    pub fn group(&self, offset: u32) -> &'a [u8] {
         &self.reference[offset as usize..][..self.samples_of_group()]
     }
 }
 
 /// Candidates, or groups of them: the block that each belongs to, and where its first sample is.
-pub(super) type Listed<'a> = (&'a [u16], &'a [u32]);
+pub type Listed<'a> = (&'a [u16], &'a [u32]);
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
-pub(super) trait Engine: Copy {
+pub trait Engine: Copy {
     /// Candidates down a tile, at most [`ROWS`].
     const ROWS: usize;
 
@@ -349,10 +349,10 @@ macro_rules! by_bands {
         }
     };
 }
-pub(super) use by_bands;
+pub(crate) use by_bands;
 
 /// A cost in as many bits as it needs. The largest value is no candidate's cost.
-pub(super) trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
+pub trait Cost: Copy + Ord + Into<u32> + std::ops::BitOr<Output = Self> {
     const ZERO: Self;
     const NONE: Self;
 
@@ -399,7 +399,7 @@ impl Cost for u32 {
 /// Most tiles hold nothing as good as what is known: that takes a minimum a lane and one
 /// comparison. Only a tile that does has its ties resolved, among the candidates of least cost.
 #[inline(always)]
-pub(super) fn best_of<C: Cost>(
+pub fn best_of<C: Cost>(
     costs: &Costs<C>,
     (rows, columns): (usize, usize),
     tie: impl Fn(i32, i32) -> u32,

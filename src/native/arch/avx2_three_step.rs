@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::Avx2;
-use super::three_step::{Compare, Group};
+use crate::native::arch::avx2::Avx2;
+use crate::native::three_step::{Compare, Group};
 
 impl Compare for Avx2 {
     #[inline(always)]

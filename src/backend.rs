@@ -147,7 +147,13 @@ pub fn devices() -> Vec<DeviceInfo> {
 
 /// Every device that is there, the native CPU first, with the limits of the OpenCL devices.
 pub fn devices_and_limits() -> Vec<(DeviceInfo, Option<DeviceLimits>)> {
-    let native = (Native::device_info(), None);
+    let native = DeviceInfo {
+        selector: DeviceSelector::Native,
+        name: Native::NAME.into(),
+        kind: "native",
+        driver: Level::best().name().into(),
+    };
+    let native = (native, None);
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 

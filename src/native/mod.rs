@@ -1,13 +1,19 @@
-//! The CPU, without OpenCL: search in the widest instructions it has, on all its cores.
+//! Search on the CPU's cores, without OpenCL, in the widest instructions that the CPU has.
 //!
-//! [`Level`] chooses the instruction set at run time; the search is written once (`search`) over
-//! what an instruction set must be able to do (`tile::Engine`, for `three_step` its `Compare`),
-//! beside a portable version that is tested with the others. The frames lie padded in memory (`plane`), so that the inner loops
-//! need not know where a frame ends.
+//! Frames lie padded in memory (`plane`), so that inner loops need not know where a frame ends. Exhaustive search
+//! (`exhaustive`), successive elimination (`elimination`) and three-step search (`three_step`) are written once, generic
+//! over the metric (`cost`) and the instruction set (`engine`); `arch` has an implementation for each instruction set.
+//! [`Level`] selects one at run time: all of a search that is not shared by threads is a `Work` that `level` compiles
+//! for each.
 
+mod aligned;
 mod arch;
+mod candidates;
+mod cost;
 mod elimination;
+mod engine;
 mod exhaustive;
+mod job;
 mod level;
 mod plane;
 mod predict;
@@ -21,33 +27,25 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
-use crate::backend::{DeviceInfo, DeviceSelector};
 use crate::estimator::{
     Algorithm, EstimateError, Estimator, Flights, FrameBuf, FrameView, InFlight, Kernel, MotionVector,
     Parameters, Part, Predictor, SetupError, Slot, StageTimes,
 };
-use elimination::Elimination;
-use exhaustive::Job;
-use level::{Functions, RowSearch};
-use plane::{Layout, Plane, available_memory};
+use elimination::Eliminator;
+use job::{RowSearch, SearchJob};
+use level::Instructions;
+use plane::{Plane, PlaneLayout, available_memory};
 use predict::LastField;
-
-/// The name of this device.
-const NAME: &str = "native";
 
 /// Full or three-step search on the CPU's cores.
 ///
-/// It runs in the rayon pool it is called from, the global one as a rule, or in one of its own:
-/// [`Self::with_threads`]. It starts no thread to have searches in flight: each is done when it is
-/// finished, so that its vectors are written once, to where they belong. It keeps a padded frame a
-/// slot, and with prediction a field.
+/// It runs in the current rayon pool, or in that of [`Self::with_threads`]. A search in flight is computed when it is
+/// finished: its vectors are then written once, to the caller's memory. Each slot holds a padded frame.
 pub struct Native {
     parameters: Parameters,
     level: Level,
-    functions: Functions,
-    elimination: Option<Elimination>,
+    instructions: Instructions,
+    elimination: Option<Eliminator>,
     /// One a slot.
     planes: Vec<Plane>,
     /// How long each took to fill.
@@ -59,17 +57,14 @@ pub struct Native {
     times: StageTimes,
 }
 
-/// Shares the rows of blocks from `first` on among the threads.
-fn search_rows(search_row: RowSearch, job: &Job<'_>, first: usize, vectors: &mut [MotionVector]) {
-    let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
-    rows.for_each(|(row, vectors)| search_row(job, first + row, vectors));
-}
-
-/// So few candidates that elimination does not pay.
+/// Elimination does not pay for fewer candidates.
 const FEW_CANDIDATES: usize = 100;
 
 impl Native {
-    /// An estimator for `parameters` with the fastest instructions there are.
+    /// The name of this device.
+    pub const NAME: &str = "native";
+
+    /// An estimator for `parameters` with the fastest instructions of this CPU.
     ///
     /// # Errors
     /// [`SetupError`] where `parameters` are not valid or the frames do not fit into memory.
@@ -86,40 +81,40 @@ impl Native {
     }
 
     /// An estimator for `parameters` with `kernel` in the instructions of `level`.
-    /// [`Kernel::Auto`] is [`Kernel::Elimination`], and [`Kernel::Exhaustive`] where the window is
-    /// too small for it to pay, or memory for what it keeps.
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] where the window is too small for
+    /// elimination to pay or memory for its sums is missing.
     ///
     /// # Errors
     /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] where `kernel` is one of
     /// OpenCL's.
     pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
         parameters.validate()?;
-        kernel.check_algorithm(parameters.algorithm, NAME)?;
+        kernel.check_algorithm(parameters.algorithm, Self::NAME)?;
         if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
             return Err(SetupError::KernelUnsupported {
                 kernel,
-                device: NAME.into(),
+                device: Self::NAME.into(),
                 reason: "it is an OpenCL kernel".into(),
                 advice: "choose kernel auto, or an OpenCL device".into(),
             });
         }
-        let functions = level.functions().ok_or_else(|| SetupError::DeviceUnsupported {
-            wanted: NAME.into(),
+        let instructions = level.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: Self::NAME.into(),
             reason: format!("this CPU does not have {level}"),
         })?;
-        let layout = Layout::new(&parameters);
+        let layout = PlaneLayout::new(&parameters);
         let plane = || Plane::new(layout, available_memory());
         let planes = vec![plane()?, plane()?];
         let elimination = match kernel {
             _ if parameters.algorithm != Algorithm::Full => None,
             Kernel::Exhaustive => None,
-            Kernel::Elimination => Some(Elimination::new(&functions, &parameters, &layout)?),
+            Kernel::Elimination => Some(Eliminator::new(instructions, &parameters, &layout)?),
             _ if parameters.window.candidates() < FEW_CANDIDATES => None,
-            _ => Elimination::new(&functions, &parameters, &layout).ok(),
+            _ => Eliminator::new(instructions, &parameters, &layout).ok(),
         };
         Ok(Self {
             level,
-            functions,
+            instructions,
             elimination,
             planes,
             uploads: vec![Duration::ZERO; 2],
@@ -146,8 +141,7 @@ impl Native {
         Ok(self)
     }
 
-    /// The same in a pool of `count` threads, which all estimators with that number share; 0 is one
-    /// a core.
+    /// The same in a pool of `count` threads, shared by all estimators with that number; 0 is one a core.
     ///
     /// # Errors
     /// [`SetupError::Device`] where the threads do not start.
@@ -161,21 +155,11 @@ impl Native {
         self.level
     }
 
-    /// The CPU as a device; its driver is the instruction set that [`Self::new`] takes.
-    pub fn device_info() -> DeviceInfo {
-        DeviceInfo {
-            selector: DeviceSelector::Native,
-            name: NAME.into(),
-            kind: "native",
-            driver: Level::best().name().into(),
-        }
-    }
-
-    /// What searches a row of blocks where nothing is eliminated.
+    /// The search of a row of blocks without elimination.
     fn row_search(&self) -> RowSearch {
         match self.parameters.algorithm {
-            Algorithm::Full => self.functions.search_row,
-            Algorithm::ThreeStep => self.functions.three_step,
+            Algorithm::Full => exhaustive::search_row,
+            Algorithm::ThreeStep => three_step::search_row,
         }
     }
 }
@@ -194,7 +178,7 @@ impl Estimator for Native {
     }
 
     fn device(&self) -> &str {
-        NAME
+        Self::NAME
     }
 
     fn kernel(&self) -> Kernel {
@@ -260,20 +244,19 @@ impl Estimator for Native {
         self.flights.finish();
         let window = part.window(&self.parameters.window);
         let parameters = Parameters { window, ..self.parameters.clone() };
-        let (functions, row_search, is_cut) =
-            (&self.functions, self.row_search(), window != self.parameters.window);
-        let job = Job {
+        let (row_search, is_cut) = (self.row_search(), window != self.parameters.window);
+        let job = SearchJob {
+            instructions: self.instructions,
             parameters: &parameters,
             current: &self.planes[current.index()],
             reference: &self.planes[reference.index()],
-            last: &[],
         };
         let elimination = &mut self.elimination;
         let start = Instant::now();
         run(self.threads.as_deref(), || match elimination {
             // It begins at no motion, which a part of the window may leave out.
-            Some(elimination) if !is_cut => elimination.search(functions, job, part.rows(), vectors),
-            _ => search_rows(row_search, &job, part.rows().start, vectors),
+            Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
+            _ => job.search_rows(row_search, part.rows().start, vectors),
         });
         if let Some(field) = &mut self.last_field {
             match part == Part::whole(&self.parameters) {

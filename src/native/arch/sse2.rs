@@ -1,125 +1,111 @@
-//! What every x86-64 CPU has: the cost of one candidate in 128-bit instructions. The wider levels
-//! take it too, as they are no faster where a single candidate's rows must be brought together.
+//! What every x86-64 CPU has: 128-bit registers.
 
 use std::arch::x86_64::*;
 
-use crate::native::elimination::bounds::SUMMED;
-use crate::native::elimination::sums::TILE;
-use crate::native::exhaustive::tile::Pair;
+use crate::native::arch::register::{NarrowRegister, Register, SUMS};
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
 
-/// The SAD of one candidate, by `psadbw`.
-#[inline(always)]
-pub fn sad_of_one(pair: &Pair<'_>) -> u32 {
-    of_one::<false>(pair)
+/// Any x86-64 CPU: `psadbw` and `pmaddwd`, one column of candidates after the other.
+#[derive(Clone, Copy)]
+pub struct Sse2;
+
+impl Engine for Sse2 {
+    const LANES: usize = 1;
+    type Register = __m128i;
+    type Sums = [u16; SUMS];
+
+    by_functions! {
+        fn prefetch(self, samples: &[u8], at: usize);
+        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
+    }
 }
 
-/// The SSD of one candidate, by `pmaddwd`.
-#[inline(always)]
-pub fn ssd_of_one(pair: &Pair<'_>) -> u32 {
-    of_one::<true>(pair)
+impl TileEngine for Sse2 {}
+
+impl EliminationEngine for Sse2 {}
+
+// SAFETY: `load` reads 16 samples.
+unsafe impl Register for __m128i {
+    const SAMPLES: usize = 16;
+    type Narrow = Self;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: every x86-64 CPU has SSE2, here and below.
+        unsafe { _mm_setzero_si128() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_loadu_si128(samples.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm_add_epi32(sums, _mm_sad_epu8(c, r)) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let zero = _mm_setzero_si128();
+            let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
+            let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
+            let sums = _mm_add_epi32(sums, _mm_madd_epi16(low, low));
+            _mm_add_epi32(sums, _mm_madd_epi16(high, high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+            let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+            let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+            std::mem::transmute::<__m128i, [u32; 4]>(totals)
+        }
+    }
 }
 
-#[inline(always)]
-fn of_one<const SQUARED: bool>(pair: &Pair<'_>) -> u32 {
-    // SAFETY: the strips begin at multiples of their width within the side, of which four is the
-    // least that may be left; and every x86-64 CPU has SSE2.
-    unsafe {
-        let sum = match pair.side() {
-            // The sides that most blocks have, known to the compiler.
-            8 => of_strip::<8, SQUARED>(pair, 0, 8),
-            16 => of_strip::<16, SQUARED>(pair, 0, 16),
-            side => {
-                let mut sum = _mm_setzero_si128();
-                let mut x = 0;
-                while x + 16 <= side {
-                    sum = _mm_add_epi32(sum, of_strip::<16, SQUARED>(pair, x, side));
-                    x += 16;
+// SAFETY: `load_rows` reads the rows alone.
+unsafe impl NarrowRegister for __m128i {
+    #[inline(always)]
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
+        // SAFETY: what is read are the rows that the caller promises, W samples of each.
+        unsafe {
+            match W {
+                16 => _mm_loadu_si128(samples.cast()),
+                8 => {
+                    let rows = [samples, samples.add(pitch)].map(|row| _mm_loadl_epi64(row.cast()));
+                    _mm_unpacklo_epi64(rows[0], rows[1])
                 }
-                if x + 8 <= side {
-                    sum = _mm_add_epi32(sum, of_strip::<8, SQUARED>(pair, x, side));
-                    x += 8;
+                _ => {
+                    let row = |index: usize| samples.add(index * pitch).cast::<i32>().read_unaligned();
+                    _mm_setr_epi32(row(0), row(1), row(2), row(3))
                 }
-                if x < side {
-                    sum = _mm_add_epi32(sum, of_strip::<4, SQUARED>(pair, x, side));
-                }
-                sum
             }
-        };
-        let sum = _mm_add_epi32(sum, _mm_unpackhi_epi64(sum, sum));
-        _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32::<1>(sum))) as u32
-    }
-}
-
-/// The cost of the `W` columns from `x` on, in shares.
-///
-/// # Safety
-/// `x + W` must be within the pair's side, which is `side`.
-#[inline(always)]
-unsafe fn of_strip<const W: usize, const SQUARED: bool>(pair: &Pair<'_>, x: usize, side: usize) -> __m128i {
-    // SAFETY: y + 3 is less than the side, a multiple of four, and x is the caller's promise; every
-    // x86-64 CPU has SSE2.
-    unsafe {
-        let mut sums = [_mm_setzero_si128(); 2];
-        for y in (0..side).step_by(4) {
-            let [a, b] = [of_row::<W, SQUARED>(pair, x, y), of_row::<W, SQUARED>(pair, x, y + 1)];
-            let [c, d] = [of_row::<W, SQUARED>(pair, x, y + 2), of_row::<W, SQUARED>(pair, x, y + 3)];
-            sums[0] = _mm_add_epi32(sums[0], _mm_add_epi32(a, b));
-            sums[1] = _mm_add_epi32(sums[1], _mm_add_epi32(c, d));
-        }
-        _mm_add_epi32(sums[0], sums[1])
-    }
-}
-
-/// The cost of `W` samples, in shares.
-///
-/// # Safety
-/// As [`Pair::samples`].
-#[inline(always)]
-unsafe fn of_row<const W: usize, const SQUARED: bool>(pair: &Pair<'_>, x: usize, y: usize) -> __m128i {
-    // SAFETY: the caller's promise; every x86-64 CPU has SSE2.
-    unsafe {
-        let [c, r] = pair.samples::<W>(x, y);
-        let (c, r) = (load(c), load(r));
-        if !SQUARED {
-            return _mm_sad_epu8(c, r);
-        }
-        let zero = _mm_setzero_si128();
-        let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
-        let low = _mm_madd_epi16(low, low);
-        if W <= 8 {
-            return low;
-        }
-        let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
-        _mm_add_epi32(low, _mm_madd_epi16(high, high))
-    }
-}
-
-/// `W` samples, and zeros in the place of others.
-#[inline(always)]
-fn load<const W: usize>(samples: &[u8; W]) -> __m128i {
-    const { assert!(W == 4 || W == 8 || W == 16) };
-    let start = samples.as_ptr();
-    // SAFETY: W bytes are readable. Every x86-64 CPU has SSE2.
-    unsafe {
-        match W {
-            16 => _mm_loadu_si128(start.cast()),
-            8 => _mm_loadl_epi64(start.cast()),
-            _ => _mm_cvtsi32_si128(start.cast::<i32>().read_unaligned()),
         }
     }
 }
 
-/// The sums of the parts of `SIDE` samples a side that lie in as many rows, by `psadbw` with zeros.
+/// [`Engine::sum_parts`], by `psadbw` with zeros.
 #[inline(always)]
-pub fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-    // SAFETY: every x86-64 CPU has SSE2.
+pub unsafe fn sum_parts<const SIDE: usize>(rows: &[&[u8; 16]; SIDE]) -> [u16; 4] {
+    // SAFETY: every x86-64 CPU has SSE2, and a row has 16 samples.
     unsafe {
         let zero = _mm_setzero_si128();
         let fours = _mm_set1_epi64x(0xffff_ffff);
         let (mut sums, mut next) = ([zero; 2], zero);
         for (y, row) in rows.iter().enumerate() {
-            let row = load(row);
-            if SIDE == TILE {
+            let row = _mm_loadu_si128(row.as_ptr().cast());
+            if SIDE == 4 {
                 let even = _mm_and_si128(row, fours);
                 sums[0] = _mm_add_epi32(sums[0], _mm_sad_epu8(even, zero));
                 next = _mm_add_epi32(next, _mm_sad_epu8(_mm_andnot_si128(fours, row), zero));
@@ -131,23 +117,23 @@ pub fn sum_parts<const SIDE: usize>(rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMME
         let [first, second] = [sums, next]
             .map(|sums| [_mm_extract_epi16::<0>(sums) as u16, _mm_extract_epi16::<4>(sums) as u16]);
         match SIDE {
-            TILE => [first[0], second[0], first[1], second[1]],
+            4 => [first[0], second[0], first[1], second[1]],
             8 => [first[0], first[1], 0, 0],
             _ => [first[0] + first[1], 0, 0, 0],
         }
     }
 }
 
-/// Brings the cache line of `samples[at]`.
+/// [`Engine::prefetch`].
 #[inline(always)]
-pub fn prefetch(samples: &[u8], at: usize) {
+pub unsafe fn prefetch(samples: &[u8], at: usize) {
     // SAFETY: SSE is part of x86-64, and no address is wrong to fetch ahead.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(at).cast()) };
 }
 
-/// A bit for each of `values` that is at most `limit`.
+/// [`Engine::at_most`].
 #[inline(always)]
-pub fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+pub unsafe fn at_most(values: &[u16; 32], limit: u16) -> u32 {
     // SAFETY: every x86-64 CPU has SSE2, and four registers have the bytes of the values.
     unsafe {
         let limit = _mm_set1_epi16(limit as i16);

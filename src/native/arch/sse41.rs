@@ -1,114 +1,13 @@
-//! Tile costs in 128-bit registers: what every x86-64 CPU has, and what SSE4.1 adds.
+//! SSE4.1.
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::sse2;
-use crate::native::elimination::bounds::SUMMED;
-use crate::native::elimination::sums::TILE;
-use crate::native::exhaustive::columns::{self, Order, Register};
-use crate::native::exhaustive::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
-
-// SAFETY: `load` loads 16 samples.
-unsafe impl Register for __m128i {
-    const SAMPLES: usize = 16;
-    type Narrow = Self;
-
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: every x86-64 CPU has SSE2, here and below.
-        unsafe { _mm_setzero_si128() }
-    }
-
-    #[inline(always)]
-    unsafe fn load(samples: *const u8) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { _mm_loadu_si128(samples.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn add<const SQUARED: bool>(sums: Self, c: Self, r: Self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            if !SQUARED {
-                return _mm_add_epi32(sums, _mm_sad_epu8(c, r));
-            }
-            let zero = _mm_setzero_si128();
-            let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
-            let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
-            let sums = _mm_add_epi32(sums, _mm_madd_epi16(low, low));
-            _mm_add_epi32(sums, _mm_madd_epi16(high, high))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
-        // SAFETY: as above; a register has the layout of four costs.
-        unsafe {
-            let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
-            let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
-            let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
-            std::mem::transmute::<__m128i, [u32; 4]>(totals)
-        }
-    }
-}
-
-/// Any x86-64 CPU: `psadbw` and `pmaddwd`, one column of candidates after the other.
-#[derive(Clone, Copy)]
-pub struct Sse2;
-
-impl Engine for Sse2 {
-    const ROWS: usize = ROWS;
-    const LANES: usize = 1;
-
-    #[inline(always)]
-    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: every x86-64 CPU has SSE2.
-        unsafe { columns::compare::<__m128i, _, false>(task, Order::Tile, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m128i, _, true>(task, Order::Tile, costs) }
-    }
-
-    #[inline(always)]
-    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m128i, _, false>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m128i, _, true>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, samples: &[u8], at: usize) {
-        sse2::prefetch(samples, at);
-    }
-
-    #[inline(always)]
-    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::sad_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::ssd_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        sse2::sum_parts(rows)
-    }
-
-    #[inline(always)]
-    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        sse2::at_most(values, limit)
-    }
-}
+use crate::native::arch::register::SUMS;
+use crate::native::arch::sse2::{at_most, prefetch, sum_parts};
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
+use crate::native::exhaustive::tile::{COLUMNS, ROWS, TileCosts, TileTask, by_bands};
 
 /// A CPU with SSE4.1: `mpsadbw`, eight neighbouring candidates at once.
 #[derive(Clone, Copy)]
@@ -122,55 +21,22 @@ impl Sse41 {
 }
 
 impl Engine for Sse41 {
-    const ROWS: usize = ROWS;
     const LANES: usize = LANES;
+    type Register = __m128i;
+    type Sums = [u16; SUMS];
 
-    #[inline(always)]
-    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: a value of this type exists only where `Sse41::new` has found SSE4.1.
-        unsafe { sad(task, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        Sse2.ssd(task, costs);
-    }
-
-    #[inline(always)]
-    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        Sse2.sad_of_columns(task, costs);
-    }
-
-    #[inline(always)]
-    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        Sse2.ssd_of_columns(task, costs);
-    }
-
-    #[inline(always)]
-    fn prefetch(self, samples: &[u8], at: usize) {
-        Sse2.prefetch(samples, at);
-    }
-
-    #[inline(always)]
-    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        Sse2.sad_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        Sse2.ssd_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        Sse2.sum_parts(rows)
-    }
-
-    #[inline(always)]
-    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        Sse2.at_most(values, limit)
+    by_functions! {
+        fn prefetch(self, samples: &[u8], at: usize);
+        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
     }
 }
+
+impl TileEngine for Sse41 {
+    by_functions! { fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>); }
+}
+
+impl EliminationEngine for Sse41 {}
 
 /// 16-bit costs in a register.
 const LANES: usize = 8;
@@ -179,18 +45,22 @@ const LANES: usize = 8;
 const BAND: usize = 9;
 
 #[target_feature(enable = "sse4.1")]
-fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
+fn sad_tile(task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
     const { assert!(BAND * 4 == ROWS) };
-    by_bands!(task, costs, LANES, BAND, sad_of_band, [1, 2, 3, 4, 5, 6, 7, 8]);
+    by_bands!(task, costs, LANES, BAND, sad_of_band, [1 2 3 4 5 6 7 8]);
 }
 
-/// `mpsadbw`: the SAD of four samples with eight neighbouring candidates. A row of candidates is one
-/// register of sums, and each eight samples of the part, once loaded, serve all `V` rows.
+/// `mpsadbw`: the SAD of four samples with eight neighbouring candidates. A row of candidates is one register
+/// of sums, and each eight samples of the part, once loaded, serve all `V` rows.
 ///
-/// `left` and `top` say which of the task's candidates is the first.
+/// `left` and `top` are the column and row of the first candidate.
 #[target_feature(enable = "sse4.1")]
 #[inline]
-fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
+fn sad_of_band<const V: usize>(
+    task: &TileTask<'_>,
+    (left, top): (usize, usize),
+    costs: &mut [[u16; COLUMNS]],
+) {
     let pitch = task.pitch();
     let mut sums = [_mm_setzero_si128(); V];
     for k in 0..task.height() {

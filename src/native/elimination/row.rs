@@ -1,128 +1,60 @@
-//! Exact search that computes the costs of few candidates: successive elimination.
-//!
-//! The sum of a part of a block and that of the same part of a candidate differ by no more than
-//! their samples do. So the differences of the sums, added over the parts, are a lower bound of the
-//! SAD (and their squares over the samples of a part, added, of the SSD), and a candidate whose
-//! bound is worse than the best cost so far cannot win. Bounds, each tighter and dearer than the one
-//! before, thin the candidates out:
-//!
-//! 1. a group of 8 × 4 candidates, by the least and the largest sums among them;
-//! 2. each candidate of a group, by the same large parts;
-//! 3. each of a group with many left, by parts of half the side, where the last frame had so many
-//!    that these sums pay, and only where the engine cannot compute the costs of a group at once;
-//!
-//! and the cost of those that remain decides, computed one by one, or of a whole group at once. Equal
-//! costs are decided by the order of full search: a bound that equals the best cost eliminates only
-//! what is further away than the best. The result is therefore that of exhaustive search, whatever is
-//! tried first; but the sooner a good candidate is found, the more are eliminated, so that the vectors
-//! of the row above and that of the last field come first, then the group of the least bound.
+//! Elimination in one row of blocks.
 
 use std::ops::Range;
 
-use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, Window};
-use crate::native::elimination::area::{self, Area, Group, PUT, lane_x, lane_y};
-use crate::native::elimination::backoff::{Experience, StepCosts};
-use crate::native::elimination::bounds::{self, Bound, Parts, Quarters};
-use crate::native::elimination::sums::{ACROSS, GROUP, SPARE_GROUPS, Sums, TILE};
-use crate::native::elimination::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, Memory, RUN, Workspace};
-use crate::native::exhaustive::tile::{Candidates, Engine};
-use crate::native::exhaustive::{Block, Job, Room};
+use crate::estimator::{MotionVector, OrderKey, Window};
+use crate::native::aligned::Aligned;
+use crate::native::candidates::Candidates;
+use crate::native::cost::CostValue;
+use crate::native::elimination::area::{self, GroupArea, PUT, lane_x, lane_y};
+use crate::native::elimination::backoff::{RowHistory, StepCosts};
+use crate::native::elimination::bounds::{self, BlockParts, Quarters};
+use crate::native::elimination::engine::BoundCost;
+use crate::native::elimination::sums::{ACROSS, GROUP, ReferenceSums, SPARE_GROUPS, TILE};
+use crate::native::elimination::target::{BestCandidate, TargetBlock};
+use crate::native::elimination::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, RUN};
+use crate::native::exhaustive::ExhaustiveSearch;
+use crate::native::job::{JobBlock, SearchJob};
+use crate::native::level::InstructionSet;
 
-/// The sides of the parts that bound the cost of a block: the large ones and, where a candidate costs
-/// so much that they may pay, smaller ones.
-pub fn sides_of_parts<E: Engine>(_: E, parameters: &Parameters) -> (usize, Option<usize>) {
-    let side = parameters.block_size;
-    let (large, small) = match side {
-        _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
-        _ if side.is_multiple_of(8) && side > 8 => (8, Some(TILE)),
-        _ => (TILE, None),
-    };
-    let worth_a_group = match parameters.metric {
-        Metric::Sad => u16::worth_a_group::<E>(side),
-        Metric::Ssd => u32::worth_a_group::<E>(side),
-    };
-    (large, small.filter(|_| worth_a_group.is_none()))
-}
-
-/// The rows of tiles whose sums the row `row` of blocks reaches.
-pub fn rows_of_tiles(job: &Job<'_>, row: usize) -> Range<usize> {
-    let block = Block { job, column: 0, row };
-    let (window, side) = (block.window(), job.parameters.block_size);
-    let layout = job.reference.layout();
-    let row_at = |y: i32| layout.position(0, (row * side) as i32 + y).1 / TILE;
-    row_at(window.y0())..row_at(window.y1()) + side / TILE
-}
-
-/// So many samples ahead of a block the current frame is fetched.
+/// The current frame is prefetched this many samples ahead of a block.
 const AHEAD: usize = 128;
 
 /// Candidates of a block that are tried first.
 const KNOWN: usize = 4;
-const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "room for those of all blocks of a run");
+const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "those of all blocks of a run fit");
 
-/// Candidates left in a group by its large parts that are enough for smaller ones to pay.
+/// Candidates that the large parts leave in a group: from here on smaller parts pay.
 const CROWD: u32 = 3;
 
-/// Candidates a block in such groups that are enough for the sums of smaller parts to pay.
-pub const CROWDED: usize = 100;
-
-/// Exhaustive search of a block, compiled for the same instructions.
-pub type Exhaustive = fn(Block<'_>, &mut Room) -> OrderKey;
-
-/// Writes the vectors of the blocks in row `row` of the grid.
-#[inline(always)]
-pub fn eliminate_row<E: Engine>(
+/// Searches a row of blocks in runs of several. Each step is done for all blocks of a run before the next step begins:
+/// the steps of one block depend on each other, and the branch predictor cannot know how many groups and candidates
+/// each leaves. In long loops over those of several blocks the CPU works ahead.
+pub struct RowElimination<'a, E, C: BoundCost> {
     engine: E,
-    exhaustive: Exhaustive,
-    job: &Job<'_>,
-    workspace: &mut Workspace,
-    (row, vectors): (usize, &mut [MotionVector]),
-    experience: &mut Experience,
-) {
-    let Workspace { sums, memory, found } = workspace;
-    let of_last_field = || job.last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);
-    let above = found.above(row).or_else(of_last_field).unwrap_or_default();
-    match memory {
-        Memory::Sad(buffers) => {
-            Row::<E, u16>::new(engine, exhaustive, job, sums, buffers, experience, (row, above))
-                .search(vectors);
-        }
-        Memory::Ssd(buffers) => {
-            Row::<E, u32>::new(engine, exhaustive, job, sums, buffers, experience, (row, above))
-                .search(vectors);
-        }
-    }
-    found.keep(row, vectors);
-}
-
-/// Searches a row of blocks, some of them together: each step is done for all of these before the next one is.
-/// The steps of a block wait for each other, and how many groups and candidates each leaves cannot be foreseen
-/// by the branch predictor; in long loops over those of many blocks the CPU is at work on the next ones
-/// meanwhile.
-struct Row<'a, E, B> {
-    engine: E,
-    exhaustive: Exhaustive,
-    job: &'a Job<'a>,
-    sums: &'a Sums,
-    experience: &'a mut Experience,
-    /// Which row of the grid, and the vectors of the one above, as far as they are known.
+    job: &'a SearchJob<'a>,
+    sums: &'a ReferenceSums,
+    history: &'a mut RowHistory,
+    /// The row of the grid, and the vectors of the row above, where they are known.
     row: usize,
     above: &'a [MotionVector],
-    coarse: Parts,
-    fine: Parts,
-    /// Blocks that are searched together, at most.
+    /// The field found last.
+    last_field: &'a [MotionVector],
+    coarse: BlockParts,
+    fine: BlockParts,
+    /// The most blocks of a run.
     most: usize,
-    /// The columns of blocks whose windows no side of the frame cuts, and their window.
+    /// The columns of blocks whose window the frame does not cut, and that window.
     inner: Range<usize>,
     window: Window,
-    buffers: &'a mut Buffers<B>,
-    /// From the first sample of a group's first candidate to those of the others.
+    buffers: &'a mut Buffers<C>,
+    /// The offsets of a group's candidates from its first one.
     lane_offsets: [u32; GROUP],
-    /// Candidates left in a group with which all are computed at once; the largest number where they never are.
+    /// Candidates left in a group from which on the costs of all are computed; `u32::MAX` for never.
     worth_a_group: u32,
 }
 
-/// The lanes of a group of groups.
+/// The numbers of the lanes.
 const LANES: [u32; GROUP] = {
     let mut lanes = [0; GROUP];
     let mut lane = 0;
@@ -133,91 +65,37 @@ const LANES: [u32; GROUP] = {
     lanes
 };
 
-/// A block, and what follows from it alone.
-#[derive(Clone, Copy, Default)]
-pub struct Target {
-    window: Window,
-    area: Area,
-    /// Where its first sample lies in the frames.
-    start: u32,
-    /// In which column of the padded frame that is.
-    column: u32,
-    pitch: u32,
-}
-
-impl Target {
-    #[inline(always)]
-    fn new(block: Block<'_>, window: Window) -> Self {
-        let (column, row) = block.position();
-        let pitch = block.pitch();
-        let start = (row * pitch + column) as u32;
-        let area = Area::new(block, window);
-        Self { window, area, start, column: column as u32, pitch: pitch as u32 }
-    }
-
-    /// That of the block to the right, where both have the same window and their `side` is that of whole groups.
-    #[inline(always)]
-    fn next(&self, side: usize) -> Self {
-        let mut next = *self;
-        (next.start, next.column) = (self.start + side as u32, self.column + side as u32);
-        next.area.column += side / ACROSS;
-        next
-    }
-
-    /// The displacement of the candidate that is nearest to `(x, y)`.
-    #[inline(always)]
-    fn nearest(&self, (x, y): (i32, i32)) -> (i32, i32) {
-        (x.clamp(self.window.x0(), self.window.x1()), y.clamp(self.window.y0(), self.window.y1()))
-    }
-
-    /// The displacement of the candidate whose first sample lies at `offset`.
-    #[inline(always)]
-    fn displacement(&self, offset: u32) -> (i32, i32) {
-        // From the first sample of the row that the block begins in, which no candidate is left of.
-        let offset = offset as i32 - self.start as i32 + self.column as i32;
-        let row = offset.div_euclid(self.pitch as i32);
-        (offset - row * self.pitch as i32 - self.column as i32, row)
-    }
-
-    /// Where the first sample of the candidate displaced by `(x, y)` lies.
-    #[inline(always)]
-    fn offset(&self, (x, y): (i32, i32)) -> u32 {
-        area::displaced(self.start, (x, y), self.pitch)
-    }
-}
-
-impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
+impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     const COSTS: StepCosts = StepCosts::of::<E>();
 
     #[inline(always)]
-    fn new(
+    pub fn new(
         engine: E,
-        exhaustive: Exhaustive,
-        job: &'a Job<'a>,
-        sums: &'a Sums,
-        buffers: &'a mut Buffers<B>,
-        experience: &'a mut Experience,
-        (row, above): (usize, &'a [MotionVector]),
+        job: &'a SearchJob<'a>,
+        (sums, buffers): (&'a ReferenceSums, &'a mut Buffers<C>),
+        history: &'a mut RowHistory,
+        row: usize,
+        (last_field, above): (&'a [MotionVector], &'a [MotionVector]),
     ) -> Self {
         let side = job.parameters.block_size;
         let columns = job.parameters.grid().columns;
-        let window = Block { job, column: columns / 2, row }.window();
-        let is_inner = |column: &usize| Block { job, column: *column, row }.window() == window;
+        let window = JobBlock { job, column: columns / 2, row }.window();
+        let is_inner = |column: &usize| JobBlock { job, column: *column, row }.window() == window;
         let first = (0..columns / 2).find(is_inner).unwrap_or(columns / 2);
         let last = (columns / 2..columns).rev().find(is_inner).unwrap_or(columns / 2);
-        (experience.exhaustive, experience.crowded) = (0, 0);
+        (history.exhaustive, history.crowded) = (0, 0);
         let pitch = job.reference.layout().pitch;
         let (coarse, fine) =
-            (Parts::new(sums, Some(sums.coarse()), side), Parts::new(sums, sums.fine(), side));
-        let most = MOST_BOUNDS / Area::most_bounds(&job.parameters.window).next_multiple_of(GROUP);
+            (BlockParts::new(sums, Some(sums.coarse()), side), BlockParts::new(sums, sums.fine(), side));
+        let most = MOST_BOUNDS / GroupArea::most_bounds(&job.parameters.window).next_multiple_of(GROUP);
         Self {
             engine,
-            exhaustive,
             job,
             sums,
-            experience,
+            history,
             row,
             above,
+            last_field,
             most: most.min(coarse.most_blocks()).min(fine.most_blocks()).clamp(1, RUN),
             inner: first..last + 1,
             window,
@@ -227,20 +105,20 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             lane_offsets: std::array::from_fn(|lane| {
                 (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
             }),
-            worth_a_group: B::worth_a_group::<E>(side).unwrap_or(u32::MAX),
+            worth_a_group: C::worth_a_group::<E>(side).unwrap_or(u32::MAX),
         }
     }
 
     #[inline(always)]
-    fn search(&mut self, vectors: &mut [MotionVector]) {
+    pub fn search(&mut self, vectors: &mut [MotionVector]) {
         let mut column = 0;
         while column < vectors.len() {
-            if self.experience.pauses() {
+            if self.history.backoff.pauses() {
                 vectors[column] = self.search_all(column);
                 column += 1;
                 continue;
             }
-            let most = if self.experience.is_wary() { 1 } else { self.most };
+            let most = if self.history.is_wary() { 1 } else { self.most };
             let end = vectors.len().min(column + most);
             self.search_together(column, &mut vectors[column..end]);
             column = end;
@@ -249,22 +127,24 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
 
     /// The block in `column`.
     #[inline(always)]
-    fn block(&self, column: usize) -> Block<'a> {
-        Block { job: self.job, column, row: self.row }
+    fn block(&self, column: usize) -> JobBlock<'a> {
+        JobBlock { job: self.job, column, row: self.row }
     }
 
     /// Exhaustive search of the block in `column`.
     #[inline(always)]
     fn search_all(&mut self, column: usize) -> MotionVector {
-        self.experience.exhaustive += 1;
-        (self.exhaustive)(self.block(column), &mut self.buffers.room).vector()
+        self.history.exhaustive += 1;
+        let (block, scratch) = (self.block(column), &mut self.buffers.scratch);
+        self.engine.run(ExhaustiveSearch { block, scratch }).vector()
     }
 
-    /// Writes the vectors of the blocks from `column` on.
+    /// Searches the run of blocks from `column` on and writes their vectors.
     #[inline(always)]
     fn search_together(&mut self, column: usize, vectors: &mut [MotionVector]) {
         let (count, side) = (vectors.len(), self.job.parameters.block_size);
         let first = self.block(column);
+        let pitch = first.layout().pitch;
         let candidates = first.candidates();
         let mut shift = 0;
         for i in 0..count {
@@ -275,7 +155,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 self.buffers.targets[i - 1].next(side)
             } else {
                 let window = if is_inner(block.column) { self.window } else { block.window() };
-                Target::new(block, window)
+                TargetBlock::new(block, window)
             };
             (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
             shift = shift.max(self.buffers.targets[i].area.shift);
@@ -283,13 +163,13 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         for i in 0..count {
             self.buffers.targets[i].area.shift = shift;
             let samples = &first.samples()[i * side..];
-            // Blocks to come lie beside this one, row by row in another cache line.
+            // The next blocks, each row in another cache line.
             for y in 0..side {
-                self.engine.prefetch(samples, y * first.pitch() + AHEAD);
+                self.engine.prefetch(samples, y * pitch + AHEAD);
             }
-            self.coarse.sum(self.engine, i, samples, first.pitch());
+            self.coarse.sum(self.engine, i, samples, pitch);
             if self.sums.fine().is_some() {
-                self.fine.sum(self.engine, i, samples, first.pitch());
+                self.fine.sum(self.engine, i, samples, pitch);
             }
         }
         self.try_known(&candidates, column, count);
@@ -311,16 +191,16 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 StepCosts::CANDIDATE * self.buffers.targets[i].window.candidates(),
             );
             let has_failed = failed >> i & 1 != 0;
-            self.experience.note(has_failed || spent > all);
+            self.history.backoff.note(has_failed || spent > all);
             *vector =
                 if has_failed { self.search_all(column + i) } else { self.buffers.best[i].key.vector() };
         }
     }
 
-    /// The best of the candidates of each block that are likely to be good.
+    /// Sets the best of each block to the best of a few candidates that are likely to be good.
     #[inline(always)]
     fn try_known(&mut self, candidates: &Candidates<'_>, column: usize, count: usize) {
-        let (last, columns) = (self.job.last, self.job.parameters.grid().columns);
+        let (last, columns) = (self.last_field, self.job.parameters.grid().columns);
         let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
         let mut displacements = [[(0, 0); KNOWN]; RUN];
         let displacements = &mut displacements[..count];
@@ -337,16 +217,16 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             }
         }
         let listed = count * KNOWN;
-        B::costs(self.engine, candidates, (&blocks_listed[..listed], &offsets[..listed]), costs);
+        C::costs(self.engine, candidates, (&blocks_listed[..listed], &offsets[..listed]), costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
-            best[i] = Best::new(keys.fold(OrderKey::WORST, Ord::min));
+            best[i] = BestCandidate::new(keys.fold(OrderKey::WORST, Ord::min));
         }
     }
 
-    /// Makes the best of each block the best of itself and the candidates in its area. A bit for each block
-    /// for which that would take longer than exhaustive search: it is not done then.
+    /// Updates each block's best candidate from its area. Returns a bit for each block that was left out because
+    /// exhaustive search is expected to be faster.
     #[inline(always)]
     fn search_strips(&mut self, candidates: &Candidates<'_>, count: usize) -> u32 {
         let mut rows = 0;
@@ -361,7 +241,7 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 4 => self.bound_groups::<16>(i, pitch),
                 _ => self.bound_groups::<SPARE_GROUPS>(i, pitch),
             };
-            self.buffers.entries[i] = first as u32;
+            self.buffers.entries.0[i] = first as u32;
         }
         self.try_promising(candidates, count);
         let (mut failed, mut listed) = (0, 0);
@@ -369,16 +249,17 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             let start = listed;
             let count = self.list_groups(i, pitch, start);
             listed += count;
-            if self.experience.expects_failure(count, self.buffers.targets[i].window.candidates()) {
+            if self.history.expects_failure(count, self.buffers.targets[i].window.candidates()) {
                 failed |= 1 << i;
                 listed = start;
                 continue;
             }
             self.buffers.searched[i] += count;
             self.buffers.spent[i] += Self::COSTS.bounds * count;
-            // What there is to know of them, a register of them at once.
-            let Buffers { targets, entries, blocks, starts, groups, .. } = &mut *self.buffers;
-            let Target { area, start: block, pitch, .. } = targets[i];
+            let Buffers {
+                targets, entries: Aligned(entries), blocks, starts: Aligned(starts), groups, ..
+            } = &mut *self.buffers;
+            let TargetBlock { area, start: block, pitch, .. } = targets[i];
             let sums = area.sums(self.sums);
             for k in (start..listed).step_by(PUT) {
                 let entries = entries[k..].first_chunk().expect("a chunk more");
@@ -392,24 +273,26 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
         for i in 0..count {
             if failed >> i & 1 == 0 {
-                self.experience.note_cost(self.buffers.searched[i], self.buffers.spent[i]);
+                self.history.note_cost(self.buffers.searched[i], self.buffers.spent[i]);
             }
         }
         failed
     }
 
-    /// Lists the groups of block `i`, bounded in `pitch` bounds, that may hold a better candidate than its best:
-    /// the places of their bounds, from entry `start` on. How many they are.
+    /// Lists the groups of block `i` that may hold a better candidate than its best: the indices of their bounds,
+    /// among `pitch` of the block, from entry `start` on. Returns their number.
     #[inline(always)]
     fn list_groups(&mut self, i: usize, pitch: usize, start: usize) -> usize {
-        let Buffers { targets, best, bounds, entries, .. } = &mut *self.buffers;
+        let Buffers { targets, best, bounds: Aligned(bounds), entries: Aligned(entries), .. } =
+            &mut *self.buffers;
         let (area, best, mut listed) = (targets[i].area, best[i], start);
         let bounds = bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
-        // What only equals the best has to be near. That is asked by the second loop, where the best costs nothing or
-        // half of the groups seem to be left, as in flat frames. Elsewhere few do, and later steps leave them out.
-        if best.key.cost() > 0 && best.limits[0] < B::WORST {
+        // A bound that equals the best cost counts only where the group is near. The second loop checks that, where the
+        // best costs nothing or half of the groups are left, as in flat frames. Elsewhere such groups are few, and
+        // later steps eliminate them.
+        if best.key.cost() > 0 && best.limits[0] < C::Value::MAX {
             for (chunk, bounds) in bounds.iter().enumerate() {
-                let left = B::at_most(self.engine, bounds, best.limits[0]);
+                let left = C::Value::at_most(self.engine, bounds, best.limits[0]);
                 let room = entries[listed..].first_chunk_mut().expect("a chunk more");
                 self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
                 listed += left.count_ones() as usize;
@@ -422,10 +305,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         let distances = area.distances();
         for (chunk, bounds) in bounds.iter().enumerate() {
             let first = (chunk * GROUP) as u32;
-            let less = B::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
+            let less = C::Value::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
             let near = u16::at_most(self.engine, &distances.from(first), best.length as u16);
-            let mut left = less | B::at_most(self.engine, bounds, best.limits[0]) & near;
-            if best.limits[0] == B::WORST {
+            let mut left = less | C::Value::at_most(self.engine, bounds, best.limits[0]) & near;
+            if best.limits[0] == C::Value::MAX {
                 left &= area.present(first);
             }
             let room = entries[listed..].first_chunk_mut().expect("a chunk more");
@@ -435,54 +318,62 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         listed - start
     }
 
-    /// Tries the candidate of least bound in the group of least bound, whose place the first entries are, one for
-    /// each block.
+    /// Tries the candidate of least bound in each block's group of least bound, which is the block's entry.
     #[inline(always)]
     fn try_promising(&mut self, candidates: &Candidates<'_>, count: usize) {
-        let Buffers { targets, best, entries, blocks, starts, bounds_of, offsets, costs, .. } =
-            &mut *self.buffers;
+        let Buffers {
+            targets,
+            best,
+            entries: Aligned(entries),
+            blocks,
+            starts: Aligned(starts),
+            bounds_of: Aligned(bounds_of),
+            offsets,
+            costs,
+            ..
+        } = &mut *self.buffers;
         for i in 0..count {
             blocks[i] = i as u16;
             let area = &targets[i].area;
             starts[i] = area.start_at(entries[i], area.sums(self.sums));
         }
         let (blocks, starts) = (&blocks[..count], &starts[..count]);
-        B::of_groups(self.engine, &self.coarse, self.sums.coarse(), (blocks, starts), &mut **bounds_of);
+        C::bounds_of_groups(self.engine, &self.coarse, self.sums.coarse(), (blocks, starts), bounds_of);
         let mut displacements = [(0, 0); RUN];
         let displacements = &mut displacements[..count];
         for (i, displacement) in displacements.iter_mut().enumerate() {
             let (target, bounds) = (&targets[i], &bounds_of[i]);
             let group = target.area.group(entries[i], (target.start, target.pitch));
-            let least = bounds.iter().copied().fold(B::WORST, B::min);
-            let lanes = B::at_most(self.engine, bounds, least);
+            let least = bounds.iter().copied().fold(C::Value::MAX, Ord::min);
+            let lanes = C::Value::at_most(self.engine, bounds, least);
             let lanes = if lanes & group.inside == 0 { group.inside } else { lanes & group.inside };
             *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
             offsets[i] = target.offset(*displacement);
         }
-        B::costs(self.engine, candidates, (blocks, &offsets[..count]), costs);
+        C::costs(self.engine, candidates, (blocks, &offsets[..count]), costs);
         for (i, (x, y)) in displacements.iter().enumerate() {
             best[i].improve(OrderKey::new(costs[i], *x, *y));
         }
     }
 
-    /// Makes the best of each block the best of itself and the candidates of the groups listed at `batch`. Each
-    /// step is done for all before the next one is for those that it leaves.
+    /// Updates each block's best candidate from the groups listed at `batch`. Each step is done for all groups before
+    /// the next step begins for those that it leaves.
     #[inline(always)]
     fn search_batch(&mut self, candidates: &Candidates<'_>, batch: Range<usize>) {
-        let Self { engine, sums, coarse, fine, experience, buffers, lane_offsets, worth_a_group, .. } = self;
+        let Self { engine, sums, coarse, fine, history, buffers, lane_offsets, worth_a_group, .. } = self;
         let Buffers {
             targets,
             best,
             spent,
             blocks,
-            starts,
-            bounds_of,
+            starts: Aligned(starts),
+            bounds_of: Aligned(bounds_of),
             kept,
             groups,
             few,
             picked,
             blocks_of_picked,
-            of_picked,
+            of_picked: Aligned(of_picked),
             blocks_listed,
             offsets,
             costs,
@@ -490,19 +381,18 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         } = &mut **buffers;
         let (blocks, starts) = (&blocks[batch.clone()], &mut starts[batch.clone()]);
         let group = |i: usize| groups.get(batch.start + i);
-        let (bounds_of, of_picked) = (&mut **bounds_of, &mut **of_picked);
         let is_fine = sums.fine().is_some();
-        B::of_groups(*engine, coarse, sums.coarse(), (blocks, starts), bounds_of);
-        // Most are left out here, before what only the others need.
+        C::bounds_of_groups(*engine, coarse, sums.coarse(), (blocks, starts), bounds_of);
+        // Most groups end here.
         let mut left_over = 0;
         for i in 0..blocks.len() {
             let limit = best[usize::from(blocks[i])].limits[0];
             kept[left_over] = i as u16;
-            left_over += usize::from(B::at_most(*engine, &bounds_of[i], limit) != 0);
+            left_over += usize::from(C::Value::at_most(*engine, &bounds_of[i], limit) != 0);
         }
         let kept = &kept[..left_over];
         if let Some(level) = sums.fine() {
-            // The groups of which few candidates are left stay as they are.
+            // Groups with few candidates left keep their bounds.
             let mut many = 0;
             for i in kept.iter().map(|i| usize::from(*i)) {
                 let block = usize::from(blocks[i]);
@@ -511,32 +401,37 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 let is_many = left.count_ones() >= CROWD;
                 many += usize::from(is_many);
                 spent[block] += if is_many { Self::COSTS.bounds } else { 0 };
-                experience.crowded += crowd(left);
+                history.crowded += crowd(left);
             }
-            B::of_groups(*engine, fine, level, (&blocks_of_picked[..many], &starts[..many]), of_picked);
+            C::bounds_of_groups(
+                *engine,
+                fine,
+                level,
+                (&blocks_of_picked[..many], &starts[..many]),
+                of_picked,
+            );
             for (i, finer) in picked[..many].iter().zip(&*of_picked) {
                 bounds_of[usize::from(*i)] = *finer;
             }
         }
-        // Groups of which many candidates are left, all of them at once; what is left of the others is looked
-        // at again, as the best may be better then.
+        // Groups with many candidates left come first: the best that they lead to eliminates more of the others.
         let (mut many, mut fewer) = (0, 0);
         for i in kept.iter().map(|i| usize::from(*i)) {
             let block = usize::from(blocks[i]);
             let left = best[block].admitted(*engine, &bounds_of[i], &group(i));
             if *worth_a_group == u32::MAX && !is_fine {
-                experience.crowded += crowd(left);
+                history.crowded += crowd(left);
             }
             let start = group(i).offset;
             (picked[many], blocks_of_picked[many], starts[many]) = (i as u16, blocks[i], start);
-            let is_whole = (left.count_ones() >= *worth_a_group) & candidates.has_group(start);
+            let is_whole = (left.count_ones() >= *worth_a_group) & candidates.has_rows(start, TILE);
             many += usize::from(is_whole);
             spent[block] += if is_whole { Self::COSTS.group } else { 0 };
             few[fewer] = i as u16;
             fewer += usize::from((left != 0) & !is_whole);
         }
         if many > 0 {
-            B::costs_of_groups(*engine, candidates, (&blocks_of_picked[..many], &starts[..many]), of_picked);
+            C::costs_of_groups(*engine, candidates, (&blocks_of_picked[..many], &starts[..many]), of_picked);
             for (i, costs) in picked[..many].iter().map(|i| usize::from(*i)).zip(&*of_picked) {
                 best[usize::from(blocks[i])].improve_by(*engine, costs, &group(i));
             }
@@ -553,10 +448,10 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
             spent[block] += Self::COSTS.one * left.count_ones() as usize;
             if listed >= CHUNK || n == fewer - 1 {
                 let (blocks, offsets) = (&blocks_listed[..listed], &offsets[..listed]);
-                B::costs(*engine, candidates, (blocks, offsets), costs);
+                C::costs(*engine, candidates, (blocks, offsets), costs);
                 for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
                     let best = &mut best[usize::from(*block)];
-                    // Mostly none is as good as the best.
+                    // Rarely taken.
                     if *cost <= best.key.cost() {
                         let (x, y) = targets[usize::from(*block)].displacement(*offset);
                         best.improve(OrderKey::new(*cost, x, y));
@@ -567,13 +462,13 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
         }
     }
 
-    /// Bounds the groups of block `i`, `N` at once, in `pitch` bounds; where the least bound is.
+    /// Writes the bounds of the groups of block `i`, `N` at a time, to its `pitch` bounds. Returns the index of the least.
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, i: usize, pitch: usize) -> usize {
         let area = &self.buffers.targets[i].area;
         let end = area.rows << area.shift;
         let (start, _) = area.sums(self.sums);
-        let bounds = &mut self.buffers.bounds[i * pitch..][..pitch];
+        let bounds = &mut self.buffers.bounds.0[i * pitch..][..pitch];
         let extremes = |part: usize| self.sums.extremes(start as usize + self.coarse.steps[part]);
         let of_block = self.coarse.of_block(i);
         let least = if self.coarse.count == 4 && 1 << area.shift == N {
@@ -581,100 +476,41 @@ impl<'a, E: Engine, B: Bound> Row<'a, E, B> {
                 rows: area.rows,
                 columns: area.columns,
                 of_block: *of_block.first_chunk().expect("four"),
-                extremes: [extremes(0), extremes(1)],
+                ranges: [extremes(0), extremes(1)],
                 pitch: self.sums.groups(),
                 down: self.sums.coarse().side / TILE,
             };
-            B::of_area::<E, N>(self.engine, &quarters, self.coarse.shift, bounds)
+            C::bound_area::<E, N>(self.engine, &quarters, self.coarse.shift, bounds)
         } else {
             for (at, bounds) in bounds[..end].chunks_exact_mut(N).enumerate() {
                 let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
-                let mut sums = [B::WORST; N];
+                let mut sums = [C::Value::MAX; N];
                 if column < area.columns {
-                    sums = [B::default(); N];
+                    sums = [C::Value::default(); N];
                     for (part, of_block) in of_block.iter().enumerate() {
                         let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
                         let extremes = (&least[at..], &most[at..]);
-                        sums = bounds::add_extremes(sums, *of_block, extremes, self.coarse.shift);
+                        sums = bounds::raise_by_range::<C, N>(sums, *of_block, extremes, self.coarse.shift);
                     }
-                    sums[N.min(area.columns - column)..].fill(B::WORST);
+                    sums[N.min(area.columns - column)..].fill(C::Value::MAX);
                 }
                 bounds.copy_from_slice(&sums);
             }
-            bounds[..end].iter().copied().fold(B::WORST, B::min)
+            bounds[..end].iter().copied().fold(C::Value::MAX, Ord::min)
         };
-        // Whole registers of bounds are looked at.
-        bounds[end..].fill(B::WORST);
+        // Whole registers of bounds are read.
+        bounds[end..].fill(C::Value::MAX);
         let mut first = 0;
         for (chunk, bounds) in bounds.as_chunks::<GROUP>().0.iter().enumerate().rev() {
-            let bits = B::at_most(self.engine, bounds, least);
+            let bits = C::Value::at_most(self.engine, bounds, least);
             first = if bits != 0 { chunk * GROUP + bits.trailing_zeros() as usize } else { first };
         }
         first
     }
 }
 
-/// The best candidate so far, and what a bound has to be for another to be better.
-#[derive(Clone, Copy)]
-pub struct Best<B> {
-    key: OrderKey,
-    /// `|x| + |y|` of its displacement.
-    length: u32,
-    /// The largest bound with which a candidate may win that is no further away than the best, and
-    /// with which one may that is: it has to cost less.
-    limits: [B; 2],
-    /// A bit for each lane where there are such bounds: nothing costs less than zero.
-    lanes: [u32; 2],
-}
-
-impl<B: Bound> Best<B> {
-    #[inline(always)]
-    pub fn new(key: OrderKey) -> Self {
-        let (x, y) = key.displacement();
-        Self {
-            key,
-            length: x.unsigned_abs() + y.unsigned_abs(),
-            limits: [B::from_cost(key.cost()), B::from_cost(key.cost().saturating_sub(1))],
-            lanes: [u32::MAX, if key.cost() > 0 { u32::MAX } else { 0 }],
-        }
-    }
-
-    /// Takes `key` where it is better.
-    #[inline(always)]
-    fn improve(&mut self, key: OrderKey) {
-        if key < self.key {
-            *self = Self::new(key);
-        }
-    }
-
-    /// Makes it the best of itself and the candidates of `group`.
-    #[inline(always)]
-    fn improve_by<E: Engine>(&mut self, engine: E, costs: &[B; GROUP], group: &Group) {
-        let better = self.admitted(engine, costs, group) & !group.lane(self.key.displacement());
-        if better == 0 {
-            return;
-        }
-        // In flat frames many are equal: all are compared at once.
-        let mut least = B::WORST;
-        for (lane, cost) in costs.iter().enumerate() {
-            least = least.min(if better >> lane & 1 != 0 { *cost } else { B::WORST });
-        }
-        let lanes = B::at_most(engine, costs, least) & better;
-        let (x, y) = group.displacement(group.nearest(lanes));
-        self.improve(OrderKey::new(least.into(), x, y));
-    }
-
-    /// A bit for each candidate of `group` that may win by its bound, or its cost.
-    #[inline(always)]
-    fn admitted<E: Engine>(&self, engine: E, bounds: &[B; GROUP], group: &Group) -> u32 {
-        // Without a branch, which would be hard to predict.
-        let is_far = usize::from(group.distance > self.length);
-        B::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far] & group.inside
-    }
-}
-
-/// How many candidates are `left` in a group, if many are.
+/// The number of candidates `left` in a group, or 0 where they are few.
 #[inline(always)]
 fn crowd(left: u32) -> usize {
     let count = left.count_ones();

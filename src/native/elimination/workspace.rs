@@ -1,21 +1,23 @@
-//! What a thread needs to search by elimination, made before and used again.
+//! Memory that a thread needs to search by elimination, allocated before and used again.
 
-use std::ops::{Deref, DerefMut};
+use std::any::Any;
 use std::sync::Mutex;
 
-use crate::estimator::{Metric, MotionVector, OrderKey, Parameters, SetupError};
+use crate::estimator::{MotionVector, OrderKey, Parameters, SetupError};
 use crate::lock::lock;
-use crate::native::elimination::area::Groups;
-use crate::native::elimination::bounds::Bound;
-use crate::native::elimination::row::{Best, Target};
-use crate::native::elimination::sums::{GROUP, Sums};
-use crate::native::exhaustive::Room;
-use crate::native::plane::Layout;
+use crate::native::aligned::Aligned;
+use crate::native::cost::{CostValue, by_metric};
+use crate::native::elimination::area::GroupList;
+use crate::native::elimination::engine::BoundCost;
+use crate::native::elimination::sums::{GROUP, ReferenceSums};
+use crate::native::elimination::target::{BestCandidate, TargetBlock};
+use crate::native::exhaustive::TileScratch;
+use crate::native::plane::PlaneLayout;
 
-/// Blocks that are searched together, at most.
+/// The most blocks that are searched together.
 pub const RUN: usize = 16;
 
-/// Bounds of groups that are kept at once at most; a larger window is searched in strips.
+/// The most bounds of groups that are kept at once; a larger window is searched in strips.
 pub const MOST_BOUNDS: usize = 4096;
 
 /// Groups whose candidates are bounded together.
@@ -24,27 +26,51 @@ pub const BATCH: usize = 32;
 /// Candidates that are enough to be computed together.
 pub const CHUNK: usize = 64;
 
-/// What a thread needs.
+/// The memory of a thread.
 pub struct Workspace {
-    pub sums: Sums,
-    pub memory: Memory,
-    pub found: Found,
+    pub sums: ReferenceSums,
+    pub last_row: LastRow,
+    /// [`Buffers`] for the metric.
+    buffers: Box<dyn Any + Send>,
+}
+
+impl Workspace {
+    /// # Errors
+    /// As [`ReferenceSums::new`].
+    pub fn new(
+        parameters: &Parameters,
+        layout: &PlaneLayout,
+        sides: (usize, Option<usize>),
+        limit: u64,
+    ) -> Result<Self, SetupError> {
+        let sums = ReferenceSums::new(parameters, layout, sides, limit)?;
+        let last_row =
+            LastRow { row: None, vectors: vec![MotionVector::default(); parameters.grid().columns] };
+        let buffers: Box<dyn Any + Send> = by_metric!(parameters.metric, C => Box::new(Buffers::<C>::new()));
+        Ok(Self { sums, last_row, buffers })
+    }
+
+    /// The parts, where this was made for the metric `C`.
+    pub fn parts<C: BoundCost>(&mut self) -> (&ReferenceSums, &mut LastRow, &mut Buffers<C>) {
+        let buffers = self.buffers.downcast_mut().expect("the metric of the parameters");
+        (&self.sums, &mut self.last_row, buffers)
+    }
 }
 
 /// The vectors of the row of blocks that was searched last.
-pub struct Found {
+pub struct LastRow {
     row: Option<usize>,
     vectors: Vec<MotionVector>,
 }
 
-impl Found {
-    /// Those of the row above `row`, if that was it.
+impl LastRow {
+    /// The vectors of the row above `row`, if that was searched last.
     #[inline(always)]
     pub fn above(&self, row: usize) -> Option<&[MotionVector]> {
         (self.row? + 1 == row).then_some(&*self.vectors)
     }
 
-    /// Keeps those of `row`.
+    /// Keeps the vectors of `row`.
     #[inline(always)]
     pub fn keep(&mut self, row: usize, vectors: &[MotionVector]) {
         self.row = Some(row);
@@ -52,136 +78,77 @@ impl Found {
     }
 }
 
-/// What the search of a few blocks needs, in the width that bounds of the metric have.
-pub enum Memory {
-    Sad(Box<Buffers<u16>>),
-    Ssd(Box<Buffers<u32>>),
-}
-
-impl Workspace {
-    /// With [`Sums::new`].
-    pub fn new(
-        parameters: &Parameters,
-        layout: &Layout,
-        sides: (usize, Option<usize>),
-        limit: u64,
-    ) -> Result<Self, SetupError> {
-        let memory = match parameters.metric {
-            Metric::Sad => Memory::Sad(Box::new(Buffers::new())),
-            Metric::Ssd => Memory::Ssd(Box::new(Buffers::new())),
-        };
-        let found = Found { row: None, vectors: vec![MotionVector::default(); parameters.grid().columns] };
-        Ok(Self { sums: Sums::new(parameters, layout, sides, limit)?, memory, found })
-    }
-}
-
-/// Begins with a cache line, so that a register is in one.
-#[repr(align(64))]
-pub struct Lines<T>(T);
-
-impl<T> Deref for Lines<T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> DerefMut for Lines<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-/// Memory that the search of some blocks needs and the next ones use again.
-pub struct Buffers<B> {
-    /// The blocks, the best of each, and what it has cost.
-    pub targets: [Target; RUN],
-    pub best: [Best<B>; RUN],
+/// Memory for the search of a run of blocks.
+pub struct Buffers<C: BoundCost> {
+    /// The blocks, the best candidate of each, what it has cost, and how many groups were searched.
+    pub targets: [TargetBlock; RUN],
+    pub best: [BestCandidate<C::Value>; RUN],
     pub spent: [usize; RUN],
     pub searched: [usize; RUN],
     /// Bounds of the groups of a block's strip, row by row, block by block.
-    pub bounds: Lines<[B; MOST_BOUNDS]>,
-    /// Groups that may hold the best candidate of their block: the places of their bounds, these blocks, and
-    /// where their sums are.
-    pub entries: Lines<[u32; MOST_BOUNDS + GROUP]>,
+    pub bounds: Aligned<[C::Value; MOST_BOUNDS]>,
+    /// Groups that may hold the best candidate of their block: the indices of their bounds, the blocks, and the
+    /// indices of their sums.
+    pub entries: Aligned<[u32; MOST_BOUNDS + GROUP]>,
     pub blocks: [u16; MOST_BOUNDS + GROUP],
-    pub starts: Lines<[u32; MOST_BOUNDS + GROUP]>,
-    /// What bounds the candidates of those that are searched together.
-    pub bounds_of: Lines<[[B; GROUP]; BATCH]>,
-    /// Those that have candidates left, what they are, and those of them that have few.
+    pub starts: Aligned<[u32; MOST_BOUNDS + GROUP]>,
+    pub groups: GroupList<{ MOST_BOUNDS + GROUP }>,
+    /// Bounds of the candidates of a batch of groups.
+    pub bounds_of: Aligned<[[C::Value; GROUP]; BATCH]>,
+    /// Groups of the batch that have candidates left, and those of them that have few.
     pub kept: [u16; BATCH],
-    pub groups: Groups<{ MOST_BOUNDS + GROUP }>,
     pub few: [u16; BATCH],
-    /// Those that have many, their blocks, and the tighter bounds or the costs of these.
+    /// Groups of the batch that have many left, their blocks, and the tighter bounds or the costs of their candidates.
     pub picked: [u16; BATCH],
     pub blocks_of_picked: [u16; BATCH],
-    pub of_picked: Lines<[[B; GROUP]; BATCH]>,
-    /// Candidates whose costs are computed together: their blocks, where they are, and these costs.
+    pub of_picked: Aligned<[[C::Value; GROUP]; BATCH]>,
+    /// Candidates whose costs are computed together: their blocks, their offsets in the frame, and the costs.
     pub blocks_listed: [u16; CHUNK + GROUP],
     pub offsets: [u32; CHUNK + GROUP],
     pub costs: [u32; CHUNK + GROUP],
-    pub room: Room,
+    pub scratch: TileScratch<C>,
 }
 
-impl<B: Bound> Buffers<B> {
-    pub fn new() -> Self {
+impl<C: BoundCost> Buffers<C> {
+    fn new() -> Self {
         Self {
-            targets: [Target::default(); RUN],
-            best: [Best::new(OrderKey::WORST); RUN],
+            targets: [TargetBlock::default(); RUN],
+            best: [BestCandidate::new(OrderKey::WORST); RUN],
             spent: [0; RUN],
             searched: [0; RUN],
-            bounds: Lines([B::default(); MOST_BOUNDS]),
-            entries: Lines([0; MOST_BOUNDS + GROUP]),
+            bounds: Aligned([C::Value::MAX; MOST_BOUNDS]),
+            entries: Aligned([0; MOST_BOUNDS + GROUP]),
             blocks: [0; MOST_BOUNDS + GROUP],
-            starts: Lines([0; MOST_BOUNDS + GROUP]),
-            bounds_of: Lines([[B::default(); GROUP]; BATCH]),
+            starts: Aligned([0; MOST_BOUNDS + GROUP]),
+            groups: GroupList::new(),
+            bounds_of: Aligned([[C::Value::MAX; GROUP]; BATCH]),
             kept: [0; BATCH],
-            groups: Groups::new(),
             few: [0; BATCH],
             picked: [0; BATCH],
             blocks_of_picked: [0; BATCH],
-            of_picked: Lines([[B::default(); GROUP]; BATCH]),
+            of_picked: Aligned([[C::Value::MAX; GROUP]; BATCH]),
             blocks_listed: [0; CHUNK + GROUP],
             offsets: [0; CHUNK + GROUP],
             costs: [0; CHUNK + GROUP],
-            room: Room::new(),
+            scratch: TileScratch::new(),
         }
     }
 }
 
-/// A workspace that a thread has taken from those that are there, and puts back.
-pub struct Taken<'a> {
+/// A workspace taken from a shared list, to which it returns when dropped.
+pub struct BorrowedWorkspace<'a> {
     spare: &'a Mutex<Vec<Workspace>>,
-    /// Until it is dropped.
-    workspace: Option<Workspace>,
+    /// `None` where the list was empty.
+    pub workspace: Option<Workspace>,
 }
 
-impl<'a> Taken<'a> {
-    /// The first of `spare`, if there is one.
-    pub fn from(spare: &'a Mutex<Vec<Workspace>>) -> Option<Self> {
-        let workspace = lock(spare).pop()?;
-        Some(Self { spare, workspace: Some(workspace) })
+impl<'a> BorrowedWorkspace<'a> {
+    pub fn from(spare: &'a Mutex<Vec<Workspace>>) -> Self {
+        Self { spare, workspace: lock(spare).pop() }
     }
 }
 
-impl Deref for Taken<'_> {
-    type Target = Workspace;
-
-    fn deref(&self) -> &Workspace {
-        self.workspace.as_ref().expect("there until it is dropped")
-    }
-}
-
-impl DerefMut for Taken<'_> {
-    fn deref_mut(&mut self) -> &mut Workspace {
-        self.workspace.as_mut().expect("there until it is dropped")
-    }
-}
-
-impl Drop for Taken<'_> {
+impl Drop for BorrowedWorkspace<'_> {
     fn drop(&mut self) {
         lock(self.spare).extend(self.workspace.take());
     }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Device, Parameters, SetupError};
-use crate::native::{self, Level, Native};
+use crate::native::{Level, Native};
 use crate::session::{Options, Session};
 use crate::tuning::{Kernel, Tuning};
 
@@ -134,8 +134,8 @@ pub fn devices() -> Vec<AvailableDevice> {
 pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
     let native = AvailableDevice {
         selector: DeviceSelector::Native,
-        name: native::NAME.into(),
-        kind: native::NAME,
+        name: Native::NAME.into(),
+        kind: Native::NAME,
         driver: Level::best().name().into(),
     };
     let native = (native, None);

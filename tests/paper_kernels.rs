@@ -136,7 +136,7 @@ mod opencl {
             check(&devices[device], Grid { columns, rows }, forms[form]);
             Ok(())
         };
-        let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+        let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
         let strategy = (1_usize..90, 1_usize..90, 0..forms.len(), 0..devices.len());
         TestRunner::new(config).run(&strategy, run).unwrap();
     }

@@ -84,6 +84,9 @@ pub struct DeviceInfo {
     pub slots: usize,
     /// Whether it may fail in mid-stream. The CPU's own instructions do not.
     pub can_fail: bool,
+    /// Whether it counts as failed if it does not answer for a long time. Not for a device on the CPU, which a
+    /// loaded machine makes slow; such a device watches its own progress.
+    pub can_hang: bool,
     /// Memory from which it loads frames without a copy, if there is such.
     pub memory: Option<Arc<dyn HostMemory>>,
 }

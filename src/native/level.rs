@@ -1,31 +1,19 @@
-//! Which instruction set does the work.
+//! The choice of the instruction set.
 
 use std::fmt;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Avx512;
-use super::elimination::{self, Exhaustive};
-use super::experience::Experience;
 #[cfg(target_arch = "aarch64")]
-use super::neon::Neon;
-use super::plane::Plane;
-use super::portable::Portable;
-use super::search::{self, Block, Job, Room};
+use crate::native::arch::neon::Neon;
+use crate::native::arch::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use super::sse::{Sse2, Sse41};
-use super::sums;
-use super::three_step;
-use super::workspace::Workspace;
-use crate::estimator::{MotionVector, OrderKey, Parameters};
+use crate::native::arch::{avx2::Avx2, avx512::Avx512, sse2::Sse2, sse41::Sse41};
+use crate::native::elimination::engine::EliminationEngine;
 
-/// An instruction set that the searches are written for. All find the same.
+/// An instruction set that the searches are compiled for. All find the same field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// Plain Rust, for every CPU; its innermost loops are compiled for AVX2 as well, and that is used
-    /// where the CPU has it.
+    /// Plain Rust, for every CPU.
     Portable,
     /// AArch64 with NEON.
     Neon,
@@ -56,10 +44,10 @@ impl Level {
 
     /// Whether this CPU has it.
     pub fn is_available(self) -> bool {
-        self.functions().is_some()
+        self.instructions().is_some()
     }
 
-    /// The name by which tables know it.
+    /// The name in tables and lists of devices.
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
@@ -71,21 +59,20 @@ impl Level {
         }
     }
 
-    /// What is compiled for it, or `None` where this CPU lacks the instructions. The one place where
-    /// an instruction set is added.
-    pub(super) fn functions(self) -> Option<Functions> {
+    /// The engine, or `None` where this CPU lacks the instructions.
+    pub(super) fn instructions(self) -> Option<Instructions> {
         match self {
-            Level::Portable => Some(portable::FUNCTIONS),
+            Level::Portable => Some(Instructions::Portable(Portable)),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => Neon::new().map(|_| neon::FUNCTIONS),
+            Level::Neon => Neon::new().map(Instructions::Neon),
             #[cfg(target_arch = "x86_64")]
-            Level::Sse2 => Some(sse2::FUNCTIONS),
+            Level::Sse2 => Some(Instructions::Sse2(Sse2)),
             #[cfg(target_arch = "x86_64")]
-            Level::Sse41 => Sse41::new().map(|_| sse41::FUNCTIONS),
+            Level::Sse41 => Sse41::new().map(Instructions::Sse41),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Avx2::new().map(|_| avx2::FUNCTIONS),
+            Level::Avx2 => Avx2::new().map(Instructions::Avx2),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Avx512::new().map(|_| avx512::FUNCTIONS),
+            Level::Avx512 => Avx512::new().map(Instructions::Avx512),
             #[cfg(not(target_arch = "aarch64"))]
             Level::Neon => None,
             #[cfg(not(target_arch = "x86_64"))]
@@ -100,110 +87,82 @@ impl fmt::Display for Level {
     }
 }
 
-/// Writes the vectors of one row of blocks.
-pub(super) type RowSearch = fn(&Job<'_>, usize, &mut [MotionVector]);
-
-/// Sums the parts of a frame: [`sums::sum`].
-pub(super) type Sum = fn((&Plane, usize, usize), &mut [u16], Option<[&mut [u16]; 2]>);
-
-/// What is compiled once for each instruction set. To be called only where the CPU has it.
+/// The engine of a [`Level`] that this CPU has.
 #[derive(Clone, Copy)]
-pub(super) struct Functions {
-    /// [`search::search_row`].
-    pub(super) search_row: RowSearch,
-    /// [`three_step::search_row`].
-    pub(super) three_step: RowSearch,
-    /// [`elimination::sides_of_parts`].
-    pub(super) sides_of_parts: fn(&Parameters) -> (usize, Option<usize>),
-    /// [`elimination::eliminate_row`].
-    pub(super) eliminate_row: fn(&Job<'_>, &mut Workspace, (usize, &mut [MotionVector]), &mut Experience),
-    /// [`sums::sum`].
-    pub(super) sum: Sum,
-    /// [`sums::find_extremes`].
-    pub(super) find_extremes: fn(&[u16], &mut [u16], &mut [u16]),
+pub enum Instructions {
+    Portable(Portable),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    #[cfg(target_arch = "x86_64")]
+    Sse2(Sse2),
+    #[cfg(target_arch = "x86_64")]
+    Sse41(Sse41),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
 }
 
-/// A module with the [`Functions`] of an engine: each in a function for which the instruction set is
-/// enabled, so that what is written for all of them, and the engine's own functions, become part of
-/// it.
+impl Instructions {
+    /// Runs the compilation of `work` for these instructions.
+    pub fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            Self::Portable(engine) => engine.run(work),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse41(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(engine) => engine.run(work),
+        }
+    }
+}
+
+/// A part of a search that is compiled once for each instruction set.
+pub trait Work {
+    /// What it returns.
+    type Output;
+
+    /// Does the work. To be `inline(always)`, as all that it calls: what becomes part of
+    /// [`InstructionSet::run`] is compiled for the instructions.
+    fn run<E: InstructionSet>(self, engine: E) -> Self::Output;
+}
+
+/// An engine that can run work.
+pub trait InstructionSet: EliminationEngine {
+    /// Runs `work` in a function for which the instructions are enabled, and which is not inlined.
+    fn run<W: Work>(self, work: W) -> W::Output;
+}
+
+/// Implements [`InstructionSet`] for an engine whose instructions have the names `$features`.
 macro_rules! compile {
-    ($module:ident, $engine:expr, $compare:expr $(, $features:literal)?) => {
-        mod $module {
-            use super::*;
-
-            /// Exhaustive search of a block.
-            // SAFETY: `Level::functions` gives what calls it only where the CPU has the instructions.
-            const BEST: Exhaustive = |block, room| unsafe { best(block, room) };
-
-            pub(super) const FUNCTIONS: Functions = Functions {
-                search_row: |job, row, vectors| search::search_row(BEST, job, row, vectors),
-                // SAFETY: as above.
-                three_step: |job, row, vectors| unsafe { three_step(job, row, vectors) },
-                sides_of_parts: |parameters| elimination::sides_of_parts($engine, parameters),
-                // SAFETY: as above.
-                eliminate_row: |job, workspace, row, experience| unsafe {
-                    eliminate_row(job, workspace, row, experience)
-                },
-                // SAFETY: as above.
-                sum: |rows, sums, extremes| unsafe { sum(rows, sums, extremes) },
-                // SAFETY: as above.
-                find_extremes: |sums, least, most| unsafe { find_extremes(sums, least, most) },
-            };
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn best(block: Block<'_>, room: &mut Room) -> OrderKey {
-                block.best($engine, room)
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn three_step(job: &Job<'_>, row: usize, vectors: &mut [MotionVector]) {
-                three_step::search_row($compare, job, row, vectors);
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn eliminate_row(
-                job: &Job<'_>,
-                workspace: &mut Workspace,
-                row: (usize, &mut [MotionVector]),
-                experience: &mut Experience,
-            ) {
-                elimination::eliminate_row($engine, BEST, job, workspace, row, experience);
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn sum(
-                rows: (&Plane, usize, usize),
-                sums: &mut [u16],
-                extremes: Option<[&mut [u16]; 2]>,
-            ) {
-                sums::sum($engine, rows, sums, extremes);
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn find_extremes(sums: &[u16], least: &mut [u16], most: &mut [u16]) {
-                sums::find_extremes(sums, least, most);
+    ($engine:ty $(, $features:literal)?) => {
+        impl InstructionSet for $engine {
+            fn run<W: Work>(self, work: W) -> W::Output {
+                $(#[target_feature(enable = $features)])?
+                #[inline(never)]
+                unsafe fn run<E: InstructionSet, W: Work>(engine: E, work: W) -> W::Output {
+                    work.run(engine)
+                }
+                // SAFETY: a value of an engine exists only where the CPU has its instructions.
+                unsafe { run(self, work) }
             }
         }
     };
 }
 
-compile!(portable, Portable::new(), three_step::Portable);
+compile!(Portable);
 #[cfg(target_arch = "aarch64")]
-compile!(neon, Neon::new().expect(ASKED), three_step::Portable, "neon");
+compile!(Neon, "neon");
 #[cfg(target_arch = "x86_64")]
-compile!(sse2, Sse2, three_step::Portable);
+compile!(Sse2);
 #[cfg(target_arch = "x86_64")]
-compile!(sse41, Sse41::new().expect(ASKED), three_step::Portable, "sse4.1");
+compile!(Sse41, "sse4.1");
 #[cfg(target_arch = "x86_64")]
-compile!(avx2, Avx2::new().expect(ASKED), Avx2::new().expect(ASKED), "avx2,popcnt,bmi1");
+compile!(Avx2, "avx2,popcnt,bmi1");
 #[cfg(target_arch = "x86_64")]
-compile!(
-    avx512,
-    Avx512::new().expect(ASKED),
-    Avx2::new().expect(ASKED),
-    "avx512f,avx512bw,avx512vl,avx2,popcnt,bmi1"
-);
-
-/// Why there is an engine.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-const ASKED: &str = "Level::functions gives what needs it only where the CPU has it";
+compile!(Avx512, "avx512f,avx512bw,avx512vl,avx2,popcnt,bmi1");

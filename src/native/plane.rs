@@ -1,34 +1,34 @@
-//! Where a frame is kept: extended to whole blocks and padded by its edge samples, so that no
-//! candidate has to ask whether it lies inside.
+//! Frames in memory: extended to whole blocks and padded by their edge samples, so that the inner loops need not know
+//! where a frame ends.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::tile;
 use crate::estimator::{Border, FrameView, Parameters, SetupError};
+use crate::native::candidates::READ;
 
-/// Rows that one task pads: fewer and starting the task costs more than the copy.
+/// Rows that one task pads: with fewer, starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
 
 /// Samples that one cache line holds.
 const LINE: usize = 64;
 
-/// How a padded frame lies in memory. It follows from the parameters alone.
+/// The layout of a padded frame. It depends on the parameters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct PlaneLayout {
     /// Samples before the first column.
     left: usize,
     /// Rows above the first.
     top: usize,
     /// Samples from one row to the next.
-    pub(super) pitch: usize,
+    pub pitch: usize,
     /// Rows in all.
     rows: usize,
 }
 
-impl Layout {
-    pub(super) fn new(parameters: &Parameters) -> Self {
+impl PlaneLayout {
+    pub fn new(parameters: &Parameters) -> Self {
         let side = parameters.block_size;
         let window = parameters.window;
         // The first sample of a block goes from `-before` to `furthest`, see `Window::winning`.
@@ -41,68 +41,68 @@ impl Layout {
         };
         let (left, furthest_x) = axis(window.x0(), window.x1(), parameters.extended_width());
         let (top, furthest_y) = axis(window.y0(), window.y1(), parameters.extended_height());
-        let columns = left + furthest_x + side + tile::READ;
+        let columns = left + furthest_x + side + READ;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
         Self { left, top, pitch, rows: top + furthest_y + side }
     }
 
     /// Rows in all.
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Where the sample at `(x, y)` lies: column and row.
+    /// The column and row of the sample at `(x, y)` of the frame.
     #[inline(always)]
-    pub(super) fn position(&self, x: i32, y: i32) -> (usize, usize) {
+    pub fn position(&self, x: i32, y: i32) -> (usize, usize) {
         let (column, row) = (x + self.left as i32, y + self.top as i32);
         debug_assert!(column >= 0 && row >= 0);
         (column as usize, row as usize)
     }
 
-    /// Bytes of one frame; it cannot overflow, as frames and blocks have a largest size.
-    pub(super) fn bytes(&self) -> u64 {
+    /// Bytes of one frame. (Frames and blocks have a largest size: no overflow.)
+    pub fn bytes(&self) -> u64 {
         self.pitch as u64 * self.rows as u64
     }
 
-    /// Where the sample at `(x, y)` lies, which may be as far outside as candidates go.
+    /// The index of the sample at `(x, y)` of the frame, as far outside as candidates go.
     #[inline(always)]
-    pub(super) fn offset(&self, x: i32, y: i32) -> usize {
+    pub fn offset(&self, x: i32, y: i32) -> usize {
         let (column, row) = self.position(x, y);
         row * self.pitch + column
     }
 }
 
 /// A padded frame.
-pub(super) struct Plane {
-    layout: Layout,
+pub struct Plane {
+    layout: PlaneLayout,
     samples: Vec<u8>,
 }
 
 impl Plane {
-    /// Room for a frame.
+    /// Memory for a frame.
     ///
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
-    pub(super) fn new(layout: Layout, limit: u64) -> Result<Self, SetupError> {
-        Ok(Self { layout, samples: room("a frame", layout.bytes(), limit)? })
+    pub fn new(layout: PlaneLayout, limit: u64) -> Result<Self, SetupError> {
+        Ok(Self { layout, samples: zeroed("a frame", layout.bytes(), limit)? })
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &PlaneLayout {
         &self.layout
     }
 
     /// Every sample, `pitch` apart from row to row.
     #[inline(always)]
-    pub(super) fn samples(&self) -> &[u8] {
+    pub fn samples(&self) -> &[u8] {
         &self.samples
     }
 
-    /// Copies `rows` of `frame` in and repeats its edges.
-    pub(super) fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
-        let Layout { left, top, pitch, .. } = self.layout;
+    /// Copies `rows` of `frame` and repeats its edges.
+    pub fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
+        let PlaneLayout { left, top, pitch, .. } = self.layout;
         let last = frame.height() - 1;
-        // What repeats the first or last row goes with it.
+        // The rows above and below go with the first and last.
         let first = if rows.start == 0 { 0 } else { (rows.start + top).min(self.layout.rows) };
         let end = if rows.end > last { self.layout.rows } else { (rows.end + top).min(self.layout.rows) };
         let pad = |(row, padded): (usize, &mut [u8])| {
@@ -122,34 +122,35 @@ impl Plane {
     }
 
     /// The frame without its padding.
-    pub(super) fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
+    pub fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
         let samples = &self.samples[self.layout.offset(0, 0)..];
         FrameView::new(samples, width, height, self.layout.pitch)
             .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
     }
 }
 
-/// Room for `length` numbers, all zero, of `what`.
+/// Memory for `length` values, all zero, of `what`.
 ///
 /// # Errors
 /// [`SetupError::Memory`] where they need more than `limit` bytes, or more than there are.
-pub(super) fn room<T: Copy + Default>(
-    what: &'static str,
-    length: u64,
-    limit: u64,
-) -> Result<Vec<T>, SetupError> {
+pub fn zeroed<T: Copy + Default>(what: &'static str, length: u64, limit: u64) -> Result<Vec<T>, SetupError> {
     let needed = length.saturating_mul(size_of::<T>() as u64);
-    let refused = || SetupError::Memory { device: "native".into(), what, needed, limit };
+    let refused = || too_large(what, needed, limit);
     let length = usize::try_from(length).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
-    let mut room = Vec::new();
-    room.try_reserve_exact(length).map_err(|_| refused())?;
-    room.resize(length, T::default());
-    Ok(room)
+    let mut values = Vec::new();
+    values.try_reserve_exact(length).map_err(|_| refused())?;
+    values.resize(length, T::default());
+    Ok(values)
+}
+
+/// The error for `what`, which needs `needed` bytes.
+pub fn too_large(what: &'static str, needed: u64, limit: u64) -> SetupError {
+    SetupError::Memory { device: "native".into(), what, needed, limit }
 }
 
 /// The bytes a new allocation may take without driving the machine out of memory, as far as that
 /// is known.
-pub(super) fn available_memory() -> u64 {
+pub fn available_memory() -> u64 {
     let kibibytes = || {
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -175,7 +176,7 @@ mod tests {
         {
             let parameters = parameters(size, range, border);
             let frame = Frame::from_fn(size, size, |x, y| (x * 7 + y * 31) as u8);
-            let layout = Layout::new(&parameters);
+            let layout = PlaneLayout::new(&parameters);
             let mut plane = Plane::new(layout, u64::MAX).unwrap();
             plane.fill(&frame.view(), &(0..size));
             for y in 0..layout.rows {
@@ -192,13 +193,13 @@ mod tests {
 
     #[test]
     fn the_largest_window_costs_no_more_than_a_block_of_padding() {
-        let layout = Layout::new(&parameters(1000, 8191, Border::Extend));
+        let layout = PlaneLayout::new(&parameters(1000, 8191, Border::Extend));
         assert!(layout.bytes() < 1200 * 1100, "{layout:?}");
     }
 
     #[test]
     fn too_little_memory_is_an_error() {
-        let layout = Layout::new(&parameters(1000, 16, Border::Extend));
+        let layout = PlaneLayout::new(&parameters(1000, 16, Border::Extend));
         let error = Plane::new(layout, layout.bytes() - 1).err();
         assert!(matches!(error, Some(SetupError::Memory { .. })), "{error:?}");
         assert!(Plane::new(layout, layout.bytes()).is_ok());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::NAME;
+use super::Native;
 use crate::estimator::SetupError;
 use crate::lock::lock;
 
@@ -30,7 +30,7 @@ pub(super) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
         .num_threads(threads)
         .thread_name(|index| format!("motion-{index}"))
         .build()
-        .map_err(|error| SetupError::Device { device: NAME.into(), message: error.to_string() })?;
+        .map_err(|error| SetupError::Device { device: Native::NAME.into(), message: error.to_string() })?;
     let pool = Arc::new(pool);
     pools.push((count, Arc::downgrade(&pool)));
     Ok(pool)

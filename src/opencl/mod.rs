@@ -113,6 +113,7 @@ impl OpenCl {
             depth,
             slots,
             can_fail: true,
+            can_hang: device.kind == DeviceKind::Gpu,
             memory: Some(Arc::new(memory)),
         };
         Ok(Self {

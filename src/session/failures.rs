@@ -1,6 +1,6 @@
 //! Sessions whose devices fail at every point of a frame's way.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
@@ -22,7 +22,7 @@ enum Fault {
     Error,
     Panic,
     Hang,
-    /// It answers long after it was given up.
+    /// It answers after it was evicted.
     Late,
 }
 
@@ -33,6 +33,8 @@ struct Faulty {
     point: Point,
     fault: Fault,
     left: usize,
+    /// Set once a late device may answer.
+    is_over: Arc<AtomicBool>,
 }
 
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -53,8 +55,9 @@ impl Faulty {
             }
             Fault::Panic => std::panic::resume_unwind(Box::new("injected")),
             Fault::Late => {
-                // Its first search may take six times as long as the later ones.
-                thread::sleep(7 * PATIENCE);
+                while !self.is_over.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 Ok(())
             }
             Fault::Hang => loop {
@@ -107,9 +110,20 @@ fn native(depth: usize) -> Box<dyn Device> {
 }
 
 fn faulty(point: Point, fault: Fault, left: usize, depth: usize) -> Box<dyn Device> {
+    faulty_until(Arc::default(), point, fault, left, depth)
+}
+
+fn faulty_until(
+    is_over: Arc<AtomicBool>,
+    point: Point,
+    fault: Fault,
+    left: usize,
+    depth: usize,
+) -> Box<dyn Device> {
     let native = Native::new(parameters()).unwrap().with_depth(depth).unwrap();
-    let info = DeviceInfo { name: "faulty".into(), can_fail: true, ..native.info().clone() };
-    Box::new(Faulty { info, native, point, fault, left })
+    let name = "faulty".into();
+    let info = DeviceInfo { name, can_fail: true, can_hang: true, ..native.info().clone() };
+    Box::new(Faulty { info, native, point, fault, left, is_over })
 }
 
 fn fallback(depth: usize) -> Option<Fallback> {
@@ -190,9 +204,13 @@ fn nothing_is_lost_if_one_of_two_fails(point: Point, fault: Fault) {
         [(Split::Rows, 1, 0), (Split::Rows, 3, 2), (Split::Candidates, 2, 3), (Split::Frames, 4, 1)]
     {
         let case = format!("{point:?} {fault:?} {split:?} depth {depth} after {after}");
-        let mut session =
-            session(vec![faulty(point, fault, after, depth), native(depth)], depth, split, None);
+        let is_over: Arc<AtomicBool> = Arc::default();
+        let devices = vec![faulty_until(is_over.clone(), point, fault, after, depth), native(depth)];
+        let mut session = session(devices, depth, split, None);
         check(&mut session, 9, &case);
+        // The answer of an evicted device changes nothing.
+        is_over.store(true, Ordering::Relaxed);
+        check(&mut session, 5, &case);
         let failures = failures(&mut session);
         assert_eq!(failures.len(), 1, "{case}: {failures:?}");
         let reason = match fault {

@@ -480,11 +480,10 @@ impl<T> Session<T> {
                 }
                 continue;
             }
-            // A device does its jobs in order, so its time runs from when it began its oldest one. The CPU's own
-            // search does not fail: on a loaded machine it takes longer.
+            // A device does its jobs in order, so its time runs from when it began its oldest one.
             let deadline = |&member: &usize| {
-                let is_limited = self.members[member].info().can_fail;
-                is_limited.then(|| (self.members[member].busy_since() + self.allowed(member), member))
+                let can_hang = self.members[member].info().can_hang;
+                can_hang.then(|| (self.members[member].busy_since() + self.allowed(member), member))
             };
             let deadline = open.iter().filter_map(deadline).min();
             let left = deadline.map(|(end, _)| end.saturating_duration_since(Instant::now()));

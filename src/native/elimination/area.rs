@@ -1,46 +1,46 @@
-//! Where the groups of candidates of a block are.
+//! The groups that hold a block's candidates.
 
-use super::search::Block;
-use super::sums::{ACROSS, GROUP, Sums, TILE};
 use crate::estimator::Window;
+use crate::native::elimination::sums::{ACROSS, GROUP, ReferenceSums, TILE};
+use crate::native::job::JobBlock;
 
-/// The groups that hold a block's candidates, or a strip of them.
+/// A rectangle of groups: those of a block's candidates, or a strip of them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Area {
+pub struct GroupArea {
     window: Window,
     /// Column and row, among the groups of the padded frame, of the first group.
-    pub(super) column: usize,
-    pub(super) row: usize,
-    pub(super) columns: usize,
-    pub(super) rows: usize,
+    pub column: usize,
+    pub row: usize,
+    pub columns: usize,
+    pub rows: usize,
     /// The displacement of the first group's first candidate, which may be outside the window.
     x: i32,
     y: i32,
-    /// Logarithm of the way from one row of bounds to the next.
-    pub(super) shift: u32,
-    /// What [`inside`] says.
+    /// Logarithm of the bounds from one row to the next.
+    pub shift: u32,
+    /// See [`inside`].
     inside: [u32; 4],
 }
 
-/// A group of an [`Area`].
+/// A group of an [`GroupArea`].
 #[derive(Clone, Copy, Default)]
-pub(super) struct Group {
+pub struct CandidateGroup {
     /// The displacement of its first candidate.
-    pub(super) x: i32,
-    pub(super) y: i32,
+    pub x: i32,
+    pub y: i32,
     /// A bit for each candidate that is in the window.
-    pub(super) inside: u32,
+    pub inside: u32,
     /// `|x| + |y|` of the candidate nearest to the zero vector, or less.
-    pub(super) distance: u32,
-    /// Where the first sample of its first candidate lies.
-    pub(super) offset: u32,
+    pub distance: u32,
+    /// The index of the first sample of its first candidate in a padded frame.
+    pub offset: u32,
 }
 
-/// Groups that are put at once: as many as the widest register has numbers.
-pub(super) const PUT: usize = 16;
+/// Groups that are written at once: as many as the widest register has numbers.
+pub const PUT: usize = 16;
 
-/// `N` groups, quantity by quantity.
-pub(super) struct Groups<const N: usize> {
+/// `N` groups, a list for each field.
+pub struct GroupList<const N: usize> {
     x: [i32; N],
     y: [i32; N],
     inside: [u32; N],
@@ -48,14 +48,14 @@ pub(super) struct Groups<const N: usize> {
     offset: [u32; N],
 }
 
-impl<const N: usize> Groups<N> {
-    pub(super) fn new() -> Self {
+impl<const N: usize> GroupList<N> {
+    pub fn new() -> Self {
         Self { x: [0; N], y: [0; N], inside: [0; N], distance: [0; N], offset: [0; N] }
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, i: usize) -> Group {
-        Group {
+    pub fn get(&self, i: usize) -> CandidateGroup {
+        CandidateGroup {
             x: self.x[i],
             y: self.y[i],
             inside: self.inside[i],
@@ -65,8 +65,8 @@ impl<const N: usize> Groups<N> {
     }
 }
 
-/// Puts what follows from each of `$indices`, as many as [`PUT`], into `$values`, from the one at `$start` on. (A
-/// macro, as only what is written in a function is compiled for its instruction set.)
+/// Writes `$value` for each of [`PUT`] `$indices` to `$values`, from the one at `$start` on. (A macro, because only what
+/// is written in a function is compiled for its instruction set.)
 macro_rules! put {
     ($values:expr, $start:expr, $indices:expr, |$index:pat_param| $value:expr) => {
         let values: &mut [_; PUT] = $values[$start..].first_chunk_mut().expect("room for as many");
@@ -76,12 +76,12 @@ macro_rules! put {
         }
     };
 }
-pub(super) use put;
+pub(crate) use put;
 
-impl Area {
+impl GroupArea {
     /// The groups that hold the candidates of `block`, which are in `window`.
     #[inline(always)]
-    pub(super) fn new(block: Block<'_>, window: Window) -> Self {
+    pub fn new(block: JobBlock<'_>, window: Window) -> Self {
         let side = block.job.parameters.block_size;
         let origin = ((block.column * side) as i32, (block.row * side) as i32);
         let layout = block.job.reference.layout();
@@ -105,7 +105,7 @@ impl Area {
 
     /// Strips of at most `rows` rows of groups: that of the zero vector first, then those around it.
     #[inline(always)]
-    pub(super) fn strips(self, rows: usize) -> impl Iterator<Item = Self> {
+    pub fn strips(self, rows: usize) -> impl Iterator<Item = Self> {
         let rows = rows.min(self.rows);
         let strips = self.rows.div_ceil(rows);
         let middle = ((-self.y).max(0) as usize / TILE / rows).min(strips - 1);
@@ -121,13 +121,13 @@ impl Area {
         })
     }
 
-    /// Bounds of the groups of a block that has all the candidates in `window`, at most.
-    pub(super) fn most_bounds(window: &Window) -> usize {
+    /// The most bounds that the groups of a block with the candidates in `window` need.
+    pub fn most_bounds(window: &Window) -> usize {
         let most = |positions: usize, of_group: usize| positions.div_ceil(of_group) + 1;
         most(window.rows(), TILE) * most(window.columns(), ACROSS).next_power_of_two().max(ACROSS)
     }
 
-    /// Column and row, among the groups of the area, of the group whose bound is at `index`.
+    /// The column and row in the area of the group whose bound is at `index`.
     #[inline(always)]
     fn place(&self, index: u32) -> (u32, u32) {
         (index & ((1 << self.shift) - 1), index >> self.shift)
@@ -140,9 +140,9 @@ impl Area {
         (column < self.columns as u32) & (row < self.rows as u32)
     }
 
-    /// A bit for each group that there is of those whose bounds begin at `index`.
+    /// A bit for each of the groups whose bounds begin at `index` that exists.
     #[inline(always)]
-    pub(super) fn present(&self, index: u32) -> u32 {
+    pub fn present(&self, index: u32) -> u32 {
         (0..GROUP as u32).map(|lane| u32::from(self.has(index + lane)) << lane).sum()
     }
 
@@ -157,23 +157,23 @@ impl Area {
         self.y + (self.place(index).1 * TILE as u32) as i32
     }
 
-    /// [`Group::distance`] of the group whose bound is at `index`.
+    /// [`CandidateGroup::distance`] of the group whose bound is at `index`.
     #[inline(always)]
     fn distance_at(&self, index: u32) -> u32 {
         nearest(self.x_at(index), ACROSS) + nearest(self.y_at(index), TILE)
     }
 
-    /// That of many groups.
+    /// The same for many groups.
     #[inline(always)]
-    pub(super) fn distances(&self) -> Distances {
+    pub fn distances(&self) -> GroupDistances {
         let (mut x, mut y) = ([0; GROUP], [0; GROUP]);
         for lane in 0..GROUP {
             (x[lane], y[lane]) = (self.x_at(lane as u32) as i16, self.y_at(lane as u32) as i16);
         }
-        Distances { x, y, shift: self.shift }
+        GroupDistances { x, y, shift: self.shift }
     }
 
-    /// [`Group::inside`] of the group whose bound is at `index`.
+    /// [`CandidateGroup::inside`] of the group whose bound is at `index`.
     #[inline(always)]
     fn inside_at(&self, index: u32) -> u32 {
         let ((column, _), y) = (self.place(index), self.y_at(index));
@@ -184,31 +184,31 @@ impl Area {
             & inside(y + TILE as i32 > self.window.y1(), self.inside[3])
     }
 
-    /// [`Group::offset`] of the group whose bound is at `index`, where the block lies at `block` in the frames,
-    /// whose rows are `pitch` apart.
+    /// [`CandidateGroup::offset`] of the group whose bound is at `index`; the block's first sample is at `block` of a
+    /// frame whose rows are `pitch` apart.
     #[inline(always)]
     fn offset_at(&self, index: u32, (block, pitch): (u32, u32)) -> u32 {
         displaced(block, (self.x_at(index), self.y_at(index)), pitch)
     }
 
-    /// Where in a level of `sums` those of the first group are, and from one row of groups to the next.
+    /// The index in a level of `sums` of the sums of the first group, and the step to the next row of groups.
     #[inline(always)]
-    pub(super) fn sums(&self, sums: &Sums) -> (u32, u32) {
+    pub fn sums(&self, sums: &ReferenceSums) -> (u32, u32) {
         (sums.offset((self.column, self.row)) as u32, sums.step((0, TILE)) as u32)
     }
 
-    /// Where those of the group are whose bound is at `index`, by what [`Self::sums`] gives; of an index past the
-    /// last, anywhere.
+    /// The index of the sums of the group whose bound is at `index`, by the result of [`Self::sums`]; anything for an
+    /// index past the last.
     #[inline(always)]
-    pub(super) fn start_at(&self, index: u32, (first, below): (u32, u32)) -> u32 {
+    pub fn start_at(&self, index: u32, (first, below): (u32, u32)) -> u32 {
         let (column, row) = self.place(index);
         (row * below).wrapping_add(first).wrapping_add(column * GROUP as u32)
     }
 
     /// The group whose bound is at `index`; `block` as [`Self::offset_at`] takes it.
     #[inline(always)]
-    pub(super) fn group(&self, index: u32, block: (u32, u32)) -> Group {
-        Group {
+    pub fn group(&self, index: u32, block: (u32, u32)) -> CandidateGroup {
+        CandidateGroup {
             x: self.x_at(index),
             y: self.y_at(index),
             inside: self.inside_at(index),
@@ -217,20 +217,19 @@ impl Area {
         }
     }
 
-    /// Puts the groups whose bounds are at `indices` into `groups`, from the one at `start` on; `block` as
+    /// Writes the groups whose bounds are at `indices` to `groups`, from the one at `start` on; `block` as
     /// [`Self::offset_at`] takes it.
     #[inline(always)]
-    pub(super) fn put_groups<const N: usize>(
+    pub fn put_groups<const N: usize>(
         &self,
         indices: &[u32; PUT],
         start: usize,
         block: (u32, u32),
-        groups: &mut Groups<N>,
+        groups: &mut GroupList<N>,
     ) {
-        // One quantity after the other, so that each takes a few operations for all; and of a copy, as what is
-        // written might be this.
+        // Field by field, which the compiler vectorizes; from a copy, because `groups` might alias `self`.
         let area = *self;
-        let Groups { x, y, inside, distance, offset } = groups;
+        let GroupList { x, y, inside, distance, offset } = groups;
         put!(x, start, indices, |index| area.x_at(index));
         put!(y, start, indices, |index| area.y_at(index));
         put!(inside, start, indices, |index| area.inside_at(index));
@@ -239,19 +238,19 @@ impl Area {
     }
 }
 
-/// [`Group::distance`] of an area's groups, [`GROUP`] of them at once.
-pub(super) struct Distances {
+/// [`CandidateGroup::distance`] of an area's groups, [`GROUP`] at once.
+pub struct GroupDistances {
     /// The displacements of the first candidates of the first groups.
     x: [i16; GROUP],
     y: [i16; GROUP],
-    /// [`Area::shift`].
+    /// [`GroupArea::shift`].
     shift: u32,
 }
 
-impl Distances {
-    /// Those of the groups whose bounds begin at `index`, a multiple of [`GROUP`].
+impl GroupDistances {
+    /// The distances of the groups whose bounds begin at `index`, a multiple of [`GROUP`].
     #[inline(always)]
-    pub(super) fn from(&self, index: u32) -> [u16; GROUP] {
+    pub fn from(&self, index: u32) -> [u16; GROUP] {
         let right = (index & ((1 << self.shift) - 1)) as i16 * ACROSS as i16;
         let down = (index >> self.shift) as i16 * TILE as i16;
         let nearest = |first: i16, count: i16| first.max(1 - count - first).max(0);
@@ -264,8 +263,8 @@ impl Distances {
     }
 }
 
-/// A bit for each candidate that is in `window`, of the groups in the first column, the last, the
-/// first row and the last, where the first group begins at `(x, y)`.
+/// A bit for each candidate in `window`, of the groups in the first column, the last column, the first row and the last
+/// row of an area whose first group begins at `(x, y)`.
 #[inline(always)]
 fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) -> [u32; 4] {
     /// The lanes of the columns from one on, and of the rows.
@@ -281,10 +280,10 @@ fn inside(window: &Window, (x, y): (i32, i32), (columns, rows): (usize, usize)) 
     ]
 }
 
-impl Group {
-    /// Of the candidates in `lanes`, the one that comes first in the order of those of equal cost.
+impl CandidateGroup {
+    /// The lane of the first of the candidates in `lanes`, in the order of candidates of equal cost.
     #[inline(always)]
-    pub(super) fn nearest(&self, lanes: u32) -> usize {
+    pub fn nearest(&self, lanes: u32) -> usize {
         if lanes.is_power_of_two() {
             return lanes.trailing_zeros() as usize;
         }
@@ -304,7 +303,7 @@ impl Group {
 
     /// A bit for the candidate displaced by `(x, y)`, if it is in this group.
     #[inline(always)]
-    pub(super) fn lane(&self, (x, y): (i32, i32)) -> u32 {
+    pub fn lane(&self, (x, y): (i32, i32)) -> u32 {
         let (x, y) = ((x - self.x) as u32, (y - self.y) as u32);
         let is_here = (x < ACROSS as u32) & (y < TILE as u32);
         u32::from(is_here) << lane_at(x % ACROSS as u32, y % TILE as u32)
@@ -312,14 +311,14 @@ impl Group {
 
     /// The displacement of the candidate in `lane`.
     #[inline(always)]
-    pub(super) fn displacement(&self, lane: usize) -> (i32, i32) {
+    pub fn displacement(&self, lane: usize) -> (i32, i32) {
         (self.x + lane_x(lane), self.y + lane_y(lane))
     }
 }
 
-/// Where the sample lies that is displaced by `(x, y)` from the one at `start`, in rows that are `pitch` apart.
+/// The index of the sample displaced by `(x, y)` from the one at `start`, in rows that are `pitch` apart.
 #[inline(always)]
-pub(super) fn displaced(start: u32, (x, y): (i32, i32), pitch: u32) -> u32 {
+pub fn displaced(start: u32, (x, y): (i32, i32), pitch: u32) -> u32 {
     start.wrapping_add_signed(y.wrapping_mul(pitch as i32).wrapping_add(x))
 }
 
@@ -330,14 +329,15 @@ fn nearest(first: i32, count: usize) -> u32 {
     first.max(-last).max(0) as u32
 }
 
-/// Column and row, in its group, of a candidate whose sums are in lane `lane`.
+/// The column in its group of the candidate in lane `lane`.
 #[inline(always)]
-pub(super) const fn lane_x(lane: usize) -> i32 {
+pub const fn lane_x(lane: usize) -> i32 {
     (lane / (TILE * TILE) * TILE + lane % TILE) as i32
 }
 
+/// Its row.
 #[inline(always)]
-pub(super) const fn lane_y(lane: usize) -> i32 {
+pub const fn lane_y(lane: usize) -> i32 {
     (lane / TILE % TILE) as i32
 }
 
@@ -348,7 +348,7 @@ const fn lane_at(x: u32, y: u32) -> u32 {
     x / SIDE * (SIDE * SIDE) + y * SIDE + x % SIDE
 }
 
-/// Where each lane is in its group, counted row by row.
+/// The place of each lane in its group, counted row by row.
 const fn places() -> [u16; GROUP] {
     let mut places = [0; GROUP];
     let mut lane = 0;
@@ -392,8 +392,8 @@ mod tests {
                 let (columns, rows) = ((x1 - x) as usize / ACROSS + 1, (y1 - y) as usize / TILE + 1);
                 let inside = inside(&window, (x, y), (columns, rows));
                 let shift = columns.next_power_of_two().max(8).ilog2();
-                let area = Area { window, columns, rows, x, y, shift, inside, ..Area::default() };
-                let (mut groups, distances) = (Groups::<{ 2 * PUT }>::new(), area.distances());
+                let area = GroupArea { window, columns, rows, x, y, shift, inside, ..GroupArea::default() };
+                let (mut groups, distances) = (GroupList::<{ 2 * PUT }>::new(), area.distances());
                 for first in (0..(rows << shift) as u32).step_by(GROUP) {
                     let expected: [u16; GROUP] =
                         std::array::from_fn(|i| area.distance_at(first + i as u32) as u16);
@@ -427,7 +427,7 @@ mod tests {
         let mut state = 1_u32;
         for (x, y) in (-20..20).flat_map(|x| [-9, -3, -2, -1, 0, 1, 5].map(|y| (x, y))) {
             let distance = nearest(x, ACROSS) + nearest(y, TILE);
-            let group = Group { x, y, distance, ..Group::default() };
+            let group = CandidateGroup { x, y, distance, ..CandidateGroup::default() };
             for _ in 0..20 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let lanes = (state >> 7 & state) | 1 << (state >> 27);

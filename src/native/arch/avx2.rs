@@ -1,21 +1,26 @@
-//! Tile costs with AVX2.
+//! AVX2.
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Parts, Quarters, SUMMED};
-use super::columns::{self, Order, Register};
-use super::products::{self, WIDE};
-use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task, by_bands};
-use super::{elimination_avx2, sse2};
+use crate::native::arch::avx2_elimination::{at_most, bound_area, list, sads, sads_of_groups};
+use crate::native::arch::register::{Register, SUMS};
+use crate::native::arch::sse2::{prefetch, sum_parts};
+use crate::native::candidates::{Candidates, Listed};
+use crate::native::elimination::bounds::Quarters;
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::elimination::sums::GROUP;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
+use crate::native::exhaustive::products::{self, WIDE};
+use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_bands, by_height};
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(());
+pub struct Avx2(());
 
 impl Avx2 {
-    /// The proof that this CPU has AVX2, if it has, and what every CPU with it has to look at bits.
-    pub(super) fn new() -> Option<Self> {
+    /// The proof that this CPU has AVX2, and the bit instructions that every CPU with it has, if it has.
+    pub fn new() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("bmi1");
@@ -24,103 +29,39 @@ impl Avx2 {
 }
 
 impl Engine for Avx2 {
-    const ROWS: usize = ROWS;
     const LANES: usize = LANES;
+    type Register = __m256i;
+    type Sums = [__m256i; 2];
 
-    #[inline(always)]
-    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
-        unsafe { sad(task, costs) }
+    by_functions! {
+        fn prefetch(self, samples: &[u8], at: usize);
+        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn list(self, bits: u32, start: u32, lanes: &[u32; SUMS], to: &mut [u32; SUMS]);
+        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
     }
+}
 
-    #[inline(always)]
-    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { dots(task, costs) };
-        products::squares_from_dots(task, costs);
+impl TileEngine for Avx2 {
+    by_functions! {
+        fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>);
+        fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>);
     }
+}
 
-    #[inline(always)]
-    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m256i, _, false>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<__m256i, _, true>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, samples: &[u8], at: usize) {
-        sse2::prefetch(samples, at);
-    }
-
-    #[inline(always)]
-    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::sad_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        sse2::ssd_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        sse2::sum_parts(rows)
-    }
-
-    #[inline(always)]
-    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        // SAFETY: a value of this type exists only where `Avx2::new` has found AVX2.
-        unsafe { elimination_avx2::at_most(values, limit) }
-    }
-
-    #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::sads(candidates, listed, costs) };
-    }
-
+impl EliminationEngine for Avx2 {
     #[inline(always)]
     fn worth_a_group(side: usize) -> Option<u32> {
         (side == 16).then_some(13)
     }
 
-    #[inline(always)]
-    fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::sads_of_groups(candidates, listed, costs) };
-    }
-
-    #[inline(always)]
-    fn bounds(self, parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::bounds(parts, level, listed, bounds) };
-    }
-
-    #[inline(always)]
-    fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
-        // SAFETY: as above; it has found POPCNT too.
-        unsafe { elimination_avx2::list(left, start, lanes, list) };
-    }
-
-    #[inline(always)]
-    fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::bound_area::<N>(quarters, bounds) }
-    }
-
-    #[inline(always)]
-    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
-        // SAFETY: as above.
-        unsafe { elimination_avx2::sum_strip::<SIDE>(strip, sums) };
+    by_functions! {
+        fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]);
+        fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
+        fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16;
     }
 }
 
-// SAFETY: `load` loads 32 samples.
+// SAFETY: `load` reads 32 samples.
 unsafe impl Register for __m256i {
     const SAMPLES: usize = 32;
     type Narrow = __m128i;
@@ -138,12 +79,15 @@ unsafe impl Register for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn add<const SQUARED: bool>(sums: Self, c: Self, r: Self) -> Self {
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_add_epi32(sums, _mm256_sad_epu8(c, r)) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
         // SAFETY: as above.
         unsafe {
-            if !SQUARED {
-                return _mm256_add_epi32(sums, _mm256_sad_epu8(c, r));
-            }
             let zero = _mm256_setzero_si256();
             let low = _mm256_sub_epi16(_mm256_unpacklo_epi8(c, zero), _mm256_unpacklo_epi8(r, zero));
             let high = _mm256_sub_epi16(_mm256_unpackhi_epi8(c, zero), _mm256_unpackhi_epi8(r, zero));
@@ -173,18 +117,22 @@ const LANES: usize = 16;
 const BAND: usize = 8;
 
 #[target_feature(enable = "avx2")]
-fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    by_bands!(task, costs, LANES, BAND, sad_of_band, [1, 2, 3, 4, 5, 6, 7]);
+fn sad_tile(task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
+    by_bands!(task, costs, LANES, BAND, sad_of_band, [1 2 3 4 5 6 7]);
 }
 
 /// `vmpsadbw`: the SAD of four samples with eight neighbouring candidates in each half of the
 /// register; the upper half takes the candidates from the eighth on. A row of candidates is one
 /// register of sums, and each sample group of the part, once loaded, serves all `V` rows.
 ///
-/// `left` and `top` say which of the task's candidates is the first.
+/// `left` and `top` are the column and row of the first candidate.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
+fn sad_of_band<const V: usize>(
+    task: &TileTask<'_>,
+    (left, top): (usize, usize),
+    costs: &mut [[u16; COLUMNS]],
+) {
     let pitch = task.pitch();
     let mut sums = [_mm256_setzero_si256(); V];
     for k in 0..task.height() {
@@ -233,15 +181,22 @@ unsafe fn halves(samples: *const u8) -> __m256i {
     unsafe { _mm256_loadu2_m128i(samples.add(8).cast(), samples.cast()) }
 }
 
-/// Pairs of neighbouring samples in 16 bits each: element `u` has those of columns `u` and `u + 1`.
+/// Neighbouring samples in 16 bits each: element `u` has those of columns `u` and `u + 1`.
 type Pairs = [[u16; 2]; WIDE];
 
 /// Rows of candidates whose products are summed at once, in two registers each.
 const PRODUCT_BAND: usize = 5;
 
+/// The SSD, by products.
+#[target_feature(enable = "avx2")]
+pub fn ssd_tile(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
+    dots(task, costs);
+    products::squares_from_dots(task, costs);
+}
+
 /// `vpmaddwd`: the products of two samples with eight neighbouring candidates, summed.
 #[target_feature(enable = "avx2")]
-pub(super) fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+fn dots(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     let mut rows = [[[0; 2]; WIDE]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {
@@ -256,20 +211,19 @@ pub(super) fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
         for band in 0..bands {
             let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
             let (rows, costs) = (&rows[start..], &mut costs[start..end]);
-            match end - start {
-                1 => dots_of_band::<1>(task, rows, left, costs),
-                2 => dots_of_band::<2>(task, rows, left, costs),
-                3 => dots_of_band::<3>(task, rows, left, costs),
-                4 => dots_of_band::<4>(task, rows, left, costs),
-                _ => dots_of_band::<PRODUCT_BAND>(task, rows, left, costs),
-            }
+            by_height!(end - start, PRODUCT_BAND, dots_of_band(task, rows, left, costs), [1 2 3 4]);
         }
     }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn dots_of_band<const V: usize>(task: &Task<'_>, rows: &[Pairs], left: usize, costs: &mut [[u32; COLUMNS]]) {
+fn dots_of_band<const V: usize>(
+    task: &TileTask<'_>,
+    rows: &[Pairs],
+    left: usize,
+    costs: &mut [[u32; COLUMNS]],
+) {
     let rows = &rows[..task.height() + V - 1];
     let mut sums = [[_mm256_setzero_si256(); 2]; V];
     for k in 0..task.height() {

@@ -1,12 +1,40 @@
-//! Tile costs with NEON.
+//! NEON.
 
 use std::arch::aarch64::*;
 
-use super::columns::{self, Order, Register};
-use super::portable::Portable;
-use super::tile::{COLUMNS, Costs, Engine, Pair, ROWS, Task, by_bands};
+use crate::native::arch::register::{NarrowRegister, Register, SUMS};
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
+use crate::native::exhaustive::tile::{COLUMNS, ROWS, TileCosts, TileTask, by_bands};
 
-// SAFETY: `load` loads 16 samples.
+/// An AArch64 CPU with NEON.
+#[derive(Clone, Copy)]
+pub struct Neon(());
+
+impl Neon {
+    /// The proof that this CPU has NEON, if it has.
+    pub fn new() -> Option<Self> {
+        std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
+    }
+}
+
+impl Engine for Neon {
+    const LANES: usize = LANES;
+    type Register = uint8x16_t;
+    type Sums = [u16; SUMS];
+}
+
+impl TileEngine for Neon {
+    by_functions! {
+        fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>);
+        fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>);
+    }
+}
+
+impl EliminationEngine for Neon {}
+
+// SAFETY: `load` reads 16 samples.
 unsafe impl Register for uint8x16_t {
     const SAMPLES: usize = 16;
     type Narrow = Self;
@@ -24,17 +52,19 @@ unsafe impl Register for uint8x16_t {
     }
 
     #[inline(always)]
-    unsafe fn add<const SQUARED: bool>(sums: Self, c: Self, r: Self) -> Self {
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { vreinterpretq_u8_u32(vpadalq_u16(vreinterpretq_u32_u8(sums), vpaddlq_u8(vabdq_u8(c, r)))) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
         // SAFETY: as above.
         unsafe {
-            let (sums, differences) = (vreinterpretq_u32_u8(sums), vabdq_u8(c, r));
-            let sums = if SQUARED {
-                let low = vmull_u8(vget_low_u8(differences), vget_low_u8(differences));
-                vpadalq_u16(vpadalq_u16(sums, low), vmull_high_u8(differences, differences))
-            } else {
-                vpadalq_u16(sums, vpaddlq_u8(differences))
-            };
-            vreinterpretq_u8_u32(sums)
+            let differences = vabdq_u8(c, r);
+            let low = vmull_u8(vget_low_u8(differences), vget_low_u8(differences));
+            let sums = vpadalq_u16(vreinterpretq_u32_u8(sums), low);
+            vreinterpretq_u8_u32(vpadalq_u16(sums, vmull_high_u8(differences, differences)))
         }
     }
 
@@ -49,58 +79,21 @@ unsafe impl Register for uint8x16_t {
     }
 }
 
-/// An AArch64 CPU with NEON.
-#[derive(Clone, Copy)]
-pub(super) struct Neon(());
-
-impl Neon {
-    /// The proof that this CPU has NEON, if it has.
-    pub(super) fn new() -> Option<Self> {
-        std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
-    }
-}
-
-impl Engine for Neon {
-    const ROWS: usize = ROWS;
-    const LANES: usize = LANES;
-
+// SAFETY: `load_rows` reads the rows alone.
+unsafe impl NarrowRegister for uint8x16_t {
     #[inline(always)]
-    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: a value of this type exists only where `Neon::new` has found NEON.
-        unsafe { sad(task, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { ssd(task, costs) }
-    }
-
-    #[inline(always)]
-    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<uint8x16_t, _, false>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        // SAFETY: as above.
-        unsafe { columns::compare::<uint8x16_t, _, true>(task, Order::Transposed, costs) }
-    }
-
-    #[inline(always)]
-    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        Portable::new().sad_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        Portable::new().ssd_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        Portable::new().at_most(values, limit)
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
+        // SAFETY: what is read are the rows that the caller promises, W samples of each.
+        unsafe {
+            match W {
+                16 => vld1q_u8(samples),
+                8 => vcombine_u8(vld1_u8(samples), vld1_u8(samples.add(pitch))),
+                _ => {
+                    let row = |index: usize| samples.add(index * pitch).cast::<u32>().read_unaligned();
+                    std::mem::transmute::<[u32; 4], uint8x16_t>([row(0), row(1), row(2), row(3)])
+                }
+            }
+        }
     }
 }
 
@@ -114,17 +107,21 @@ const SAD_BAND: usize = 6;
 const SSD_BAND: usize = 4;
 
 #[target_feature(enable = "neon")]
-fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
+fn sad_tile(task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
     const { assert!(ROWS.is_multiple_of(SAD_BAND)) };
-    by_bands!(task, costs, LANES, SAD_BAND, sad_of_band, [1, 2, 3, 4, 5]);
+    by_bands!(task, costs, LANES, SAD_BAND, sad_of_band, [1 2 3 4 5]);
 }
 
 /// `uabal`: one sample of the part against sixteen neighbouring candidates, in two registers of sums.
 ///
-/// `left` and `top` say which of the task's candidates is the first.
+/// `left` and `top` are the column and row of the first candidate.
 #[target_feature(enable = "neon")]
 #[inline]
-fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u16; COLUMNS]]) {
+fn sad_of_band<const V: usize>(
+    task: &TileTask<'_>,
+    (left, top): (usize, usize),
+    costs: &mut [[u16; COLUMNS]],
+) {
     let pitch = task.pitch();
     let mut sums = [[vdupq_n_u16(0); 2]; V];
     for k in 0..task.height() {
@@ -150,15 +147,19 @@ fn sad_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), cos
 }
 
 #[target_feature(enable = "neon")]
-fn ssd(task: &Task<'_>, costs: &mut Costs<u32>) {
+fn ssd_tile(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     const { assert!(ROWS.is_multiple_of(SSD_BAND)) };
-    by_bands!(task, costs, LANES, SSD_BAND, ssd_of_band, [1, 2, 3]);
+    by_bands!(task, costs, LANES, SSD_BAND, ssd_of_band, [1 2 3]);
 }
 
 /// The same with squares, in four registers of sums.
 #[target_feature(enable = "neon")]
 #[inline]
-fn ssd_of_band<const V: usize>(task: &Task<'_>, (left, top): (usize, usize), costs: &mut [[u32; COLUMNS]]) {
+fn ssd_of_band<const V: usize>(
+    task: &TileTask<'_>,
+    (left, top): (usize, usize),
+    costs: &mut [[u32; COLUMNS]],
+) {
     let pitch = task.pitch();
     let mut sums = [[vdupq_n_u32(0); 4]; V];
     for k in 0..task.height() {

@@ -1,14 +1,14 @@
-//! SSD by products: `Σ(c - r)² = Σc² + Σr² - 2Σcr`, so that only the products are to be summed for
-//! every candidate. `Σr²` of a candidate shares its rows with its neighbours'.
+//! SSD by products: `Σ(c - r)² = Σc² + Σr² - 2Σcr`. Only the products differ for every candidate: the rows of `Σr²` are
+//! shared with neighbours.
 
-use super::tile::{COLUMNS, Costs, PART, ROWS, Task};
+use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
 
-/// Columns of samples that a tile's candidates have, rounded up to whole registers.
-pub(super) const WIDE: usize = COLUMNS + PART;
+/// Columns of samples of a tile's candidates, rounded up to whole registers.
+pub const WIDE: usize = COLUMNS + PART;
 
 /// Turns the products `Σcr` in `costs` into costs.
 #[inline(always)]
-pub(super) fn squares_from_dots(task: &Task<'_>, costs: &mut Costs<u32>) {
+pub fn squares_from_dots(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     match task.width() {
         4 => of_width::<4>(task, costs),
         8 => of_width::<8>(task, costs),
@@ -18,10 +18,10 @@ pub(super) fn squares_from_dots(task: &Task<'_>, costs: &mut Costs<u32>) {
 }
 
 #[inline(always)]
-fn of_width<const W: usize>(task: &Task<'_>, costs: &mut Costs<u32>) {
+fn of_width<const W: usize>(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     let current = task.current().chunks(task.pitch()).flat_map(|row| &row[..W]);
     let current: u32 = current.map(|sample| u32::from(*sample) * u32::from(*sample)).sum();
-    // A row's squares are added when its first candidate comes and taken away after its last.
+    // A row's squares are added before its first candidate and subtracted after its last.
     let mut rows = [[0; COLUMNS]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {
@@ -45,7 +45,7 @@ fn of_width<const W: usize>(task: &Task<'_>, costs: &mut Costs<u32>) {
     }
 }
 
-/// The sum of `W` neighbours from each of [`COLUMNS`] on, by sums of two, four and eight.
+/// The sum of `W` neighbours from each of [`COLUMNS`] on, by sums of four.
 #[inline(always)]
 fn sums_of<const W: usize>(samples: &[u8; WIDE]) -> [u32; COLUMNS] {
     let mut squares = [0; WIDE];

@@ -2,26 +2,28 @@
 
 use std::arch::x86_64::*;
 
-use super::bounds::{Parts, Quarters, bounds_of_groups};
-use super::sse2;
-use super::sums::{GROUP, Level, STRIP, Strip, StripSums, TILE};
-use super::tile::{Candidates, Listed};
+use crate::native::arch::register::{SUMS, SumRegister};
+use crate::native::candidates::{Candidates, Listed};
+use crate::native::cost::Sad;
+use crate::native::elimination::bounds::{self, Quarters};
+use crate::native::elimination::sums::TILE;
 
 /// 16-bit sums in a register.
 const LANES: usize = 16;
 
 /// Registers that hold the sums of a group, or of a row of a strip.
-const HALVES: usize = GROUP / LANES;
+const HALVES: usize = SUMS / LANES;
 
+/// [`Engine::at_most`].
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+pub fn at_most(values: &[u16; SUMS], limit: u16) -> u32 {
     let limit = _mm256_set1_epi16(limit as i16);
     let (values, _) = values.as_chunks::<LANES>();
     let lanes = |values: &[u16; LANES]| {
         _mm256_cmpeq_epi16(_mm256_subs_epu16(load(values), limit), _mm256_setzero_si256())
     };
-    // Packed lane by lane, then the lanes put in order.
+    // `packs` works within lanes.
     let packed = _mm256_packs_epi16(lanes(&values[0]), lanes(&values[1]));
     _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed)) as u32
 }
@@ -43,17 +45,18 @@ fn put(to: &mut [u16; LANES], from: __m256i) {
 /// The SAD of each of the candidates listed. Two rows of 16 × 16 samples are one register.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
+pub fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
     const SIDE: usize = 16;
     let listed = blocks.iter().zip(offsets).zip(costs);
     if candidates.side() != SIDE {
         for ((block, offset), cost) in listed {
-            *cost = sse2::sad_of_one(&candidates.pair(*block, *offset));
+            // SAFETY: every x86-64 CPU has SSE2.
+            *cost = unsafe { candidates.cost_in::<__m128i, Sad>(*block, *offset) };
         }
         return;
     }
     let pitch = candidates.pitch();
-    // A row and the one that is half the side further down.
+    // A row and the one half a side further down.
     let twos = |samples: &[u8], y: usize| {
         debug_assert!(samples.len() == (SIDE - 1) * pitch + SIDE && y < SIDE / 2);
         let (upper, lower) = (samples.as_ptr(), samples.as_ptr().wrapping_add(SIDE / 2 * pitch));
@@ -86,21 +89,17 @@ pub(super) fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, c
 
 /// The SAD of blocks of 16 × 16 samples with every candidate of the groups listed.
 ///
-/// `vmpsadbw`: each 128-bit lane compares four samples of a row with eight neighbouring candidates, of
-/// two rows of them at once.
+/// `vmpsadbw`: each 128-bit lane compares four samples of a row with eight neighbouring candidates, in one lane of the
+/// upper row of candidates and in the other of the lower.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn sads_of_groups(
-    candidates: &Candidates<'_>,
-    (blocks, offsets): Listed<'_>,
-    costs: &mut [[u16; GROUP]],
-) {
+pub fn sads_of_groups(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [[u16; SUMS]]) {
     const SIDE: usize = 16;
     assert!(candidates.side() == SIDE);
     let pitch = candidates.pitch();
     for ((block, offset), costs) in blocks.iter().zip(offsets).zip(costs) {
-        let (samples, group) = (candidates.block(*block), candidates.group(*offset));
-        // Two rows from `y` on, from the first candidate on and from eight samples further on.
+        let (samples, group) = (candidates.block(*block), candidates.rows(*offset, TILE));
+        // Two rows from `y` on: from the first candidate on, and from eight samples further on.
         let rows = |y: usize| {
             debug_assert!(y + 1 < SIDE + TILE - 1);
             let row = group.as_ptr().wrapping_add(y * pitch);
@@ -133,20 +132,23 @@ pub(super) fn sads_of_groups(
             sums[1] = _mm256_add_epi16(sums[1], sad(three[2], block));
             three = [three[1], three[2], rows((y + 3).min(SIDE + TILE - 3))];
         }
-        // Rows of candidates for columns of four.
+        // Orders the candidates by columns of four.
         let (left, right) =
             (_mm256_unpacklo_epi64(sums[0], sums[1]), _mm256_unpackhi_epi64(sums[0], sums[1]));
         let of_rows = |sums: __m256i| _mm256_permute4x64_epi64::<0b11_01_10_00>(sums);
-        store(costs, [of_rows(left), of_rows(right)]);
+        let [left, right] = [of_rows(left), of_rows(right)];
+        let (upper, lower) = costs.split_at_mut(LANES);
+        put(upper.first_chunk_mut().expect("half a group"), left);
+        put(lower.first_chunk_mut().expect("half a group"), right);
     }
 }
 
-/// Writes `start` and what `lanes` has for each bit of `left` to the beginning of `list`.
+/// [`Engine::list`].
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
-pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
+pub fn list(bits: u32, start: u32, lanes: &[u32; SUMS], list: &mut [u32; SUMS]) {
     const EIGHT: usize = 8;
-    /// The numbers of the bits that are set in each byte, in order, a byte each.
+    /// The numbers of the bits set in each byte, in order, a byte each.
     const SET: [u64; 256] = {
         let mut set = [0; 256];
         let mut byte = 0;
@@ -165,7 +167,7 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
     };
     let start = _mm256_set1_epi32(start as i32);
     let mut count = 0;
-    for (byte, lanes) in left.to_le_bytes().into_iter().zip(lanes.as_chunks::<EIGHT>().0) {
+    for (byte, lanes) in bits.to_le_bytes().into_iter().zip(lanes.as_chunks::<EIGHT>().0) {
         let order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(SET[usize::from(byte)] as i64));
         // SAFETY: the register takes the lanes, and no more are written than were looked at.
         unsafe {
@@ -177,67 +179,23 @@ pub(super) fn list(left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32;
     }
 }
 
-bounds_of_groups!("avx2");
-
-/// The sums of a group.
-type Sums = [__m256i; HALVES];
-
+/// [`EliminationEngine::bound_area`]. The lower quarters of a group are the upper ones of another further down: what is
+/// read of a row is used for both.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn zero() -> Sums {
-    [_mm256_setzero_si256(); HALVES]
-}
-
-/// Adds how much the sums of a group's part differ from that of the block's.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn add(mut sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
-    let of_block = _mm256_set1_epi16(of_block as i16);
-    for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
-        let group = load(group);
-        let (more, less) = (_mm256_subs_epu16(group, of_block), _mm256_subs_epu16(of_block, group));
-        *sum = _mm256_adds_epu16(*sum, _mm256_or_si256(more, less));
-    }
-    sums
-}
-
-/// The same where [`Parts::are_small`].
-#[target_feature(enable = "avx2")]
-#[inline]
-fn add_small(mut sums: Sums, group: &[u16; GROUP], of_block: u16) -> Sums {
-    let of_block = _mm256_set1_epi16(of_block as i16);
-    for (sum, group) in sums.iter_mut().zip(group.as_chunks().0) {
-        let difference = _mm256_sub_epi16(load(group), of_block);
-        *sum = _mm256_add_epi16(*sum, _mm256_abs_epi16(difference));
-    }
-    sums
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn store(to: &mut [u16; GROUP], from: Sums) {
-    for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
-        put(to, from);
-    }
-}
-
-/// [`super::bounds::bound_area`] of SAD. The lower quarters of a group are the upper ones of another further down:
-/// what is read of a row is used for both.
-#[target_feature(enable = "avx2")]
-#[inline]
-pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
-    let Quarters { rows, columns, of_block, extremes, pitch, down } = *quarters;
-    // As many rows as a register holds, which the quarters have to be apart.
+pub fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
+    let Quarters { rows, columns, of_block, ranges, pitch, down } = *quarters;
+    // Rows in a register. The quarters have to be a multiple of them apart.
     let at_once = LANES.div_ceil(N);
     if !down.is_multiple_of(at_once) {
-        return super::bounds::bound_area::<u16, N>(quarters, 0, bounds);
+        return bounds::bound_area::<Sad, N>(quarters, 0, bounds);
     }
     let (steps, lag, halves) = (rows.div_ceil(at_once), down / at_once, N.div_ceil(LANES));
     let last = rows + down - 1;
-    let (all, [left, right]) = (last * pitch + N, extremes);
+    let (all, [left, right]) = (last * pitch + N, ranges);
     let left = [left.0[..all].as_ptr(), left.1[..all].as_ptr()];
     let right = [right.0[..all].as_ptr(), right.1[..all].as_ptr()];
-    // Of as many rows from `row` on, or of a half of one, the extremes.
+    // The ranges of these rows from `row` on, or of half a row.
     let sums = |extremes: [*const u16; 2], row: usize, half: usize| {
         let next = (row + 1).min(last);
         debug_assert!(row <= last && half < halves);
@@ -254,7 +212,7 @@ pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [
         1 => [absent(columns, 0), absent(columns, LANES)],
         _ => [_mm256_broadcastsi128_si256(_mm256_castsi256_si128(absent(columns, 0))); 2],
     };
-    // The second of two rows, where there is only the first.
+    // The second row of a register, where only the first exists.
     let past = _mm256_setr_epi64x(0, 0, -1, -1);
     let mut least = _mm256_set1_epi16(-1);
     let mut quarters = [_mm256_setzero_si256(); 4];
@@ -286,7 +244,7 @@ pub(super) fn bound_area<const N: usize>(quarters: &Quarters<'_>, bounds: &mut [
     least_of(_mm_min_epu16(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least)))
 }
 
-/// All bits in the lanes of columns, the first of which is `first`, that there are not.
+/// All bits in the lanes past the last of `columns`, where `first` is the column of the first lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn absent(columns: usize, first: usize) -> __m256i {
@@ -295,46 +253,86 @@ fn absent(columns: usize, first: usize) -> __m256i {
     _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(last))
 }
 
-/// How far the sum of the block's part is from those between the least and the most.
+/// The distance of the sum of the block's part from the range.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn difference([least, most]: [__m256i; 2], of_block: __m256i) -> __m256i {
     _mm256_or_si256(_mm256_subs_epu16(least, of_block), _mm256_subs_epu16(of_block, most))
 }
 
-/// `phminposuw`.
+/// The least, by `phminposuw`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn least_of(sums: __m128i) -> u16 {
     _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16
 }
 
-/// The sums of a strip.
-#[target_feature(enable = "avx2")]
-#[inline]
-pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSums<'_>) {
-    let zero = _mm256_setzero_si256();
-    // The rows that `down` is the sum of; the one to come replaces the oldest.
-    let mut rows = [[zero; HALVES]; SIDE];
-    let mut down = [zero; HALVES];
-    for (y, row) in rows[..SIDE - 1].iter_mut().enumerate() {
-        *row = across::<SIDE>(strip.row(y));
-        down = [_mm256_add_epi16(down[0], row[0]), _mm256_add_epi16(down[1], row[1])];
+// SAFETY: no pointers but to arguments.
+unsafe impl SumRegister for [__m256i; HALVES] {
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn zero() -> Self {
+        [_mm256_setzero_si256(); HALVES]
     }
-    for index in 0..sums.rows() {
-        let mut tile_row = [[zero; HALVES]; TILE];
-        for (y, positions) in tile_row.iter_mut().enumerate() {
-            let y = index * TILE + y + SIDE - 1;
-            let (oldest, next) = (&mut rows[y % SIDE], across::<SIDE>(strip.row(y)));
-            for half in 0..HALVES {
-                down[half] = _mm256_sub_epi16(_mm256_add_epi16(down[half], next[half]), oldest[half]);
-            }
-            (*oldest, *positions) = (next, down);
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn store(self, to: &mut [u16; SUMS]) {
+        for (to, from) in to.as_chunks_mut().0.iter_mut().zip(self) {
+            put(to, from);
         }
-        let tiles = sums.tiles(index);
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn slide(mut self, next: Self, oldest: Self) -> Self {
         for half in 0..HALVES {
-            let [a, b, c, d] = [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
-            // Rows of four positions for columns of them.
+            self[half] = _mm256_sub_epi16(_mm256_add_epi16(self[half], next[half]), oldest[half]);
+        }
+        self
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn plus_differences<const SMALL: bool>(mut self, sums: &[u16; SUMS], of_block: u16) -> Self {
+        let of_block = _mm256_set1_epi16(of_block as i16);
+        for (to, sums) in self.iter_mut().zip(sums.as_chunks().0) {
+            let sums = load(sums);
+            *to = if SMALL {
+                _mm256_add_epi16(*to, _mm256_abs_epi16(_mm256_sub_epi16(sums, of_block)))
+            } else {
+                _mm256_adds_epu16(*to, difference([sums, sums], of_block))
+            };
+        }
+        self
+    }
+
+    /// `vmpsadbw` with zeros.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn across<const SIDE: usize>(samples: &[u8; 64]) -> Self {
+        let eight = |x: usize| {
+            let start = samples.as_ptr().wrapping_add(x);
+            // SAFETY: x is at most 24, so that 24 samples can be read from there on.
+            let samples = unsafe { _mm256_loadu2_m128i(start.wrapping_add(8).cast(), start.cast()) };
+            let first = _mm256_mpsadbw_epu8::<0>(samples, _mm256_setzero_si256());
+            if SIDE == 4 {
+                return first;
+            }
+            _mm256_add_epi16(first, _mm256_mpsadbw_epu8::<0b100_100>(samples, _mm256_setzero_si256()))
+        };
+        match SIDE {
+            16 => [_mm256_add_epi16(eight(0), eight(8)), _mm256_add_epi16(eight(16), eight(24))],
+            _ => [eight(0), eight(16)],
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn store_tiles([a, b, c, d]: [Self; 4], tiles: &mut [u16; 4 * SUMS]) {
+        for (half, tiles) in tiles.as_chunks_mut::<{ 4 * LANES }>().0.iter_mut().enumerate() {
+            let [a, b, c, d] = [a[half], b[half], c[half], d[half]];
+            // Transposes runs of four positions.
             let (ab, cd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d));
             let (ab_odd, cd_odd) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
             let of_half = [
@@ -343,46 +341,26 @@ pub(super) fn sum_strip<const SIDE: usize>(strip: &Strip<'_>, sums: &mut StripSu
                 _mm256_permute2x128_si256::<0x31>(ab, cd),
                 _mm256_permute2x128_si256::<0x31>(ab_odd, cd_odd),
             ];
-            let tiles: &mut [u16; STRIP * TILE / HALVES] =
-                tiles[half * STRIP * TILE / HALVES..].first_chunk_mut().expect("the half of it");
             // SAFETY: four registers hold as many bytes as half of the tiles.
-            unsafe { tiles.as_mut_ptr().cast::<[__m256i; TILE]>().write_unaligned(of_half) };
-        }
-        if let Some([least, most]) = sums.extremes(index) {
-            for half in 0..HALVES {
-                let [a, b, c, d] =
-                    [tile_row[0][half], tile_row[1][half], tile_row[2][half], tile_row[3][half]];
-                let low = _mm256_min_epu16(_mm256_min_epu16(a, b), _mm256_min_epu16(c, d));
-                let high = _mm256_max_epu16(_mm256_max_epu16(a, b), _mm256_max_epu16(c, d));
-                // The largest is what is least when all bits are the other way round.
-                let high = _mm256_xor_si256(high, _mm256_set1_epi8(-1));
-                least[2 * half] = least_of(_mm256_castsi256_si128(low));
-                least[2 * half + 1] = least_of(_mm256_extracti128_si256::<1>(low));
-                most[2 * half] = !least_of(_mm256_castsi256_si128(high));
-                most[2 * half + 1] = !least_of(_mm256_extracti128_si256::<1>(high));
-            }
+            unsafe { tiles.as_mut_ptr().cast::<[__m256i; 4]>().write_unaligned(of_half) };
         }
     }
-}
 
-/// `vmpsadbw` with zeros: the sums of `SIDE` samples of a row from each column of a strip on.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn across<const SIDE: usize>(samples: &[u8; 64]) -> [__m256i; HALVES] {
-    // The strips to the right come next; nothing that walks down a frame is foreseen by the CPU.
-    sse2::prefetch(samples, 2 * samples.len());
-    let eight = |x: usize| {
-        let start = samples.as_ptr().wrapping_add(x);
-        // SAFETY: x is at most 16 + 8, so that 24 samples can be read from there on.
-        let samples = unsafe { _mm256_loadu2_m128i(start.wrapping_add(8).cast(), start.cast()) };
-        let first = _mm256_mpsadbw_epu8::<0>(samples, _mm256_setzero_si256());
-        if SIDE == 4 {
-            return first;
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn extremes([a, b, c, d]: [Self; 4]) -> [[u16; 4]; 2] {
+        let (mut least, mut most) = ([0; 4], [0; 4]);
+        for half in 0..HALVES {
+            let [a, b, c, d] = [a[half], b[half], c[half], d[half]];
+            let low = _mm256_min_epu16(_mm256_min_epu16(a, b), _mm256_min_epu16(c, d));
+            let high = _mm256_max_epu16(_mm256_max_epu16(a, b), _mm256_max_epu16(c, d));
+            // The largest is the least of the inverted.
+            let high = _mm256_xor_si256(high, _mm256_set1_epi8(-1));
+            least[2 * half] = least_of(_mm256_castsi256_si128(low));
+            least[2 * half + 1] = least_of(_mm256_extracti128_si256::<1>(low));
+            most[2 * half] = !least_of(_mm256_castsi256_si128(high));
+            most[2 * half + 1] = !least_of(_mm256_extracti128_si256::<1>(high));
         }
-        _mm256_add_epi16(first, _mm256_mpsadbw_epu8::<0b100_100>(samples, _mm256_setzero_si256()))
-    };
-    match SIDE {
-        16 => [_mm256_add_epi16(eight(0), eight(8)), _mm256_add_epi16(eight(16), eight(24))],
-        _ => [eight(0), eight(16)],
+        [least, most]
     }
 }

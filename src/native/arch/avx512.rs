@@ -1,20 +1,26 @@
-//! Tile costs with AVX-512BW.
+//! AVX-512BW.
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::avx2::Avx2;
-use super::bounds::{Parts, Quarters, SUMMED};
-use super::elimination_avx512;
-use super::products;
-use super::sums::{GROUP, Level, Strip, StripSums, TILE};
-use super::tile::{COLUMNS, Candidates, Costs, Engine, Listed, PART, Pair, ROWS, Task};
+use crate::native::arch::avx2::Avx2;
+use crate::native::arch::avx512_elimination::{at_most, list, sads_of_groups};
+use crate::native::arch::register::SUMS;
+use crate::native::arch::sse2::{prefetch, sum_parts};
+use crate::native::candidates::{Candidates, Listed};
+use crate::native::elimination::bounds::Quarters;
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::elimination::sums::GROUP;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
+use crate::native::exhaustive::products;
+use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_height};
 
 /// A CPU with the byte and word instructions of AVX-512.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512 {
-    /// What every such CPU does besides.
+pub struct Avx512 {
+    /// Every such CPU has AVX2.
     avx2: Avx2,
     /// Whether it also multiplies bytes: `vpdpbusd`.
     has_vnni: bool,
@@ -22,7 +28,7 @@ pub(super) struct Avx512 {
 
 impl Avx512 {
     /// The proof that this CPU has AVX-512BW, if it has.
-    pub(super) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl");
@@ -32,62 +38,42 @@ impl Avx512 {
 }
 
 impl Engine for Avx512 {
-    /// The more, the more candidates a permuted row serves.
-    const ROWS: usize = ROWS;
     const LANES: usize = COLUMNS;
+    /// Wider registers of neighbouring rows would straddle cache lines three times out of four.
+    type Register = __m256i;
+    type Sums = __m512i;
 
-    #[inline(always)]
-    fn sad(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW.
-        unsafe { sad(task, costs) }
+    by_functions! {
+        fn prefetch(self, samples: &[u8], at: usize);
+        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn list(self, bits: u32, start: u32, lanes: &[u32; SUMS], to: &mut [u32; SUMS]);
+        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
     }
+}
+
+impl TileEngine for Avx512 {
+    by_functions! { fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>); }
 
     #[inline(always)]
-    fn ssd(self, task: &Task<'_>, costs: &mut Costs<u32>) {
+    fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
         if self.has_vnni {
-            // SAFETY: as above, and there is VNNI too.
+            // SAFETY: the CPU has AVX-512BW, as a value of this type exists, and VNNI.
             unsafe { dots(task, costs) };
             products::squares_from_dots(task, costs);
         } else {
-            self.avx2.ssd(task, costs);
+            self.avx2.ssd_tile(task, costs);
         }
     }
+}
 
+impl EliminationEngine for Avx512 {
     #[inline(always)]
-    fn sad_of_columns(self, task: &Task<'_>, costs: &mut Costs<u16>) {
-        // Wider registers of neighbouring rows would straddle cache lines three times out of four.
-        self.avx2.sad_of_columns(task, costs);
+    fn worth_a_group(side: usize) -> Option<u32> {
+        (side == 16).then_some(8)
     }
 
-    #[inline(always)]
-    fn ssd_of_columns(self, task: &Task<'_>, costs: &mut Costs<u32>) {
-        self.avx2.ssd_of_columns(task, costs);
-    }
-
-    #[inline(always)]
-    fn prefetch(self, samples: &[u8], at: usize) {
-        self.avx2.prefetch(samples, at);
-    }
-
-    #[inline(always)]
-    fn sad_of_one(self, pair: &Pair<'_>) -> u32 {
-        self.avx2.sad_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn ssd_of_one(self, pair: &Pair<'_>) -> u32 {
-        self.avx2.ssd_of_one(pair)
-    }
-
-    #[inline(always)]
-    fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; SUMMED]; SIDE]) -> [u16; SUMMED / TILE] {
-        self.avx2.sum_parts(rows)
-    }
-
-    #[inline(always)]
-    fn at_most(self, values: &[u16; 32], limit: u16) -> u32 {
-        // SAFETY: a value of this type exists only where `Avx512::new` has found AVX-512BW.
-        unsafe { elimination_avx512::at_most(values, limit) }
+    by_functions! {
+        fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
     }
 
     #[inline(always)]
@@ -96,68 +82,38 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn worth_a_group(side: usize) -> Option<u32> {
-        (side == 16).then_some(8)
-    }
-
-    #[inline(always)]
-    fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx512::sads_of_groups(candidates, listed, costs) };
-    }
-
-    #[inline(always)]
-    fn bounds(self, parts: &Parts, level: &Level, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx512::bounds(parts, level, listed, bounds) };
-    }
-
-    #[inline(always)]
     fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
         self.avx2.bound_area::<N>(quarters, bounds)
     }
-
-    #[inline(always)]
-    fn list(self, left: u32, start: u32, lanes: &[u32; GROUP], list: &mut [u32; GROUP]) {
-        // SAFETY: as above.
-        unsafe { elimination_avx512::list(left, start, lanes, list) };
-    }
-
-    #[inline(always)]
-    fn sum_strip<const SIDE: usize>(self, strip: &Strip<'_>, sums: &mut StripSums<'_>) {
-        // SAFETY: as above.
-        unsafe { elimination_avx512::sum_strip::<SIDE>(strip, sums) };
-    }
 }
 
-/// A row of the candidates' samples as the comparisons take it, in `N` registers.
+/// Rearranges the samples of a row for comparisons, in `N` registers.
 trait Permute<const N: usize> {
     /// # Safety
     /// There must be AVX-512BW.
     unsafe fn permute(samples: __m512i) -> [__m512i; N];
 }
 
-/// The rows that the candidates of a task have samples in, the first `written` of them permuted.
-///
-/// They are permuted one by one while others are compared: the stores then cost next to nothing.
-struct Rows<'a, P, const N: usize> {
-    task: &'a Task<'a>,
+/// The rows of a task's candidates, the first `written` of them permuted: each when it is first needed, so that the
+/// stores hide behind comparisons.
+struct PermutedRows<'a, P, const N: usize> {
+    task: &'a TileTask<'a>,
     rows: [MaybeUninit<[__m512i; N]>; PART + ROWS],
     written: usize,
     permute: PhantomData<P>,
 }
 
-impl<'a, P: Permute<N>, const N: usize> Rows<'a, P, N> {
+impl<'a, P: Permute<N>, const N: usize> PermutedRows<'a, P, N> {
     #[inline(always)]
-    fn new(task: &'a Task<'a>) -> Self {
+    fn new(task: &'a TileTask<'a>) -> Self {
         Self { task, rows: [const { MaybeUninit::uninit() }; PART + ROWS], written: 0, permute: PhantomData }
     }
 
     /// `V` rows from row `k` on.
     ///
     /// # Safety
-    /// There must be AVX-512BW. (A function for which it is enabled cannot be told to become part of
-    /// its caller; were it not, the caller's sums would leave their registers.)
+    /// There must be AVX-512BW. (A function with `target_feature` cannot be `inline(always)`; not inlined, it would
+    /// force the caller's sums out of their registers.)
     #[inline(always)]
     unsafe fn from<const V: usize>(&mut self, k: usize) -> &[[__m512i; N]; V] {
         while self.written < k + V {
@@ -174,9 +130,8 @@ impl<'a, P: Permute<N>, const N: usize> Rows<'a, P, N> {
     }
 }
 
-/// For the first two and for the last two of the four groups of four samples in a row of a part. Each
-/// 128-bit lane holds what its eight candidates need: samples 8 to 23 from the first candidate of the
-/// lane on, without and with 8 more.
+/// One register for the first eight samples of a part's row and one for the last: each 128-bit lane holds the 16 samples
+/// that its eight candidates need.
 struct Eights;
 
 impl Permute<2> for Eights {
@@ -195,31 +150,14 @@ impl Permute<2> for Eights {
 const BAND: usize = 16;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
-    let rows = &mut Rows::new(task);
+fn sad_tile(task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
+    let rows = &mut PermutedRows::new(task);
     let bands = (task.rows() as u32).div_ceil(BAND as u32);
     let mut start = 0;
     for band in 1..=bands {
         let end = (task.rows() as u32 * band / bands) as usize;
         let costs = &mut costs[start..end];
-        match end - start {
-            1 => sad_of_band::<1>(rows, start, costs),
-            2 => sad_of_band::<2>(rows, start, costs),
-            3 => sad_of_band::<3>(rows, start, costs),
-            4 => sad_of_band::<4>(rows, start, costs),
-            5 => sad_of_band::<5>(rows, start, costs),
-            6 => sad_of_band::<6>(rows, start, costs),
-            7 => sad_of_band::<7>(rows, start, costs),
-            8 => sad_of_band::<8>(rows, start, costs),
-            9 => sad_of_band::<9>(rows, start, costs),
-            10 => sad_of_band::<10>(rows, start, costs),
-            11 => sad_of_band::<11>(rows, start, costs),
-            12 => sad_of_band::<12>(rows, start, costs),
-            13 => sad_of_band::<13>(rows, start, costs),
-            14 => sad_of_band::<14>(rows, start, costs),
-            15 => sad_of_band::<15>(rows, start, costs),
-            _ => sad_of_band::<BAND>(rows, start, costs),
-        }
+        by_height!(end - start, BAND, sad_of_band(rows, start, costs), [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15]);
         start = end;
     }
 }
@@ -228,7 +166,11 @@ fn sad(task: &Task<'_>, costs: &mut Costs<u16>) {
 /// candidates is one register of sums, and a row of samples serves all `V` of them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
-fn sad_of_band<const V: usize>(rows: &mut Rows<'_, Eights, 2>, start: usize, costs: &mut [[u16; COLUMNS]]) {
+fn sad_of_band<const V: usize>(
+    rows: &mut PermutedRows<'_, Eights, 2>,
+    start: usize,
+    costs: &mut [[u16; COLUMNS]],
+) {
     let task = rows.task;
     let sums = match task.width() {
         4 => sums_of_band::<V, 1>(rows, start),
@@ -246,10 +188,10 @@ fn sad_of_band<const V: usize>(rows: &mut Rows<'_, Eights, 2>, start: usize, cos
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn sums_of_band<const V: usize, const G: usize>(
-    rows: &mut Rows<'_, Eights, 2>,
+    rows: &mut PermutedRows<'_, Eights, 2>,
     start: usize,
 ) -> [__m512i; V] {
-    /// Picks the four-sample groups that a lane's candidates begin with, and the groups after them.
+    /// Selects the first four samples of a lane's candidates, and the next four.
     const FIRST: i32 = 0b10_01_01_00;
     const NEXT: i32 = 0b11_10_10_01;
     let task = rows.task;
@@ -290,27 +232,17 @@ const PRODUCT_BAND: usize = 8;
 
 /// `vpdpbusd`: the products of four samples with sixteen neighbouring candidates, summed.
 ///
-/// It takes one factor signed, so that the candidates' samples enter less 128; what that takes from
-/// the sum is the same for every candidate.
+/// It takes one factor signed: the candidates' samples enter less 128, which changes all sums by the same.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-fn dots(task: &Task<'_>, costs: &mut Costs<u32>) {
-    let rows = &mut Rows::new(task);
+fn dots(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
+    let rows = &mut PermutedRows::new(task);
     let samples = task.current().chunks(task.pitch()).flat_map(|row| &row[..task.width()]);
     let missing = 128 * samples.map(|&sample| i32::from(sample)).sum::<i32>();
     let bands = task.rows().div_ceil(PRODUCT_BAND);
     for band in 0..bands {
         let (start, end) = (task.rows() * band / bands, task.rows() * (band + 1) / bands);
         let costs = &mut costs[start..end];
-        match end - start {
-            1 => dots_of_band::<1>(rows, start, missing, costs),
-            2 => dots_of_band::<2>(rows, start, missing, costs),
-            3 => dots_of_band::<3>(rows, start, missing, costs),
-            4 => dots_of_band::<4>(rows, start, missing, costs),
-            5 => dots_of_band::<5>(rows, start, missing, costs),
-            6 => dots_of_band::<6>(rows, start, missing, costs),
-            7 => dots_of_band::<7>(rows, start, missing, costs),
-            _ => dots_of_band::<PRODUCT_BAND>(rows, start, missing, costs),
-        }
+        by_height!(end - start, PRODUCT_BAND, dots_of_band(rows, start, missing, costs), [1 2 3 4 5 6 7]);
     }
 }
 
@@ -336,14 +268,13 @@ impl Permute<QUADS> for Quads {
     }
 }
 
-/// Where the candidates of both halves of a row have the four groups of a part's row: every fourth
-/// column up to the 28th.
+/// Every fourth column up to the 28th: where the candidates of both halves of a row have the groups of a part's row.
 const QUADS: usize = 2 * PART / 4;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 #[inline]
 fn dots_of_band<const V: usize>(
-    rows: &mut Rows<'_, Quads, QUADS>,
+    rows: &mut PermutedRows<'_, Quads, QUADS>,
     start: usize,
     missing: i32,
     costs: &mut [[u32; COLUMNS]],
@@ -364,7 +295,7 @@ fn dots_of_band<const V: usize>(
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 #[inline]
 fn dots_of_width<const V: usize, const G: usize>(
-    rows: &mut Rows<'_, Quads, QUADS>,
+    rows: &mut PermutedRows<'_, Quads, QUADS>,
     start: usize,
     missing: i32,
 ) -> [[__m512i; 2]; V] {

@@ -1,0 +1,148 @@
+//! Plain Rust, written so that the compiler finds the wide instructions itself.
+
+use crate::native::arch::register::{NarrowRegister, Register, SUMS, SumRegister};
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::engine::Engine;
+use crate::native::exhaustive::engine::TileEngine;
+
+/// Any CPU.
+#[derive(Clone, Copy)]
+pub struct Portable;
+
+impl Engine for Portable {
+    const LANES: usize = 1;
+    type Register = Samples;
+    type Sums = [u16; SUMS];
+}
+
+impl TileEngine for Portable {}
+
+impl EliminationEngine for Portable {}
+
+/// 16 samples, or four partial sums.
+#[derive(Clone, Copy)]
+pub struct Samples([u8; 16]);
+
+impl Samples {
+    #[inline(always)]
+    fn plus(self, cost: u32) -> Self {
+        let mut sums: [u32; 4] = bytemuck::cast(self.0);
+        sums[0] = sums[0].wrapping_add(cost);
+        Self(bytemuck::cast(sums))
+    }
+}
+
+// SAFETY: `load` reads 16 samples.
+unsafe impl Register for Samples {
+    const SAMPLES: usize = 16;
+    type Narrow = Self;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self([0; 16])
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { samples.cast::<[u8; 16]>().read() })
+    }
+
+    /// In this shape rustc 1.95 makes one `psadbw` of it.
+    #[inline(always)]
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
+        let differences =
+            c.0.iter().zip(r.0).map(|(c, r)| i32::from(*c).wrapping_sub(i32::from(r)).unsigned_abs());
+        sums.plus(differences.fold(0, u32::wrapping_add))
+    }
+
+    #[inline(always)]
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
+        let squares = c.0.iter().zip(r.0).map(|(c, r)| {
+            let difference = i32::from(i16::from(*c).wrapping_sub(i16::from(r)));
+            difference.wrapping_mul(difference) as u32
+        });
+        sums.plus(squares.fold(0, u32::wrapping_add))
+    }
+
+    #[inline(always)]
+    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
+        sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0)[0])
+    }
+}
+
+// SAFETY: `load_rows` reads the rows alone.
+unsafe impl NarrowRegister for Samples {
+    #[inline(always)]
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
+        let mut all = [0; 16];
+        for (row, part) in all.as_chunks_mut::<W>().0.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *part = unsafe { samples.add(row * pitch).cast::<[u8; W]>().read() };
+        }
+        Self(all)
+    }
+}
+
+// SAFETY: no pointers.
+unsafe impl SumRegister for [u16; SUMS] {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        [0; SUMS]
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u16; SUMS]) {
+        *to = self;
+    }
+
+    #[inline(always)]
+    unsafe fn slide(mut self, next: Self, oldest: Self) -> Self {
+        for i in 0..SUMS {
+            self[i] = self[i].wrapping_add(next[i]).wrapping_sub(oldest[i]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn plus_differences<const SMALL: bool>(mut self, sums: &[u16; SUMS], of_block: u16) -> Self {
+        for i in 0..SUMS {
+            self[i] = self[i].saturating_add(sums[i].abs_diff(of_block));
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn across<const SIDE: usize>(samples: &[u8; 64]) -> Self {
+        let mut sums = [0; SUMS];
+        for i in 0..SIDE {
+            for x in 0..SUMS {
+                sums[x] += u16::from(samples[x + i]);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn store_tiles(rows: [Self; 4], tiles: &mut [u16; 4 * SUMS]) {
+        for x in 0..SUMS {
+            for y in 0..4 {
+                tiles[x / 4 * 16 + y * 4 + x % 4] = rows[y][x];
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn extremes(rows: [Self; 4]) -> [[u16; 4]; 2] {
+        let (mut least, mut most) = (rows[0], rows[0]);
+        for row in &rows[1..] {
+            for x in 0..SUMS {
+                (least[x], most[x]) = (least[x].min(row[x]), most[x].max(row[x]));
+            }
+        }
+        let of_group = |sums: &[u16; SUMS], start: u16, better: fn(u16, u16) -> u16| {
+            std::array::from_fn(|group| sums[group * 8..][..8].iter().copied().fold(start, better))
+        };
+        [of_group(&least, u16::MAX, u16::min), of_group(&most, 0, u16::max)]
+    }
+}

@@ -1,0 +1,71 @@
+//! The small vector traits over which the searches are written once for all instruction sets.
+//!
+//! To call any of their functions is safe where the CPU has the instructions of the implementing type, which a value of
+//! an [`Engine`](crate::native::engine::Engine) that names the type proves.
+
+/// 16-bit sums in a [`SumRegister`].
+pub const SUMS: usize = 32;
+
+/// A register of samples, or of partial sums of costs.
+///
+/// # Safety
+/// An implementation reads no more than the documented samples.
+pub unsafe trait Register: Copy {
+    /// Samples in a register: 16 or a multiple.
+    const SAMPLES: usize;
+
+    /// A register of 16 samples of the same instruction set.
+    type Narrow: NarrowRegister;
+
+    /// All zero.
+    unsafe fn zero() -> Self;
+
+    /// The [`Self::SAMPLES`] samples from `samples` on, which must be readable.
+    unsafe fn load(samples: *const u8) -> Self;
+
+    /// `sums` plus the absolute differences of the samples of `c` and `r`.
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self;
+
+    /// `sums` plus the squared differences.
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self;
+
+    /// The total of each of four registers of partial sums.
+    unsafe fn totals(sums: [Self; 4]) -> [u32; 4];
+}
+
+/// A register of 16 samples.
+///
+/// # Safety
+/// As [`Register`].
+pub unsafe trait NarrowRegister: Register {
+    /// The samples of `16 / W` rows of `W` samples each, which are `pitch` apart and must be readable; `W` is 4, 8 or 16.
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self;
+}
+
+/// 32 sums of samples, 16 bits each: of the candidates of a group, or of neighbouring positions of a row.
+///
+/// # Safety
+/// The functions touch no memory but their arguments.
+pub unsafe trait SumRegister: Copy {
+    /// All zero.
+    unsafe fn zero() -> Self;
+
+    /// The sums as numbers.
+    unsafe fn store(self, to: &mut [u16; SUMS]);
+
+    /// `self + next - oldest`, wrapping.
+    unsafe fn slide(self, next: Self, oldest: Self) -> Self;
+
+    /// `self` plus the absolute differences of `sums` and `of_block`. The result saturates; where `SMALL`, no sum
+    /// exceeds 15 bits and no result 16, which needs fewer instructions.
+    unsafe fn plus_differences<const SMALL: bool>(self, sums: &[u16; SUMS], of_block: u16) -> Self;
+
+    /// The sums of `SIDE` neighbouring samples, from each of the first 32 samples on; `SIDE` is 4, 8 or 16.
+    unsafe fn across<const SIDE: usize>(samples: &[u8; 64]) -> Self;
+
+    /// Writes four rows of 32 positions as eight tiles of 4 × 4, each row by row.
+    unsafe fn store_tiles(rows: [Self; 4], tiles: &mut [u16; 4 * SUMS]);
+
+    /// The least and the largest sum of each 8 columns of four rows.
+    unsafe fn extremes(rows: [Self; 4]) -> [[u16; 4]; 2];
+}

@@ -1,0 +1,149 @@
+//! What every x86-64 CPU has: 128-bit registers.
+
+use std::arch::x86_64::*;
+
+use crate::native::arch::register::{NarrowRegister, Register, SUMS};
+use crate::native::elimination::engine::EliminationEngine;
+use crate::native::engine::{Engine, by_functions};
+use crate::native::exhaustive::engine::TileEngine;
+
+/// Any x86-64 CPU: `psadbw` and `pmaddwd`, one column of candidates after the other.
+#[derive(Clone, Copy)]
+pub struct Sse2;
+
+impl Engine for Sse2 {
+    const LANES: usize = 1;
+    type Register = __m128i;
+    type Sums = [u16; SUMS];
+
+    by_functions! {
+        fn prefetch(self, samples: &[u8], at: usize);
+        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
+    }
+}
+
+impl TileEngine for Sse2 {}
+
+impl EliminationEngine for Sse2 {}
+
+// SAFETY: `load` reads 16 samples.
+unsafe impl Register for __m128i {
+    const SAMPLES: usize = 16;
+    type Narrow = Self;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: every x86-64 CPU has SSE2, here and below.
+        unsafe { _mm_setzero_si128() }
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_loadu_si128(samples.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm_add_epi32(sums, _mm_sad_epu8(c, r)) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let zero = _mm_setzero_si128();
+            let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
+            let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
+            let sums = _mm_add_epi32(sums, _mm_madd_epi16(low, low));
+            _mm_add_epi32(sums, _mm_madd_epi16(high, high))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+            let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+            let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+            std::mem::transmute::<__m128i, [u32; 4]>(totals)
+        }
+    }
+}
+
+// SAFETY: `load_rows` reads the rows alone.
+unsafe impl NarrowRegister for __m128i {
+    #[inline(always)]
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
+        // SAFETY: what is read are the rows that the caller promises, W samples of each.
+        unsafe {
+            match W {
+                16 => _mm_loadu_si128(samples.cast()),
+                8 => {
+                    let rows = [samples, samples.add(pitch)].map(|row| _mm_loadl_epi64(row.cast()));
+                    _mm_unpacklo_epi64(rows[0], rows[1])
+                }
+                _ => {
+                    let row = |index: usize| samples.add(index * pitch).cast::<i32>().read_unaligned();
+                    _mm_setr_epi32(row(0), row(1), row(2), row(3))
+                }
+            }
+        }
+    }
+}
+
+/// [`Engine::sum_parts`], by `psadbw` with zeros.
+#[inline(always)]
+pub unsafe fn sum_parts<const SIDE: usize>(rows: &[&[u8; 16]; SIDE]) -> [u16; 4] {
+    // SAFETY: every x86-64 CPU has SSE2, and a row has 16 samples.
+    unsafe {
+        let zero = _mm_setzero_si128();
+        let fours = _mm_set1_epi64x(0xffff_ffff);
+        let (mut sums, mut next) = ([zero; 2], zero);
+        for (y, row) in rows.iter().enumerate() {
+            let row = _mm_loadu_si128(row.as_ptr().cast());
+            if SIDE == 4 {
+                let even = _mm_and_si128(row, fours);
+                sums[0] = _mm_add_epi32(sums[0], _mm_sad_epu8(even, zero));
+                next = _mm_add_epi32(next, _mm_sad_epu8(_mm_andnot_si128(fours, row), zero));
+            } else {
+                sums[y % 2] = _mm_add_epi32(sums[y % 2], _mm_sad_epu8(row, zero));
+            }
+        }
+        let sums = _mm_add_epi32(sums[0], sums[1]);
+        let [first, second] = [sums, next]
+            .map(|sums| [_mm_extract_epi16::<0>(sums) as u16, _mm_extract_epi16::<4>(sums) as u16]);
+        match SIDE {
+            4 => [first[0], second[0], first[1], second[1]],
+            8 => [first[0], first[1], 0, 0],
+            _ => [first[0] + first[1], 0, 0, 0],
+        }
+    }
+}
+
+/// [`Engine::prefetch`].
+#[inline(always)]
+pub unsafe fn prefetch(samples: &[u8], at: usize) {
+    // SAFETY: SSE is part of x86-64, and no address is wrong to fetch ahead.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(at).cast()) };
+}
+
+/// [`Engine::at_most`].
+#[inline(always)]
+pub unsafe fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+    // SAFETY: every x86-64 CPU has SSE2, and four registers have the bytes of the values.
+    unsafe {
+        let limit = _mm_set1_epi16(limit as i16);
+        let [a, b, c, d] = values.as_ptr().cast::<[__m128i; 4]>().read_unaligned();
+        let is_more = |values| _mm_subs_epu16(values, limit);
+        let sixteen = |first, second| {
+            let zero = _mm_setzero_si128();
+            let is_not = [first, second].map(|values| _mm_cmpeq_epi16(is_more(values), zero));
+            _mm_movemask_epi8(_mm_packs_epi16(is_not[0], is_not[1])) as u32
+        };
+        sixteen(a, b) | sixteen(c, d) << 16
+    }
+}

@@ -1,0 +1,157 @@
+//! Computing the sums of the reference frame, strip by strip of 32 columns.
+
+use std::ops::Range;
+
+use crate::native::aligned::numbers_mut;
+use crate::native::arch::register::{SUMS, SumRegister};
+use crate::native::candidates::READ;
+use crate::native::elimination::sums::{
+    ACROSS, GROUP, GroupExtremes, ReferenceSums, SumLevel, TILE, TILE_POSITIONS,
+};
+use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::native::plane::Plane;
+
+/// Rows of tiles that are summed at a time: the more, the fewer samples are summed twice, above and below.
+const ROWS_AT_ONCE: usize = 8;
+
+/// Columns of positions that are summed at once.
+const STRIP: usize = SUMS;
+
+/// Groups across a strip.
+const STRIP_GROUPS: usize = STRIP / ACROSS;
+
+impl ReferenceSums {
+    /// Computes what is missing of the sums of the rows of tiles `wanted` of `plane`. Sums already there are used if
+    /// `wanted` begins no further up than the last time.
+    pub fn hold(&mut self, instructions: Instructions, plane: &Plane, wanted: Range<usize>) {
+        debug_assert!(wanted.len() <= self.room);
+        if !(self.there.start..=self.there.end).contains(&wanted.start) {
+            (self.first, self.there) = (wanted.start, wanted.start..wanted.start);
+        }
+        if wanted.end <= self.there.end {
+            return;
+        }
+        let all = plane.layout().rows().div_ceil(TILE);
+        let end = (self.there.end + ROWS_AT_ONCE).max(wanted.end).min(all);
+        if end > self.first + self.room {
+            self.move_up(wanted.start);
+        }
+        self.fill(instructions, plane, self.there.end..end.min(self.first + self.room));
+    }
+
+    /// Makes the row of tiles `start` the first.
+    fn move_up(&mut self, start: usize) {
+        let kept = start - self.first..self.there.end - self.first;
+        let (row, groups) = (self.tiles * TILE_POSITIONS, self.groups());
+        let move_up = |values: &mut [u16], a_row: usize| {
+            // There is no memory for what is not needed.
+            if !values.is_empty() {
+                values.copy_within(kept.start * a_row..kept.end * a_row, 0);
+            }
+        };
+        move_up(numbers_mut(&mut self.coarse.lines), row);
+        if let Some(fine) = self.fine.as_mut().filter(|_| self.is_fine) {
+            move_up(numbers_mut(&mut fine.lines), row);
+        }
+        let extremes = self.extremes.least.iter_mut().chain(&mut self.extremes.most);
+        extremes.for_each(|extremes| move_up(extremes, groups));
+        (self.first, self.there.start) = (start, start);
+    }
+
+    /// Sums up `rows` of tiles of `plane`.
+    fn fill(&mut self, instructions: Instructions, plane: &Plane, rows: Range<usize>) {
+        let (row, groups, top) = (self.tiles * TILE_POSITIONS, self.groups(), rows.start * TILE);
+        self.there.end = rows.end;
+        let rows = rows.start - self.first..rows.end - self.first;
+        let (of_sums, of_groups) = (rows.start * row..rows.end * row, rows.start * groups..rows.end * groups);
+        if let Some(SumLevel { side, lines }) = self.fine.as_mut().filter(|_| self.is_fine) {
+            let sums = &mut numbers_mut(lines)[of_sums.clone()];
+            instructions.run(StripSummation { plane, side: *side, top, sums, even: None, odd: None });
+        }
+        let SumLevel { side, lines } = &mut self.coarse;
+        let sums = &mut numbers_mut(lines)[of_sums];
+        let GroupExtremes { least: [least, least_odd], most: [most, most_odd] } = &mut self.extremes;
+        let even = Some([&mut least[of_groups.clone()], &mut most[of_groups.clone()]]);
+        let odd = (*side == TILE).then(|| [&mut least_odd[of_groups.clone()], &mut most_odd[of_groups]]);
+        instructions.run(StripSummation { plane, side: *side, top, sums, even, odd });
+    }
+}
+
+/// Sums `side × side` samples from each position of the rows of tiles that begin with row `top` of `plane`. The last
+/// positions of a row, which are further right than any candidate, are left out.
+struct StripSummation<'a> {
+    plane: &'a Plane,
+    side: usize,
+    top: usize,
+    /// The sums of the rows of tiles.
+    sums: &'a mut [u16],
+    /// The least and the largest sum of each group that begins with an even tile, where they are wanted.
+    even: Option<[&'a mut [u16]; 2]>,
+    /// The same of the groups that begin with an odd tile.
+    odd: Option<[&'a mut [u16]; 2]>,
+}
+
+impl Work for StripSummation<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(mut self, engine: E) {
+        for strip in 0..self.plane.layout().pitch / STRIP - 1 {
+            match self.side {
+                4 => self.sum_strip::<E, 4>(engine, strip),
+                8 => self.sum_strip::<E, 8>(engine, strip),
+                _ => self.sum_strip::<E, 16>(engine, strip),
+            }
+        }
+        if let Some([least, most]) = self.odd {
+            // One after the other: where a row of tiles ends within a group there is no candidate.
+            let groups = self.sums[TILE_POSITIONS..].as_chunks::<GROUP>().0;
+            for (group, (least, most)) in groups.iter().zip(least.iter_mut().zip(most)) {
+                *least = group.iter().copied().fold(u16::MAX, u16::min);
+                *most = group.iter().copied().fold(0, u16::max);
+            }
+        }
+    }
+}
+
+impl StripSummation<'_> {
+    #[inline(always)]
+    fn sum_strip<E: InstructionSet, const SIDE: usize>(&mut self, engine: E, strip: usize) {
+        let layout = self.plane.layout();
+        let (pitch, last) = (layout.pitch, layout.rows() - 1);
+        let (samples, top) = (&self.plane.samples()[strip * STRIP..], self.top);
+        let row = |y: usize| -> &[u8; READ] {
+            let samples = &samples[(top + y).min(last) * pitch..];
+            // The strips to the right come next; CPUs do not foresee walks down a frame.
+            engine.prefetch(samples, 2 * READ);
+            samples.first_chunk().expect("the last strip of a row is left out")
+        };
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe {
+            let zero = E::Sums::zero();
+            // `down` is the sum of `rows`; the next row replaces the oldest.
+            let (mut rows, mut down) = ([zero; SIDE], zero);
+            for (y, of_row) in rows[..SIDE - 1].iter_mut().enumerate() {
+                *of_row = E::Sums::across::<SIDE>(row(y));
+                down = down.slide(*of_row, zero);
+            }
+            for index in 0..self.sums.len() / (TILE * pitch) {
+                let mut tile_row = [zero; TILE];
+                for (y, positions) in tile_row.iter_mut().enumerate() {
+                    let y = index * TILE + y + SIDE - 1;
+                    let (oldest, next) = (&mut rows[y % SIDE], E::Sums::across::<SIDE>(row(y)));
+                    down = down.slide(next, *oldest);
+                    (*oldest, *positions) = (next, down);
+                }
+                let tiles = &mut self.sums[(index * pitch + strip * STRIP) * TILE..];
+                E::Sums::store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
+                if let Some([least, most]) = &mut self.even {
+                    let at = index * (pitch / ACROSS) + strip * STRIP_GROUPS;
+                    let [of_least, of_most] = E::Sums::extremes(tile_row);
+                    least[at..][..STRIP_GROUPS].copy_from_slice(&of_least);
+                    most[at..][..STRIP_GROUPS].copy_from_slice(&of_most);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Candidates compared column by column: the rows of a column lie end to end, so that every candidate is one run of
+//! samples, and whole registers of them are compared.
+
+use crate::native::aligned::Aligned;
+use crate::native::arch::register::Register;
+use crate::native::cost::{Cost, CostValue};
+use crate::native::engine::Engine;
+use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
+
+/// Where the cost of a candidate is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CostLayout {
+    /// To its row and column.
+    Tile,
+    /// Transposed: its column is the row of costs. For at most [`COLUMNS`] rows of candidates.
+    Transposed,
+}
+
+/// Writes the cost of every candidate of `task`.
+#[inline(always)]
+pub fn compare<E: Engine, C: Cost>(
+    _: E,
+    task: &TileTask<'_>,
+    layout: CostLayout,
+    costs: &mut TileCosts<C::Value>,
+) {
+    // SAFETY: the engine proves that the CPU has the instructions. Rows of 12 samples are 16 apart.
+    unsafe {
+        match task.width() {
+            4 => compare_rows::<E::Register, C, 4, 4>(task, layout, costs),
+            8 => compare_rows::<E::Register, C, 8, 8>(task, layout, costs),
+            12 => compare_rows::<E::Register, C, 12, 16>(task, layout, costs),
+            _ => compare_rows::<E::Register, C, 16, 16>(task, layout, costs),
+        }
+    }
+}
+
+/// The same with rows of `W` samples, which begin `S` apart in a column.
+///
+/// # Safety
+/// The CPU must have the instructions of `R`.
+#[inline(always)]
+unsafe fn compare_rows<R: Register, C: Cost, const W: usize, const S: usize>(
+    task: &TileTask<'_>,
+    layout: CostLayout,
+    costs: &mut TileCosts<C::Value>,
+) {
+    // SAFETY: by the caller's promise, and a part has a multiple of four rows, each of at least four samples.
+    unsafe {
+        if (S * task.height()).is_multiple_of(R::SAMPLES) {
+            compare_registers::<R, C, W, S>(task, layout, costs);
+        } else {
+            compare_registers::<R::Narrow, C, W, S>(task, layout, costs);
+        }
+    }
+}
+
+/// Copies the first `W` samples of `rows` rows, which are `pitch` apart in `samples`, to each `S` samples of `packed`.
+/// The samples between stay zero, in the part and the candidates alike, so that they cost nothing.
+#[inline(always)]
+fn pack<const W: usize, const S: usize>(packed: &mut [u8], samples: &[u8], pitch: usize, rows: usize) {
+    for (index, row) in packed.chunks_exact_mut(S).enumerate().take(rows) {
+        row[..W].copy_from_slice(&samples[index * pitch..][..W]);
+    }
+}
+
+/// The same with a part of whole registers.
+///
+/// # Safety
+/// As [`compare_rows`], and `S * task.height()` must be a multiple of the register's samples.
+#[inline(always)]
+unsafe fn compare_registers<R: Register, C: Cost, const W: usize, const S: usize>(
+    task: &TileTask<'_>,
+    layout: CostLayout,
+    costs: &mut TileCosts<C::Value>,
+) {
+    const { assert!(W <= S && S <= 16 && ROWS.is_multiple_of(4) && COLUMNS.is_multiple_of(4)) };
+    assert!(layout == CostLayout::Tile || task.rows() <= COLUMNS);
+    let (mut part, mut column) = (Aligned([0; 16 * PART]), Aligned([0; 16 * (PART + ROWS)]));
+    pack::<W, S>(&mut part.0, task.current(), task.pitch(), task.height());
+    for u in 0..task.columns() {
+        let rows = task.height() + task.rows() - 1;
+        pack::<W, S>(&mut column.0, &task.reference()[u..], task.pitch(), rows);
+        for v in (0..task.rows()).step_by(4) {
+            // SAFETY: the registers end at S * height samples of at most 16 * PART, and from
+            // S * (v + 3) on, as v + 3 is less than ROWS, within 16 * (PART + ROWS).
+            let totals = unsafe {
+                let mut sums = [R::zero(); 4];
+                let mut start = 0;
+                while start < S * task.height() {
+                    let c = R::load(part.0.as_ptr().add(start));
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        let r = R::load(column.0.as_ptr().add(S * (v + i) + start));
+                        *sum = C::add(*sum, c, r);
+                    }
+                    start += R::SAMPLES;
+                }
+                R::totals(sums)
+            };
+            for (i, total) in totals.into_iter().enumerate() {
+                let (row, column) = match layout {
+                    CostLayout::Tile => (v + i, u),
+                    CostLayout::Transposed => (u, v + i),
+                };
+                costs[row][column] = C::Value::from_cost(total);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::candidates::READ;
+    use crate::native::cost::{Sad, Ssd};
+    use crate::native::exhaustive::engine::TileCost;
+    use crate::native::level::{InstructionSet, Level, Work};
+
+    /// Compares tiles with the definition, in both layouts and in parts of all shapes.
+    struct CheckTiles;
+
+    impl Work for CheckTiles {
+        type Output = ();
+
+        fn run<E: InstructionSet>(self, engine: E) {
+            check::<E, Sad>(engine, |difference| difference);
+            check::<E, Ssd>(engine, |difference| difference * difference);
+        }
+    }
+
+    fn check<E: InstructionSet, C: TileCost>(engine: E, metric: fn(u32) -> u32) {
+        let pitch = 96;
+        let samples = |seed: usize| -> Vec<u8> {
+            (0..60 * pitch).map(|i: usize| ((i + seed).wrapping_mul(2_654_435_761) >> 16) as u8).collect()
+        };
+        let (current, reference) = (samples(1), samples(77));
+        for (width, height) in (1..=4).flat_map(|w| (1..=4).map(move |h| (4 * w, 4 * h))) {
+            for (rows, columns) in [(1, 1), (2, 3), (7, 8), (31, 5), (32, 2)] {
+                let task = TileTask::new(
+                    (&current[..], &reference[..(height + rows - 2) * pitch + READ], pitch),
+                    (width, height),
+                    (rows, columns),
+                );
+                let mut of_tile = [[C::Value::default(); COLUMNS]; ROWS];
+                let mut of_columns = of_tile;
+                C::tile_costs(engine, &task, &mut of_tile);
+                compare::<E, C>(engine, &task, CostLayout::Transposed, &mut of_columns);
+                for (v, u) in (0..rows).flat_map(|v| (0..columns).map(move |u| (v, u))) {
+                    let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+                    let difference = |(x, y): (usize, usize)| {
+                        current[y * pitch + x].abs_diff(reference[(v + y) * pitch + u + x])
+                    };
+                    let expected: u32 = samples.map(|at| metric(u32::from(difference(at)))).sum();
+                    let found: [u32; 2] = [of_tile[v][u].into(), of_columns[u][v].into()];
+                    assert_eq!(found, [expected; 2], "{width} {height} {v} {u}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_engine_finds_the_costs_of_every_shape() {
+        Level::available().for_each(|level| level.instructions().unwrap().run(CheckTiles));
+    }
+}

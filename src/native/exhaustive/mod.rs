@@ -1,0 +1,221 @@
+//! Exhaustive search: every cost is computed, tile of candidates by tile.
+
+pub mod columns;
+pub mod engine;
+pub mod products;
+pub mod tile;
+
+use crate::estimator::{MotionVector, OrderKey};
+use crate::native::cost::{CostValue, by_metric};
+use crate::native::job::{JobBlock, SearchJob};
+use crate::native::level::{InstructionSet, Work};
+use columns::CostLayout;
+use engine::TileCost;
+use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};
+
+/// Writes the vectors of the blocks in row `row` of the grid.
+pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
+    by_metric!(job.parameters.metric, C => {
+        let mut scratch = TileScratch::<C>::new();
+        for (column, vector) in vectors.iter_mut().enumerate() {
+            let block = JobBlock { job, column, row };
+            *vector = job.instructions.run(ExhaustiveSearch { block, scratch: &mut scratch }).vector();
+        }
+    });
+}
+
+/// Memory for the costs of a tile, used again for the next one.
+pub struct TileScratch<C: TileCost> {
+    /// Costs of a part of a block, or of a block of one part.
+    part: TileCosts<C::Value>,
+    /// Costs of a block of several parts.
+    block: TileCosts<u32>,
+}
+
+impl<C: TileCost> TileScratch<C> {
+    pub fn new() -> Self {
+        Self { part: [[C::Value::default(); COLUMNS]; ROWS], block: [[0; COLUMNS]; ROWS] }
+    }
+}
+
+/// The search of one block: the best of all candidates.
+pub struct ExhaustiveSearch<'a, C: TileCost> {
+    pub block: JobBlock<'a>,
+    pub scratch: &'a mut TileScratch<C>,
+}
+
+impl<C: TileCost> Work for ExhaustiveSearch<'_, C> {
+    type Output = OrderKey;
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, engine: E) -> OrderKey {
+        match self.block.side() <= PART {
+            true => search::<E, OnePart<'_, C>>(engine, self.block, OnePart(&mut self.scratch.part)),
+            false => search::<E, AllParts<'_, C>>(engine, self.block, AllParts(self.scratch)),
+        }
+    }
+}
+
+/// Candidates that are compared at once: `rows × columns` of them from `displacement` on.
+#[derive(Clone, Copy)]
+struct Tile {
+    displacement: (i32, i32),
+    rows: usize,
+    columns: usize,
+    layout: CostLayout,
+}
+
+/// At most so many candidates are compared one by one: fewer than it takes for copying their rows to pay.
+const FEW: usize = 4;
+
+#[inline(always)]
+fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut costs: T) -> OrderKey {
+    let window = block.window();
+    let mut best = OrderKey::WORST;
+    let left_over = left_over::<E>(window.columns());
+    let end = window.x1() + 1 - left_over as i32;
+    for (y, rows) in bands(window.y0(), window.rows()) {
+        for x in (window.x0()..end).step_by(COLUMNS) {
+            let columns = COLUMNS.min((end - x) as usize);
+            let tile = Tile { displacement: (x, y), rows, columns, layout: CostLayout::Tile };
+            let costs = costs.compute(engine, block, tile);
+            best = best_of(costs, (rows, columns), |u, v| OrderKey::tie(x + u, y + v), best);
+        }
+    }
+    if left_over == 0 {
+        return best;
+    }
+    for y in (window.y0()..=window.y1()).step_by(COLUMNS) {
+        let rows = COLUMNS.min((window.y1() - y + 1) as usize);
+        if rows * left_over <= FEW {
+            let candidates = block.candidates();
+            for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
+                let offset = block.offset((0, 0), (x, y)) as u32;
+                best = best.min(OrderKey::new(candidates.cost::<E, T::Cost>(engine, 0, offset), x, y));
+            }
+            continue;
+        }
+        let layout = CostLayout::Transposed;
+        let costs =
+            costs.compute(engine, block, Tile { displacement: (end, y), rows, columns: left_over, layout });
+        best = best_of(costs, (left_over, rows), |u, v| OrderKey::tie(end + v, y + u), best);
+    }
+    best
+}
+
+/// The part of `block` from its sample `part` on, and its candidates in `tile`.
+#[inline(always)]
+fn task_of<'a>(block: JobBlock<'a>, tile: Tile, part: (usize, usize)) -> TileTask<'a> {
+    let current = &block.job.current.samples()[block.offset(part, (0, 0))..];
+    let reference = &block.job.reference.samples()[block.offset(part, tile.displacement)..];
+    let size = (PART.min(block.side() - part.0), PART.min(block.side() - part.1));
+    TileTask::new((current, reference, block.layout().pitch), size, (tile.rows, tile.columns))
+}
+
+/// Writes the costs of `task`, which is of `tile`.
+#[inline(always)]
+fn compute<E: InstructionSet, C: TileCost>(
+    engine: E,
+    task: &TileTask<'_>,
+    layout: CostLayout,
+    costs: &mut TileCosts<C::Value>,
+) {
+    match layout {
+        CostLayout::Tile => C::tile_costs(engine, task, costs),
+        CostLayout::Transposed => columns::compare::<E, C>(engine, task, layout, costs),
+    }
+}
+
+/// Computes the costs of a tile, in the width that those of a whole block need. (A trait and no closure: a method can
+/// be made `inline(always)`, and so compiled for the instruction set.)
+trait BlockCosts {
+    type Cost: TileCost;
+    type Value: CostValue;
+
+    /// The costs of the candidates of `tile`.
+    fn compute<E: InstructionSet>(
+        &mut self,
+        engine: E,
+        block: JobBlock<'_>,
+        tile: Tile,
+    ) -> &TileCosts<Self::Value>;
+}
+
+/// The costs of blocks of one part.
+struct OnePart<'a, C: TileCost>(&'a mut TileCosts<C::Value>);
+
+impl<C: TileCost> BlockCosts for OnePart<'_, C> {
+    type Cost = C;
+    type Value = C::Value;
+
+    #[inline(always)]
+    fn compute<E: InstructionSet>(
+        &mut self,
+        engine: E,
+        block: JobBlock<'_>,
+        tile: Tile,
+    ) -> &TileCosts<C::Value> {
+        compute::<E, C>(engine, &task_of(block, tile, (0, 0)), tile.layout, self.0);
+        self.0
+    }
+}
+
+/// The costs of larger blocks: the sums of those of their parts.
+struct AllParts<'a, C: TileCost>(&'a mut TileScratch<C>);
+
+impl<C: TileCost> BlockCosts for AllParts<'_, C> {
+    type Cost = C;
+    type Value = u32;
+
+    #[inline(always)]
+    fn compute<E: InstructionSet>(&mut self, engine: E, block: JobBlock<'_>, tile: Tile) -> &TileCosts<u32> {
+        let TileScratch { part, block: sums } = &mut *self.0;
+        let rows = if tile.layout == CostLayout::Tile { tile.rows } else { tile.columns };
+        sums[..rows].as_flattened_mut().fill(0);
+        let starts = || (0..block.side()).step_by(PART);
+        for start in starts().flat_map(|y| starts().map(move |x| (x, y))) {
+            compute::<E, C>(engine, &task_of(block, tile, start), tile.layout, part);
+            for (sum, cost) in sums[..rows].as_flattened_mut().iter_mut().zip(part[..rows].as_flattened()) {
+                // Past the tile's columns there is anything.
+                *sum = sum.wrapping_add((*cost).into());
+            }
+        }
+        sums
+    }
+}
+
+/// The columns at the right of a window that are compared by themselves, because they would fill no more than a
+/// quarter of a register.
+#[inline(always)]
+fn left_over<E: InstructionSet>(columns: usize) -> usize {
+    let left_over = columns % E::LANES;
+    if left_over <= E::LANES / 4 && columns > E::LANES { left_over } else { 0 }
+}
+
+/// Divides `rows` rows of candidates from `y` on into the fewest tiles, of nearly equal height: the first row and the
+/// height of each.
+fn bands(y: i32, rows: usize) -> impl Iterator<Item = (i32, usize)> {
+    let tiles = rows.div_ceil(ROWS);
+    (0..tiles).map(move |tile| {
+        let (start, end) = (rows * tile / tiles, rows * (tile + 1) / tiles);
+        (y + start as i32, end - start)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_cover_every_row_once() {
+        for rows in 1..5 * ROWS {
+            let mut next = -7;
+            for (y, height) in bands(-7, rows) {
+                assert_eq!(y, next);
+                assert!((1..=ROWS).contains(&height));
+                next += height as i32;
+            }
+            assert_eq!(next, -7 + rows as i32);
+        }
+    }
+}

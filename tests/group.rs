@@ -11,6 +11,7 @@ use gstmotionestimate::estimator::{Border, Metric};
 use gstmotionestimate::estimator::{Device, Parameters, Prediction, Window};
 use gstmotionestimate::native::Native;
 use gstmotionestimate::session::{Options, Session, Split, WeightedDevice};
+#[cfg(feature = "opencl")]
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SPLITS: [Split; 3] = [Split::Rows, Split::Candidates, Split::Frames];

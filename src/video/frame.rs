@@ -72,7 +72,7 @@ fn size(
 }
 
 /// The mapped bytes from the start of plane `index` on, and the stride.
-fn samples<'a>(frame: &'a impl IsVideoFrame, index: usize) -> Result<(&'a [u8], usize), PlaneError> {
+fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
     // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
     // it on for reading; they stay mapped as long as `frame`, which the slice borrows.

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use gstmotionestimate::compensation::{Field, Output, PlaneMut, Sampling, compensate, predict};
+use gstmotionestimate::compensation::{Compensated, Field, PlaneMut, Sampling, compensate, predict};
 use gstmotionestimate::estimator::{FrameView, MotionVector};
 use rayon::prelude::*;
 
@@ -26,7 +26,7 @@ const I420: [Sampling; 3] = [Sampling::LUMA, CHROMA, CHROMA];
 enum Work {
     Copy,
     Predict,
-    Compensate(Output, bool),
+    Compensate(Compensated, bool),
 }
 
 type Planes = Vec<Vec<u8>>;
@@ -41,9 +41,9 @@ fn main() {
     ];
     let works = [
         ("prediction", Work::Predict),
-        ("measured", Work::Compensate(Output::Prediction, true)),
-        ("residual", Work::Compensate(Output::Residual, false)),
-        ("residual, measured", Work::Compensate(Output::Residual, true)),
+        ("measured", Work::Compensate(Compensated::Prediction, true)),
+        ("residual", Work::Compensate(Compensated::Residual, false)),
+        ("residual, measured", Work::Compensate(Compensated::Residual, true)),
     ];
     println!("1080p I420, blocks of 16 x 16, fastest of {} frames", RUNS * FRAMES);
     println!(

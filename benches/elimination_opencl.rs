@@ -14,7 +14,7 @@ use std::time::Duration;
 use gstmotionestimate::estimator::{
     Device as _, Frame, Metric, MotionVector, Output, Parameters, Part, Request, Slot, Window,
 };
-use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// All frames of a clip are searched again and again for so long, and the fastest turn counts: the clock
@@ -103,7 +103,7 @@ fn variants() -> Result<Vec<(String, Tuning)>, Box<dyn Error>> {
 
 /// The time of a search, the mean over all pairs of frames, and all fields.
 fn measure(
-    device: &Device,
+    device: &OpenClDevice,
     kernel: Kernel,
     tuning: Tuning,
     parameters: &Parameters,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gstmotionestimate::estimator::{
     Device as _, Frame, Metric, MotionVector, Output, Parameters, SetupError, Slot, Window, search,
 };
-use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SIZES: [(usize, usize); 3] = [(1920, 1080), (3840, 2160), (7680, 4320)];
@@ -109,7 +109,7 @@ fn frames(width: usize, height: usize) -> (Frame, Frame) {
 }
 
 fn measure(
-    device: &Device,
+    device: &OpenClDevice,
     kernel: Kernel,
     depth: usize,
     parameters: &Parameters,

@@ -275,13 +275,13 @@ mod opencl {
         no_such_device,
     };
     use crate::estimator::{Parameters, SetupError};
-    use crate::opencl::{self, Device, DeviceKind, OpenCl};
+    use crate::opencl::{self, DeviceKind, OpenCl, OpenClDevice};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
 
     pub(super) fn devices() -> Vec<(AvailableDevice, DeviceLimits)> {
-        let describe = |device: Device| {
+        let describe = |device: OpenClDevice| {
             let info = AvailableDevice {
                 selector: DeviceSelector::Index(device.platform, device.index),
                 name: device.name,
@@ -305,7 +305,7 @@ mod opencl {
 
     /// The estimator by the first proposal of the tables that `device` can follow, else as it is asked for.
     fn open_on(
-        device: &Device,
+        device: &OpenClDevice,
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,
@@ -327,8 +327,8 @@ mod opencl {
     ///
     /// # Errors
     /// [`SetupError::NoSuchDevice`], which lists those that are there.
-    pub fn find(selector: &DeviceSelector) -> Result<Device, SetupError> {
-        let matches = |device: &Device| match selector {
+    pub fn find(selector: &DeviceSelector) -> Result<OpenClDevice, SetupError> {
+        let matches = |device: &OpenClDevice| match selector {
             DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
             DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
             DeviceSelector::Accelerator => device.kind == DeviceKind::Accelerator,

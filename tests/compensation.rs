@@ -5,10 +5,10 @@ mod common;
 
 use common::{Noise, with_stride};
 use gstmotionestimate::compensation::{
-    self, CompensationError, Field, Output, PlaneMut, Sampling, compensate, oracle,
+    self, Compensated, CompensationError, Field, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Device as _, Frame, FrameView, Metric, MotionVector, Output as SearchOutput, Parameters, Slot, Window,
+    Device as _, Frame, FrameView, Metric, MotionVector, Output, Parameters, Slot, Window,
     oracle as oracle_search, search,
 };
 use gstmotionestimate::native::Native;
@@ -86,7 +86,7 @@ fn check(field: &Field<'_>, sampling: Sampling, size: (usize, usize), noise: &mu
 
     let sum = oracle::squared_error(&current, &expected.view()).unwrap();
     let residual = oracle::residual(&current, &expected.view()).unwrap();
-    for (output, expected) in [(Output::Prediction, &expected), (Output::Residual, &residual)] {
+    for (output, expected) in [(Compensated::Prediction, &expected), (Compensated::Residual, &residual)] {
         for measured in [false, true] {
             let found = written(&current, |out| {
                 let planes = (&current, &reference);
@@ -210,7 +210,7 @@ fn what_does_not_fit_is_an_error() {
     let result = compensation::predict(&field, Sampling::LUMA, &fits.view(), &mut out);
     assert_eq!(result, Err(mismatch.clone()));
     let planes = (&larger.view(), &fits.view());
-    let wanted = (Output::Prediction, true);
+    let wanted = (Compensated::Prediction, true);
     assert_eq!(compensate(&field, Sampling::LUMA, planes, wanted, &mut out), Err(mismatch));
 }
 
@@ -229,7 +229,7 @@ fn serial_and_parallel_searches_give_the_same_reconstruction() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let found = pool.install(|| {
                 let mut native = Native::new(parameters.clone()).unwrap();
-                let mut output = SearchOutput::new(parameters.grid().blocks());
+                let mut output = Output::new(parameters.grid().blocks());
                 native.load(Slot::A, &reference).unwrap();
                 native.load(Slot::B, &current).unwrap();
                 search(&mut native, Slot::B, Slot::A, &mut output).unwrap();

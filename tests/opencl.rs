@@ -15,7 +15,7 @@ use gstmotionestimate::estimator::{
     Window, oracle, search,
 };
 use gstmotionestimate::native::Native;
-use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl, devices, try_build};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices, try_build};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -29,7 +29,7 @@ fn candidates_that_matter(p: &Parameters) -> usize {
 
 /// Checks `case`, or that reference-naive refuses it because it has too many candidates. Returns what was
 /// checked.
-fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning) -> Option<OpenCl> {
+fn check_or_refused(device: &OpenClDevice, kernel: Kernel, case: &Case, tuning: Tuning) -> Option<OpenCl> {
     match OpenCl::new(device, kernel, &tuning, &case.parameters) {
         Ok(mut opened) => {
             check(case, &mut opened);
@@ -50,7 +50,7 @@ fn check_or_refused(device: &Device, kernel: Kernel, case: &Case, tuning: Tuning
 /// Whether a case is one of those that are checked on `device`: all but on a CPU, where PoCL takes seconds to
 /// compile `kernel` for a block size and metric. There the smallest, the largest and two between have both
 /// metrics, the others one each.
-fn is_checked(device: &Device, kernel: Kernel, parameters: &Parameters) -> bool {
+fn is_checked(device: &OpenClDevice, kernel: Kernel, parameters: &Parameters) -> bool {
     let size = parameters.block_size;
     let is_ssd = parameters.metric == Metric::Ssd;
     match kernel {
@@ -153,7 +153,7 @@ fn serial_and_parallel_frames_subtract_to_zero() {
             let serial = oracle::three_step(&p, &current.view(), &reference.view());
             let serial = reconstruct(&p, &reference.view(), &serial.vectors);
             if std::ptr::eq(current, &reference) {
-                assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(&p).vectors));
+                assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(p.grid()).vectors));
             }
             let mut parallel: Vec<Box<dyn gstmotionestimate::estimator::Device>> =
                 vec![Box::new(Native::new(p.clone()).unwrap())];

@@ -7,7 +7,7 @@ mod common;
 
 use common::{Case, Content, all_devices, check, frames};
 use gstmotionestimate::estimator::{Border, Metric, Parameters, SetupError, Window};
-use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -20,7 +20,7 @@ fn case(parameters: Parameters, content: Content) -> Case {
     Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current }
 }
 
-fn check_tuned(device: &Device, kernel: Kernel, tuning: Tuning, case: &Case) {
+fn check_tuned(device: &OpenClDevice, kernel: Kernel, tuning: Tuning, case: &Case) {
     let mut estimator = OpenCl::new(device, kernel, &tuning, &case.parameters)
         .unwrap_or_else(|error| panic!("{kernel} {tuning:?} {}: {error}", case.name));
     let name = format!("{tuning:?} {}", case.name);
@@ -34,7 +34,7 @@ fn group(items: usize) -> Tuning {
     Tuning { group_size: Some(items), ..Tuning::default() }
 }
 
-fn refusal(device: &Device, kernel: Kernel, tuning: Tuning, p: &Parameters) -> String {
+fn refusal(device: &OpenClDevice, kernel: Kernel, tuning: Tuning, p: &Parameters) -> String {
     match OpenCl::new(device, kernel, &tuning, p).err() {
         Some(error @ SetupError::KernelUnsupported { .. }) => error.to_string(),
         other => panic!("{kernel} {tuning:?}: {other:?}"),
@@ -312,7 +312,7 @@ fn any_tuning_is_exact() {
     );
     let run = |((width, height, x0, x1, y0, y1), (kernel, device, group_size, restrict), launches)| {
         let (cost_bytes, mode, queues, launches): (Option<u64>, i32, usize, Option<usize>) = launches;
-        let device: &Device = &devices[device];
+        let device: &OpenClDevice = &devices[device];
         let kernel = Kernel::OPENCL[kernel];
         let border = if restrict { Border::Restrict } else { Border::Extend };
         let p =

@@ -54,7 +54,7 @@ mod forms;
 #[cfg(feature = "opencl")]
 mod opencl {
     use gstmotionestimate::estimator::prediction::median_predictors;
-    use gstmotionestimate::opencl::Device;
+    use gstmotionestimate::opencl::OpenClDevice;
     use proptest::test_runner::{Config, TestRunner};
 
     use super::common::{Noise, all_devices};
@@ -78,7 +78,7 @@ mod opencl {
             .collect()
     }
 
-    fn check(device: &Device, grid: Grid, form: PredictionForm) {
+    fn check(device: &OpenClDevice, grid: Grid, form: PredictionForm) {
         let predictor = FieldPredictor::new(device, grid, form).unwrap();
         for is_wide in [true, false] {
             let vectors = vectors(grid, is_wide);

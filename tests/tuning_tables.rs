@@ -170,7 +170,7 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
     if !is_child() {
         return with_user_file(name, "");
     }
-    let is_pocl = |device: &&gstmotionestimate::opencl::Device| {
+    let is_pocl = |device: &&gstmotionestimate::opencl::OpenClDevice| {
         device.kind == DeviceKind::Cpu && device.driver.contains("Portable Computing Language")
     };
     let devices = gstmotionestimate::opencl::devices();

@@ -17,7 +17,7 @@ use std::{fs, process};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Entry, Table};
 use gstmotionestimate::estimator::{Algorithm, Parameters, Window};
-use gstmotionestimate::opencl::{Device, DeviceKind};
+use gstmotionestimate::opencl::{DeviceKind, OpenClDevice};
 use gstmotionestimate::tuning::Tuning;
 use indicatif::{ProgressBar, ProgressStyle};
 use lexopt::prelude::*;
@@ -169,7 +169,12 @@ fn without_repetition(entries: Vec<(&Case, Entry)>) -> Vec<Entry> {
 }
 
 /// Writes `entries`, followed by the entries of `before` for other devices, to `file`.
-fn write(file: &Path, device: &Device, entries: Vec<Entry>, before: &Table) -> Result<(), Box<dyn Error>> {
+fn write(
+    file: &Path,
+    device: &OpenClDevice,
+    entries: Vec<Entry>,
+    before: &Table,
+) -> Result<(), Box<dyn Error>> {
     let this = Entry::of(device, Default::default(), Tuning::default());
     let others = before.entries().filter(|entry| !entry.is_for_device_of(&this)).cloned();
     let all: Vec<_> = entries.into_iter().chain(others).collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gstmotionestimate::estimator::{self, MotionVector, Output, SetupError, Slot};
 use gstmotionestimate::native::Native;
-use gstmotionestimate::opencl::{Device, DeviceKind, OpenCl};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 use indicatif::ProgressBar;
 
@@ -40,7 +40,7 @@ pub struct Outcome {
 /// Measures every kernel of `case` with its default tuning, then searches for better tunings until
 /// `deadline`, the fastest kernels first.
 pub fn search(
-    device: &Device,
+    device: &OpenClDevice,
     scene: &Scene,
     case: &Case,
     deadline: Instant,
@@ -70,7 +70,7 @@ pub fn search(
 }
 
 struct Tuner<'a> {
-    device: &'a Device,
+    device: &'a OpenClDevice,
     scene: &'a Scene,
     case: &'a Case,
     expected: Vec<MotionVector>,
@@ -186,7 +186,7 @@ fn is_worth_it(before: Duration, after: Duration) -> bool {
 }
 
 /// The values to try for each parameter of `kernel`, each as a tuning with only that parameter.
-fn axes(kernel: Kernel, device: &Device) -> Vec<Vec<Tuning>> {
+fn axes(kernel: Kernel, device: &OpenClDevice) -> Vec<Vec<Tuning>> {
     let plain = Tuning::default();
     let sizes = if device.kind == DeviceKind::Cpu { 1..=256 } else { 32..=1024 };
     let sizes = (0..=10).map(|power| 1 << power).filter(|size| sizes.contains(size));

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::estimator::{Metric, Parameters};
-use crate::opencl::{Device, DeviceKind};
+use crate::opencl::{DeviceKind, OpenClDevice};
 use crate::tuning::{Kernel, Tuning};
 
 /// The fastest kernel, and the devices and searches that it is the fastest for.
@@ -69,15 +69,15 @@ pub(super) struct Identity<'a> {
     pub(super) driver: &'a str,
 }
 
-impl<'a> From<&'a Device> for Identity<'a> {
-    fn from(device: &'a Device) -> Self {
+impl<'a> From<&'a OpenClDevice> for Identity<'a> {
+    fn from(device: &'a OpenClDevice) -> Self {
         Self { kind: device.kind, vendor: &device.vendor, device: &device.name, driver: &device.driver }
     }
 }
 
 impl Entry {
     /// An entry for `device` with any driver.
-    pub fn of(device: &Device, kernel: Kernel, tuning: Tuning) -> Self {
+    pub fn of(device: &OpenClDevice, kernel: Kernel, tuning: Tuning) -> Self {
         Self {
             kind: Some(device.kind),
             vendor: device.vendor.clone(),

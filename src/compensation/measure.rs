@@ -3,9 +3,12 @@
 use std::ops::AddAssign;
 
 use super::CompensationError;
-use super::predict::BAND_BYTES;
 use crate::estimator::FrameView;
 use rayon::prelude::*;
+
+/// Bytes that one task writes. With fewer, starting a task costs more than the copy; with more, the
+/// prediction leaves the cache before it is compared with the frame.
+pub(super) const BAND_BYTES: usize = 1 << 17;
 
 /// A sum of squared differences and the number of samples in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -29,4 +29,4 @@ pub use error::CompensationError;
 pub use field::{Field, Sampling};
 pub use measure::{SquaredError, mse, psnr, squared_error};
 pub use plane::PlaneMut;
-pub use predict::{Output, compensate, predict, predict_luma};
+pub use predict::{Compensated, compensate, predict, predict_luma};

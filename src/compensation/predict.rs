@@ -3,17 +3,13 @@
 use rayon::prelude::*;
 
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
-use super::measure::squared_error_of_row;
+use super::measure::{BAND_BYTES, squared_error_of_row};
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
 use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
 
-/// Bytes that one task writes. With fewer, starting a task costs more than the copy; with more, the
-/// prediction leaves the cache before it is compared with the frame.
-pub(super) const BAND_BYTES: usize = 1 << 17;
-
 /// What to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum Compensated {
     /// The prediction.
     Prediction,
     /// `current - prediction + 128`, clipped to 0 … 255.
@@ -32,7 +28,7 @@ pub fn predict(
 ) -> Result<(), CompensationError> {
     field.check(sampling, reference)?;
     field.check(sampling, &out.view())?;
-    Job { field, sampling, reference, then: None }.run(out);
+    RowJob { field, sampling, reference, then: None }.run(out);
     Ok(())
 }
 
@@ -45,13 +41,13 @@ pub fn compensate(
     field: &Field<'_>,
     sampling: Sampling,
     (current, reference): (&FrameView<'_>, &FrameView<'_>),
-    (output, measured): (Output, bool),
+    (output, measured): (Compensated, bool),
     out: &mut PlaneMut<'_>,
 ) -> Result<SquaredError, CompensationError> {
     field.check(sampling, reference)?;
     field.check(sampling, current)?;
     field.check(sampling, &out.view())?;
-    let sum = Job { field, sampling, reference, then: Some((current, output, measured)) }.run(out);
+    let sum = RowJob { field, sampling, reference, then: Some((current, output, measured)) }.run(out);
     let samples = if measured { current.width() * current.height() } else { 0 };
     Ok(SquaredError { sum, samples: samples as u64 })
 }
@@ -75,19 +71,19 @@ pub fn predict_luma(
 }
 
 /// The compensation of one plane.
-struct Job<'a> {
+struct RowJob<'a> {
     field: &'a Field<'a>,
     sampling: Sampling,
     reference: &'a FrameView<'a>,
     /// The current plane, what to write, and whether to measure; `None` to write the prediction only.
-    then: Option<(&'a FrameView<'a>, Output, bool)>,
+    then: Option<(&'a FrameView<'a>, Compensated, bool)>,
 }
 
 /// Compensates a band of rows: the job, the band's first row in the plane, its bytes and the stride.
 /// Returns the sum of squared differences, or 0 if it is not measured.
-type BandWork = fn(&Job<'_>, usize, &mut [u8], usize) -> u64;
+type BandWork = fn(&RowJob<'_>, usize, &mut [u8], usize) -> u64;
 
-impl Job<'_> {
+impl RowJob<'_> {
     fn run(&self, out: &mut PlaneMut<'_>) -> u64 {
         let (stride, work) = (out.stride(), band_work());
         let rows = (BAND_BYTES / stride).max(1);
@@ -105,7 +101,7 @@ fn band_work() -> BandWork {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[target_feature(enable = "avx2")]
-        fn compiled(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+        fn compiled(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
             work_on_band(job, first, band, stride)
         }
 
@@ -115,13 +111,13 @@ fn band_work() -> BandWork {
     portable_band
 }
 
-fn portable_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+fn portable_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
     work_on_band(job, first, band, stride)
 }
 
 #[inline(always)]
-fn work_on_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
-    let &Job { field, sampling, reference, then } = job;
+fn work_on_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
+    let &RowJob { field, sampling, reference, then } = job;
     if sampling.interleaved {
         predict_pixels::<2>(field, sampling, reference, first, band, stride);
     } else {
@@ -134,7 +130,7 @@ fn work_on_band(job: &Job<'_>, first: usize, band: &mut [u8], stride: usize) -> 
         if measured {
             sum += squared_error_of_row(current, prediction);
         }
-        if output == Output::Residual {
+        if output == Compensated::Residual {
             subtract(current, prediction);
         }
     }
@@ -211,9 +207,9 @@ mod tests {
                 |i: usize| MotionVector { x: (i * 7 % 41) as i16 - 20, y: (i % 9) as i16 - 4, cost: 0 };
             let vectors: Vec<_> = (0..19 * 8).map(vector).collect();
             let field = Field::new(size, (8, 8), &vectors).unwrap();
-            for output in [Output::Prediction, Output::Residual] {
+            for output in [Compensated::Prediction, Compensated::Residual] {
                 let then = Some((&current, output, true));
-                let job = Job { field: &field, sampling, reference: &reference, then };
+                let job = RowJob { field: &field, sampling, reference: &reference, then };
                 let done = |work: BandWork| {
                     let mut bytes = vec![0; width * height];
                     let sum = work(&job, 0, &mut bytes, width);
@@ -221,7 +217,7 @@ mod tests {
                 };
                 assert!(done(portable_band) == done(band_work()));
                 let prediction = crate::compensation::oracle::predict(&field, sampling, &reference).unwrap();
-                if output == Output::Prediction {
+                if output == Compensated::Prediction {
                     assert!(done(portable_band).1 == prediction.view().as_bytes());
                 }
             }

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{EstimateError, Frame, HostMemory, Output, Parameters, Part, Slot};
 
@@ -105,29 +104,3 @@ pub struct Request {
 /// A search in flight on a [`Device`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(pub(crate) u64);
-
-/// How long the stages of a search took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StageTimes {
-    /// Loading the current frame: copying and extending it.
-    pub upload: Duration,
-    /// The search itself.
-    pub search: Duration,
-    /// Copying the vectors to the host.
-    pub download: Duration,
-    /// Prediction of the vectors; zero without it.
-    pub prediction: Duration,
-}
-
-impl StageTimes {
-    /// The longer time of each stage.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        Self {
-            upload: self.upload.max(other.upload),
-            search: self.search.max(other.search),
-            download: self.download.max(other.download),
-            prediction: self.prediction.max(other.prediction),
-        }
-    }
-}

@@ -1,4 +1,7 @@
-use super::{MAX_DISPLACEMENT, Part, Slot};
+use std::ops::{Range, RangeInclusive};
+
+use super::Slot;
+use super::units::MAX_DISPLACEMENT;
 
 /// Why an estimator could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -84,8 +87,9 @@ pub enum EstimateError {
     #[error("{0} searches are in flight")]
     InFlight(usize),
     /// The search has no such part, or the estimator finds none by itself.
-    #[error("the search cannot be done in part: {0:?}")]
-    NoSuchPart(Part),
+    #[error("the search has no part of rows of blocks {rows:?} and displacements {displacements:?}")]
+    #[allow(missing_docs)]
+    NoSuchPart { rows: Range<usize>, displacements: RangeInclusive<i32> },
     /// No search is in flight.
     #[error("no search is in flight")]
     NothingInFlight,

@@ -62,7 +62,7 @@ fn field_of(
 ) -> MotionField {
     current.check_size(parameters).expect("current frame");
     reference.check_size(parameters).expect("reference frame");
-    let mut field = MotionField::new(parameters);
+    let mut field = MotionField::new(parameters.grid());
     let columns = field.grid.columns;
     for (index, vector) in field.vectors.iter_mut().enumerate() {
         let (column, row) = (index % columns, index / columns);

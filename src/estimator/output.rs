@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{MotionVector, PooledRecords, Predictor, RecordPool, StageTimes};
+use super::{MotionVector, PooledRecords, Predictor, RecordPool};
 
 /// What a search returns.
 #[derive(Debug)]
@@ -37,6 +37,32 @@ impl Output {
             row_devices: Vec::new(),
             times: StageTimes::default(),
             device_time: None,
+        }
+    }
+}
+
+/// How long the stages of a search took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes {
+    /// Loading the current frame: copying and extending it.
+    pub upload: Duration,
+    /// The search itself.
+    pub search: Duration,
+    /// Copying the vectors to the host.
+    pub download: Duration,
+    /// Prediction of the vectors; zero without it.
+    pub prediction: Duration,
+}
+
+impl StageTimes {
+    /// The longer time of each stage.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            upload: self.upload.max(other.upload),
+            search: self.search.max(other.search),
+            download: self.download.max(other.download),
+            prediction: self.prediction.max(other.prediction),
         }
     }
 }

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Grid, Prediction, SetupError, Window};
@@ -146,6 +148,53 @@ impl Parameters {
 
     /// The displacements that can win for the block at `column`, `row` of the grid.
     pub(crate) fn winning_window(&self, column: usize, row: usize) -> Window {
-        Window::winning(self, column..=column, row..=row)
+        self.winning_window_of(column..=column, row..=row)
+    }
+
+    /// The part of the window that can win for the blocks in `columns` and `rows` of the grid: they need no
+    /// candidate outside it.
+    ///
+    /// With [`Border::Restrict`], no candidate is further away than the edge of the frame. With
+    /// [`Border::Extend`], a block that contains only repeated edge samples of an axis contains the same samples
+    /// further out: the costs are equal, and the order prefers the shorter vector. So the search needs no more
+    /// time and padding than for these, and no window needs more memory than nine frames.
+    pub(crate) fn winning_window_of(
+        &self,
+        columns: RangeInclusive<usize>,
+        rows: RangeInclusive<usize>,
+    ) -> Window {
+        let side = self.block_size;
+        let inside = match self.border {
+            Border::Extend => 1,
+            Border::Restrict => side,
+        };
+        let axis = |blocks: RangeInclusive<usize>, extended: usize| {
+            let before = (blocks.end() + 1) * side - inside;
+            let after = extended - inside - blocks.start() * side;
+            -(before as i32)..=after as i32
+        };
+        let x = axis(columns, self.extended_width());
+        self.window.clipped(x, axis(rows, self.extended_height()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_win_is_cut() {
+        let ends = |border, columns, rows| {
+            let window = Window::symmetric(1000, 1000).unwrap();
+            let parameters = Parameters { border, ..Parameters::new(61, 47, 16, window) };
+            let window = parameters.winning_window_of(columns, rows);
+            let (x0, x1, y0, y1) = (window.x0(), window.x1(), window.y0(), window.y1());
+            [x0, x1, y0, y1]
+        };
+        // The second block of the first row: from 16 to 31 across, 0 to 15 down, in 64 x 48 samples.
+        assert_eq!(ends(Border::Extend, 1..=1, 0..=0), [-31, 47, -15, 47]);
+        assert_eq!(ends(Border::Restrict, 1..=1, 0..=0), [-16, 32, 0, 32]);
+        assert_eq!(ends(Border::Extend, 0..=3, 0..=2), [-63, 63, -47, 47]);
+        assert_eq!(ends(Border::Restrict, 0..=3, 0..=2), [-48, 48, -32, 32]);
     }
 }

@@ -1,7 +1,5 @@
-use super::{EstimateError, Parameters};
-
-/// Units of a vector in one sample: vectors are stored in quarter samples.
-pub const UNITS_PER_SAMPLE: i32 = 4;
+use super::EstimateError;
+use super::units::UNITS_PER_SAMPLE;
 
 /// One block's motion: the record of the metadata, 8 bytes in host byte order.
 ///
@@ -86,9 +84,8 @@ pub struct MotionField {
 }
 
 impl MotionField {
-    /// A field of zero vectors for `parameters`.
-    pub fn new(parameters: &Parameters) -> Self {
-        let grid = parameters.grid();
+    /// A field of zero vectors.
+    pub fn new(grid: Grid) -> Self {
         Self { grid, vectors: vec![MotionVector::default(); grid.blocks()] }
     }
 }

@@ -1,12 +1,10 @@
 use std::ops::RangeInclusive;
 
-use super::{Border, Parameters, SetupError, UNITS_PER_SAMPLE};
+use super::SetupError;
+use super::units::MAX_DISPLACEMENT;
 
 /// A whole-sample displacement `(x, y)`: x to the right, y down.
 pub type Displacement = (i32, i32);
-
-/// The longest displacement an axis, so that a vector in quarter samples fits 16 bits.
-pub const MAX_DISPLACEMENT: i32 = i16::MAX as i32 / UNITS_PER_SAMPLE;
 
 /// The rectangle of displacements that are tried, in samples, both ends included. The zero vector alone
 /// by default.
@@ -119,33 +117,6 @@ impl Window {
         }
     }
 
-    /// The part of the parameters' window that can win for the blocks in `columns` and `rows` of the
-    /// grid: together they need no candidate outside.
-    ///
-    /// Where only candidates inside the frame count, none further than its edge does. Where the
-    /// frame goes on, a block that sees nothing but repeated edge samples of an axis sees the same
-    /// wherever it lies further out: the costs are equal, and the order prefers the shorter vector.
-    /// Neither time nor padding need be spent on those, and no window needs more memory than nine
-    /// frames.
-    pub(crate) fn winning(
-        parameters: &Parameters,
-        columns: RangeInclusive<usize>,
-        rows: RangeInclusive<usize>,
-    ) -> Self {
-        let side = parameters.block_size;
-        let inside = match parameters.border {
-            Border::Extend => 1,
-            Border::Restrict => side,
-        };
-        let axis = |blocks: RangeInclusive<usize>, extended: usize| {
-            let before = (blocks.end() + 1) * side - inside;
-            let after = extended - inside - blocks.start() * side;
-            -(before as i32)..=after as i32
-        };
-        let x = axis(columns, parameters.extended_width());
-        parameters.window.clipped(x, axis(rows, parameters.extended_height()))
-    }
-
     /// The rows of the window from `y0` to `y1`, which may leave out `(0, 0)`; where it has none of
     /// them, the nearest that it has. Of such a window [`Self::clipped`] too is never empty, but
     /// the nearest that there is: still a part of the window that it was taken from.
@@ -182,21 +153,6 @@ mod tests {
             assert_eq!(steps(x0, x1, y0, y1), [4, 2, 1]);
         }
         assert_eq!(steps(-8191, 0, 0, 0).len(), 13);
-    }
-
-    #[test]
-    fn what_cannot_win_is_cut() {
-        let ends = |border, columns, rows| {
-            let window = Window::symmetric(1000, 1000).unwrap();
-            let parameters = Parameters { border, ..Parameters::new(61, 47, 16, window) };
-            let Window { x0, x1, y0, y1 } = Window::winning(&parameters, columns, rows);
-            [x0, x1, y0, y1]
-        };
-        // The second block of the first row: from 16 to 31 across, 0 to 15 down, in 64 x 48 samples.
-        assert_eq!(ends(Border::Extend, 1..=1, 0..=0), [-31, 47, -15, 47]);
-        assert_eq!(ends(Border::Restrict, 1..=1, 0..=0), [-16, 32, 0, 32]);
-        assert_eq!(ends(Border::Extend, 0..=3, 0..=2), [-63, 63, -47, 47]);
-        assert_eq!(ends(Border::Restrict, 0..=3, 0..=2), [-48, 48, -32, 32]);
     }
 
     #[test]

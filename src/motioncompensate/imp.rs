@@ -11,9 +11,9 @@ use gst_video::subclass::prelude::*;
 use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::{Quality, Totals};
-use super::stream::{Failure, Stream, Target, map};
+use super::stream::{CompensateStream, Failure, Target, map};
 use super::{MotionCompensateMeasure, MotionCompensateMode};
-use crate::compensation::Output;
+use crate::compensation::Compensated;
 use crate::lock::lock;
 use crate::meta::{self, MotionVectorMeta};
 use crate::video;
@@ -35,7 +35,7 @@ struct Settings {
 /// State from start to stop.
 #[derive(Default)]
 struct State {
-    stream: Option<Stream>,
+    stream: Option<CompensateStream>,
     /// The settings that hold for the current buffer.
     settings: Settings,
     totals: Totals,
@@ -101,8 +101,8 @@ impl MotionCompensate {
         let settings = state.settings;
         let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
         let output = match settings.mode {
-            MotionCompensateMode::Residual => Output::Residual,
-            _ => Output::Prediction,
+            MotionCompensateMode::Residual => Compensated::Residual,
+            _ => Compensated::Prediction,
         };
         let wanted = (output, settings.measure == MotionCompensateMeasure::Psnr);
         let quality = {
@@ -132,7 +132,7 @@ impl MotionCompensate {
         let quality = match field.filter(|_| measured) {
             Some(field) => {
                 let current = map(buffer, &stream.info)?;
-                Some(stream.compensate(&field, &current, (Output::Prediction, true), Target::Scratch)?)
+                Some(stream.compensate(&field, &current, (Compensated::Prediction, true), Target::Scratch)?)
             }
             None => None,
         };
@@ -361,7 +361,7 @@ impl VideoFilterImpl for MotionCompensate {
         _outcaps: &gst::Caps,
         _out_info: &VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        lock(&self.state).stream = Some(Stream::new(info));
+        lock(&self.state).stream = Some(CompensateStream::new(info));
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::Quality;
-use crate::compensation::{CompensationError, Field, Output, PlaneMut, Sampling, compensate};
+use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
 
 /// State that is valid until the next caps.
-pub struct Stream {
+pub struct CompensateStream {
     pub info: VideoInfo,
     /// One per plane.
     pub samplings: Vec<Sampling>,
@@ -70,7 +70,7 @@ pub fn map<'a>(
     VideoFrameRef::from_buffer_ref_readable(buffer, info).map_err(Failure::Buffer)
 }
 
-impl Stream {
+impl CompensateStream {
     pub fn new(info: &VideoInfo) -> Self {
         let samplings = samplings(info);
         Self { info: info.clone(), samplings, reference: None, scratch: Vec::new() }
@@ -123,7 +123,7 @@ impl Stream {
         &mut self,
         field: &MotionVectorMeta,
         current: &VideoFrameRef<&gst::BufferRef>,
-        wanted: (Output, bool),
+        wanted: (Compensated, bool),
         mut target: Target<'_, '_>,
     ) -> Result<Quality, Failure> {
         let Self { info, samplings, reference, scratch } = self;

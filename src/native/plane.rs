@@ -31,7 +31,7 @@ impl PlaneLayout {
     pub fn new(parameters: &Parameters) -> Self {
         let side = parameters.block_size;
         let window = parameters.window;
-        // The first sample of a block goes from `-before` to `furthest`, see `Window::winning`.
+        // The first sample of a block goes from `-before` to `furthest`, see `Parameters::winning_window_of`.
         let axis = |first: i32, last: i32, extended: usize| match parameters.border {
             Border::Restrict => (0, extended - side),
             Border::Extend => {

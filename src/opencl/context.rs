@@ -5,10 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use ocl::ffi::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
 
-use super::cl::{self, Buffer, Program, RawDevice};
-use super::device::Device;
+use super::cl::{self, Program, RawDevice};
 use super::watch::Watch;
-use crate::estimator::SetupError;
 use crate::lock::lock;
 
 /// A context and the programs that were built in it.
@@ -56,24 +54,6 @@ impl Context {
         let program = Arc::new(build()?);
         programs.push((key, program.clone()));
         Ok(program)
-    }
-
-    /// A buffer of `bytes` on `device`, or an error that says that there is no room for `what`.
-    pub(super) fn device_buffer(
-        &self,
-        device: &Device,
-        what: &'static str,
-        bytes: usize,
-    ) -> Result<Buffer, SetupError> {
-        let (needed, limit) = (bytes as u64, device.largest_buffer);
-        let no_room = |limit| SetupError::Memory { device: device.name.clone(), what, needed, limit };
-        if needed > limit {
-            return Err(no_room(limit));
-        }
-        self.buffer(bytes).map_err(|error| match error.code {
-            -4 | -5 | -61 => no_room(limit),
-            _ => device.refused(error),
-        })
     }
 }
 

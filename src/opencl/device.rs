@@ -6,7 +6,7 @@ use ocl::ffi;
 use once_cell::sync::OnceCell;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, RawDevice};
+use super::cl::{self, Buffer, RawDevice};
 use super::context::Context;
 use crate::estimator::SetupError;
 use crate::lock::lock;
@@ -36,7 +36,7 @@ impl DeviceKind {
 
 /// An OpenCL device and what it can do.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct OpenClDevice {
     /// Index of its platform.
     pub platform: usize,
     /// Index within the platform.
@@ -78,7 +78,7 @@ unsafe impl Sync for DeviceId {}
 ///
 /// A loader without drivers, a driver that does not load and a platform without devices are no errors:
 /// there are just no such devices.
-pub fn devices() -> Vec<Device> {
+pub fn devices() -> Vec<OpenClDevice> {
     // Drivers initialize themselves in the first of these calls, and not all of them allow that in two
     // threads at once.
     static LISTING: Mutex<()> = Mutex::new(());
@@ -94,7 +94,7 @@ pub fn devices() -> Vec<Device> {
 }
 
 /// The device with its limits; `None` if it is not available or a call fails.
-fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -> Option<Device> {
+fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -> Option<OpenClDevice> {
     let number = |property| cl::device_number(id, property).ok();
     let text = |property| cl::device_text(id, property).ok();
     let usable = number(ffi::CL_DEVICE_AVAILABLE)? != 0 && number(ffi::CL_DEVICE_COMPILER_AVAILABLE)? != 0;
@@ -105,7 +105,7 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         _ => DeviceKind::Accelerator,
     };
     let group = number(ffi::CL_DEVICE_MAX_WORK_GROUP_SIZE)?.min(number(ffi::CL_DEVICE_MAX_WORK_ITEM_SIZES)?);
-    usable.then_some(Device {
+    usable.then_some(OpenClDevice {
         platform,
         index,
         name: text(ffi::CL_DEVICE_NAME)?,
@@ -123,7 +123,7 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
     })
 }
 
-impl Device {
+impl OpenClDevice {
     pub(super) fn raw(&self) -> RawDevice {
         self.id.0
     }
@@ -146,6 +146,24 @@ impl Device {
         }
         let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
         if capability >= [6, 1] { 2 } else { 1 }
+    }
+
+    /// A buffer of `bytes` on this device, or an error that says that there is no room for `what`.
+    pub(super) fn buffer(
+        &self,
+        context: &Context,
+        what: &'static str,
+        bytes: usize,
+    ) -> Result<Buffer, SetupError> {
+        let (needed, limit) = (bytes as u64, self.largest_buffer);
+        let no_room = || SetupError::Memory { device: self.name.clone(), what, needed, limit };
+        if needed > limit {
+            return Err(no_room());
+        }
+        context.buffer(bytes).map_err(|error| match error.code {
+            -4 | -5 | -61 => no_room(),
+            _ => self.refused(error),
+        })
     }
 
     /// The error for a call that failed on this device.

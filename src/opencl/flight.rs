@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
-use super::device::Device;
+use super::device::OpenClDevice;
 use super::frame::Geometry;
 use super::host::PinnedBlock;
 use super::kernel_family::{KernelFamily, LaunchRequest};
@@ -27,7 +27,7 @@ impl Queues {
     /// the units that the last ones of the search before leave idle.
     pub(super) fn new(
         context: &Context,
-        device: &Device,
+        device: &OpenClDevice,
         depth: usize,
         are_independent: bool,
     ) -> Result<Self, SetupError> {
@@ -63,7 +63,7 @@ struct FieldRoom {
 }
 
 /// A search in flight: its room, and how far it is.
-pub(super) struct Flight {
+pub(super) struct QueuedSearch {
     room: usize,
     /// How much of a whole search it is, 0 to 1.
     share: f64,
@@ -96,14 +96,14 @@ impl Searches {
     /// Room for the searches in flight that `info` announces. `queue` maps memory on the host.
     pub(super) fn new(
         context: &Arc<Context>,
-        device: &Device,
+        device: &OpenClDevice,
         queue: &Arc<Queue>,
         info: &DeviceInfo,
     ) -> Result<Self, SetupError> {
         let bytes = size_of::<MotionVector>() * info.parameters.grid().blocks();
         let room = |_| {
             Ok(FieldRoom {
-                device: context.device_buffer(device, "the vectors", bytes)?,
+                device: device.buffer(context, "the vectors", bytes)?,
                 host: PinnedBlock::new(context, device, queue, bytes)?,
             })
         };
@@ -125,7 +125,7 @@ impl Searches {
         queues: &Queues,
         family: &mut dyn KernelFamily,
         pair: FramePair<'_>,
-    ) -> cl::Result<Flight> {
+    ) -> cl::Result<QueuedSearch> {
         self.watch.check()?;
         let room_index = self.begun % self.rooms.len();
         let room = &mut self.rooms[room_index];
@@ -148,7 +148,7 @@ impl Searches {
         let read = unsafe { queues.download.begin_read(&room.device, room.host.target(), bytes, &found)? };
         queues.download.flush()?;
         self.begun = self.begun.wrapping_add(1);
-        Ok(Flight { room: room_index, share, skipped, begun, started, found, read })
+        Ok(QueuedSearch { room: room_index, share, skipped, begun, started, found, read })
     }
 
     /// How long the oldest search may take from now on.
@@ -163,7 +163,7 @@ impl Searches {
     /// if the device measures it.
     pub(super) fn finish(
         &mut self,
-        flight: Flight,
+        flight: QueuedSearch,
         vectors: &mut [MotionVector],
         ready: impl FnOnce() -> Option<u64>,
     ) -> cl::Result<(StageTimes, Option<Duration>)> {

@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
 use super::context::Context;
-use super::device::Device;
+use super::device::OpenClDevice;
 use super::host::PinnedBlock;
 use super::program::{self, KernelFile};
 use crate::estimator::{Border, DeviceInfo, Frame, Parameters, Part, SetupError, Slot, Window};
@@ -147,7 +147,7 @@ impl FrameSlots {
     /// The slots that `info` announces. `queue` maps their memory on the host.
     pub(super) fn new(
         context: &Arc<Context>,
-        device: &Device,
+        device: &OpenClDevice,
         queue: &Arc<Queue>,
         info: &DeviceInfo,
         layout: Layout,
@@ -156,8 +156,8 @@ impl FrameSlots {
         let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), "")?;
         let slot = |_| {
             Ok(FrameSlot {
-                packed: context.device_buffer(device, "a frame", width * height)?,
-                padded: context.device_buffer(device, "a frame and its margins", layout.bytes())?,
+                packed: device.buffer(context, "a frame", width * height)?,
+                padded: device.buffer(context, "a frame and its margins", layout.bytes())?,
                 staging: PinnedBlock::new(context, device, queue, width * height)?,
                 source: None,
                 written: None,

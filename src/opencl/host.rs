@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cl::{self, Buffer, Queue};
 use super::context::Context;
-use super::device::Device;
+use super::device::OpenClDevice;
 use crate::estimator::pace::PATIENCE;
 use crate::estimator::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
 
@@ -37,7 +37,7 @@ impl PinnedBlock {
     /// A block of `bytes`, at least 1, all zero. `queue` maps it.
     pub(super) fn new(
         context: &Arc<Context>,
-        device: &Device,
+        device: &OpenClDevice,
         queue: &Arc<Queue>,
         bytes: usize,
     ) -> Result<Self, SetupError> {
@@ -130,7 +130,7 @@ impl Drop for PinnedBlock {
 /// Page-locked memory of a device, as others see it.
 pub(super) struct PinnedMemory {
     pub(super) context: Arc<Context>,
-    pub(super) device: Device,
+    pub(super) device: OpenClDevice,
     pub(super) queue: Arc<Queue>,
 }
 

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::cl::{self, Arg, Buffer, Queue};
 use super::context::Context;
-use super::device::{Device, DeviceKind};
+use super::device::{DeviceKind, OpenClDevice};
 use super::frame::{Geometry, Layout};
 use super::program::{self, KernelFile};
 use crate::estimator::{Grid, Parameters, SetupError};
@@ -51,7 +51,7 @@ impl<'a> LaunchRequest<'a> {
 
 /// What a family is built for, and with.
 pub(super) struct BuildContext<'a> {
-    pub(super) device: &'a Device,
+    pub(super) device: &'a OpenClDevice,
     pub(super) context: &'a Context,
     pub(super) kernel: Kernel,
     pub(super) tuning: &'a Tuning,
@@ -127,7 +127,7 @@ impl BuildContext<'_> {
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
-        self.context.device_buffer(self.device, what, bytes)
+        self.device.buffer(self.context, what, bytes)
     }
 
     /// The error for a kernel that cannot run on this device.

@@ -20,7 +20,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use device::{Device, DeviceKind, devices};
+pub use device::{DeviceKind, OpenClDevice, devices};
 pub use program::try_build;
 
 use crate::estimator::{
@@ -29,7 +29,7 @@ use crate::estimator::{
 };
 use crate::tuning::{Kernel, Tuning};
 use context::Context;
-use flight::{Flight, FramePair, Queues, Searches};
+use flight::{FramePair, QueuedSearch, Queues, Searches};
 use frame::{FrameSlots, Layout};
 use host::PinnedMemory;
 use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
@@ -46,7 +46,7 @@ pub struct OpenCl {
     layout: Layout,
     /// The displacements that the layout has room for.
     window: Window,
-    flights: Flights<Flight>,
+    flights: Flights<QueuedSearch>,
     // A device that hangs may still use these: they are dropped only if it does not.
     slots: ManuallyDrop<FrameSlots>,
     searches: ManuallyDrop<Searches>,
@@ -84,7 +84,7 @@ impl OpenCl {
     /// [`SetupError`]: invalid parameters or tuning, a kernel that the device cannot run or build, too
     /// little memory, or what the device reports.
     pub fn new(
-        device: &Device,
+        device: &OpenClDevice,
         kernel: Kernel,
         tuning: &Tuning,
         parameters: &Parameters,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cache::ProgramCache;
 use super::cl::Program;
 use super::context::Context;
-use super::device::Device;
+use super::device::OpenClDevice;
 use crate::estimator::{Parameters, SetupError};
 use crate::tuning::Kernel;
 
@@ -56,7 +56,7 @@ impl KernelFile {
 /// and border, unless a family compiles more in.
 pub(super) fn options(
     file: KernelFile,
-    device: &Device,
+    device: &OpenClDevice,
     parameters: &Parameters,
     group_size: Option<usize>,
 ) -> String {
@@ -79,7 +79,7 @@ pub(super) fn options(
 /// [`SetupError::KernelBuild`] with the compiler's log.
 pub(super) fn build(
     context: &Context,
-    device: &Device,
+    device: &OpenClDevice,
     kernel: &'static str,
     source: &str,
     options: &str,
@@ -93,7 +93,7 @@ pub(super) fn build(
 fn build_with(
     cache: Option<&ProgramCache>,
     context: &Context,
-    device: &Device,
+    device: &OpenClDevice,
     kernel: &'static str,
     source: &str,
     options: &str,
@@ -118,7 +118,7 @@ fn build_with(
 }
 
 /// Everything that a binary depends on.
-fn key(device: &Device, options: &str, source: &str) -> String {
+fn key(device: &OpenClDevice, options: &str, source: &str) -> String {
     [&*device.compiler(), options, source].join("\n")
 }
 
@@ -128,7 +128,7 @@ fn key(device: &Device, options: &str, source: &str) -> String {
 /// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] if the device has no
 /// context.
 #[doc(hidden)]
-pub fn try_build(device: &Device, source: &str) -> Result<(), SetupError> {
+pub fn try_build(device: &OpenClDevice, source: &str) -> Result<(), SetupError> {
     build(&*device.context()?, device, Kernel::Reference.name(), source, "").map(drop)
 }
 

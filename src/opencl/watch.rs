@@ -157,12 +157,12 @@ mod tests {
     use crate::estimator::{
         Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
     };
-    use crate::opencl::{Device, OpenCl, cl, devices};
+    use crate::opencl::{OpenCl, OpenClDevice, cl, devices};
     use crate::tuning::{Kernel, Tuning};
 
     const LIMIT: Duration = Duration::from_millis(50);
 
-    fn device() -> Device {
+    fn device() -> OpenClDevice {
         devices().into_iter().next().expect("no OpenCL device: install one, for instance pocl-opencl-icd")
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::channel::receive;
-use super::worker::{Job, JobResult, Worker, guarded};
+use super::worker::{DeviceJob, JobResult, Worker, guarded};
 use crate::estimator::pace::Pace;
 use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError};
 use crate::tuning::Tuning;
@@ -48,7 +48,7 @@ pub(super) struct Member {
 /// The session's end of a device's thread.
 struct DeviceThread {
     /// `None` once the device is evicted.
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<DeviceJob>>,
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
 }
@@ -141,7 +141,7 @@ impl Member {
     }
 
     /// Gives `job` to the thread. `false` if the thread takes none.
-    pub(super) fn send(&mut self, job: Job) -> bool {
+    pub(super) fn send(&mut self, job: DeviceJob) -> bool {
         if self.thread.is_none() {
             self.thread = self.worker.as_ref().and_then(|worker| self.start_thread(worker.clone()).ok());
         }
@@ -168,7 +168,11 @@ impl Member {
     }
 
     /// Begins `job` by a direct call.
-    pub(super) fn begin(&mut self, job: Job, done: &mut dyn FnMut(JobResult)) -> Result<(), EstimateError> {
+    pub(super) fn begin(
+        &mut self,
+        job: DeviceJob,
+        done: &mut dyn FnMut(JobResult),
+    ) -> Result<(), EstimateError> {
         self.call(|worker| worker.begin(job, done))?;
         self.sent.push_back(Instant::now());
         Ok(())
@@ -206,7 +210,7 @@ impl Member {
 }
 
 /// A device's thread: does jobs in order until the session is gone or the device fails.
-fn run(member: usize, worker: &Mutex<Worker>, jobs: &Receiver<Job>, reports: &Sender<Report>) {
+fn run(member: usize, worker: &Mutex<Worker>, jobs: &Receiver<DeviceJob>, reports: &Sender<Report>) {
     // If nobody receives it, the session is gone, which ends the loop.
     let send = |outcome| drop(reports.send(Report { member, outcome }));
     while let Ok(job) = receive(jobs, None) {

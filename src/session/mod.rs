@@ -37,7 +37,7 @@ use member::{Member, Report};
 pub use options::{Fallback, Options, Split};
 pub use share::divide;
 use share::{by_displacements, by_rows};
-use worker::{Job, JobResult, NumberedFrame};
+use worker::{DeviceJob, JobResult, NumberedFrame};
 
 /// How long a session that is dropped waits for its devices.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -395,7 +395,7 @@ impl<T> Session<T> {
             };
             let search = &mut search.data;
             search.shares.push(Share { member, part, result: None });
-            let job = Job {
+            let job = DeviceJob {
                 search: ticket,
                 part,
                 current: search.current.clone(),

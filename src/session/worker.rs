@@ -21,7 +21,7 @@ pub(super) struct NumberedFrame {
 }
 
 /// A part of a search that a device is to do.
-pub(super) struct Job {
+pub(super) struct DeviceJob {
     pub(super) search: Ticket,
     pub(super) part: Part,
     pub(super) current: NumberedFrame,
@@ -92,11 +92,15 @@ impl Worker {
 
     /// Begins `job`. Jobs that must be finished before, because their slots are needed, are passed to
     /// `done`.
-    pub(super) fn begin(&mut self, job: Job, done: &mut dyn FnMut(JobResult)) -> Result<(), EstimateError> {
+    pub(super) fn begin(
+        &mut self,
+        job: DeviceJob,
+        done: &mut dyn FnMut(JobResult),
+    ) -> Result<(), EstimateError> {
         while !self.has_room() {
             done(self.finish()?);
         }
-        let Job { search, part, current, reference, output } = job;
+        let DeviceJob { search, part, current, reference, output } = job;
         let parameters = &self.device.info().parameters;
         let (compared, searched) = (part.current_samples(parameters), part.reference_samples(parameters));
         // The current frame is a later search's reference: all rows that this search may need then, also if

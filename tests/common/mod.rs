@@ -227,7 +227,7 @@ pub fn in_memory_of(device: &dyn Device, frame: &Frame, padding: usize) -> Frame
 /// With `OPENCL_TEST_DEVICE` set those whose name holds its text, upper and lower case alike: on a
 /// machine with a GPU beside a CPU device, one of them takes most of the time.
 #[cfg(feature = "opencl")]
-pub fn all_devices() -> Vec<gstmotionestimate::opencl::Device> {
+pub fn all_devices() -> Vec<gstmotionestimate::opencl::OpenClDevice> {
     let mut devices = gstmotionestimate::opencl::devices();
     assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
     if let Ok(wanted) = std::env::var("OPENCL_TEST_DEVICE") {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use gstmotionestimate::estimator::{Grid, MotionVector};
-use gstmotionestimate::opencl::Device;
+use gstmotionestimate::opencl::OpenClDevice;
 use ocl::enums::{KernelWorkGroupInfo, KernelWorkGroupInfoResult};
 use ocl::{Buffer, Context, Kernel, Platform, Program, Queue};
 
@@ -73,11 +73,11 @@ pub struct FieldPredictor {
 
 impl FieldPredictor {
     /// Builds the kernel of `form` on `device` for fields of the size of `grid`, at least one block. A
-    /// group has at most [`Device::largest_group`] work-items.
+    /// group has at most [`OpenClDevice::largest_group`] work-items.
     ///
     /// # Errors
     /// What OpenCL reports.
-    pub fn new(device: &Device, grid: Grid, form: PredictionForm) -> ocl::Result<Self> {
+    pub fn new(device: &OpenClDevice, grid: Grid, form: PredictionForm) -> ocl::Result<Self> {
         let platform = Platform::list()[device.platform];
         let raw = ocl::Device::list_all(platform)?[device.index];
         let context = Context::builder().platform(platform).devices(raw).build()?;

@@ -74,15 +74,16 @@ fn timed<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
 #[cfg(feature = "opencl")]
 mod opencl {
     use gstmotionestimate::backend::DeviceSelector;
-    use gstmotionestimate::opencl::{Device, devices};
+    use gstmotionestimate::opencl::{OpenClDevice, devices};
 
     use super::super::forms::{FieldPredictor, PredictionForm};
     use super::*;
     use crate::printed::HALLDAL_PREDICTION;
 
     pub(super) fn measure(session: &Session<'_>, grid: Grid, vectors: &[MotionVector], rows: &mut Rows) {
-        let is_ours =
-            |device: &Device| session.device.selector == DeviceSelector::Index(device.platform, device.index);
+        let is_ours = |device: &OpenClDevice| {
+            session.device.selector == DeviceSelector::Index(device.platform, device.index)
+        };
         let Some(device) = devices().into_iter().find(is_ours) else { return };
         let his = HALLDAL_PREDICTION.into_iter().zip(PredictionForm::RECURRENCE);
         let his = his.map(|((name, gtx480, gt280), form)| (name, [None, Some(gtx480), Some(gt280)], form));
@@ -97,7 +98,7 @@ mod opencl {
 
     fn measure_form(
         session: &Session<'_>,
-        device: &Device,
+        device: &OpenClDevice,
         grid: Grid,
         vectors: &[MotionVector],
         form: PredictionForm,

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use bytemuck::{Pod, Zeroable};
 
 use super::super::cl;
-use super::super::device::Device;
+use super::super::device::OpenClDevice;
 use super::super::frame::Geometry;
 use super::super::kernel_family::BuildContext;
 use super::super::program::KernelFile;
@@ -51,7 +51,7 @@ impl GroupShape {
     }
 
     /// Local memory that a group may use.
-    pub(super) fn local_memory(device: &Device) -> usize {
+    pub(super) fn local_memory(device: &OpenClDevice) -> usize {
         device.local_memory.min(LOCAL_MEMORY)
     }
 

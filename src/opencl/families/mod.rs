@@ -10,7 +10,7 @@ mod tile;
 mod tiled;
 mod two_pass;
 
-use super::device::{Device, DeviceKind};
+use super::device::{DeviceKind, OpenClDevice};
 use super::kernel_family::{BuildContext, KernelFamily};
 use crate::estimator::{Algorithm, Parameters, SetupError, Window};
 use crate::tuning::Kernel;
@@ -19,7 +19,7 @@ use crate::tuning::Kernel;
 const KEY: usize = size_of::<u64>();
 
 /// The fastest kernel of `algorithm` for the kind of `device`: `benches/RESULTS.md` has the figures.
-pub(super) fn fastest(algorithm: Algorithm, device: &Device) -> Kernel {
+pub(super) fn fastest(algorithm: Algorithm, device: &OpenClDevice) -> Kernel {
     match (algorithm, device.kind) {
         (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
         (Algorithm::Full, DeviceKind::Cpu) => Kernel::CollaborativeUnaligned,
@@ -34,7 +34,7 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
     match parameters.algorithm {
         Algorithm::Full => {
             let grid = parameters.grid();
-            Window::winning(parameters, 0..=grid.columns - 1, 0..=grid.rows - 1)
+            parameters.winning_window_of(0..=grid.columns - 1, 0..=grid.rows - 1)
         }
         // `place` in three_step.cl reads candidates at most a block outside the frame.
         Algorithm::ThreeStep => {

@@ -13,6 +13,7 @@ pub mod motionserialize;
 pub mod native;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+mod pace;
 mod plugin;
 pub mod session;
 pub mod stages;

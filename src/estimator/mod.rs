@@ -11,7 +11,6 @@ mod frame_view;
 pub mod oracle;
 mod order;
 mod output;
-pub(crate) mod pace;
 mod parameters;
 mod part;
 pub mod prediction;

@@ -1,13 +1,13 @@
-//! The algorithms as definitions: one sample at a time, one candidate after the other.
+//! The definitions of the algorithms, one sample and one candidate at a time.
 //!
-//! Every backend is compared with them, whole fields, bit for bit. They are not meant to be fast.
+//! Every device is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
-use super::{Algorithm, Displacement, FrameView, Metric, MotionField, OrderKey, Parameters, Window};
+use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, Window};
 
 /// The field that `parameters.algorithm` defines.
 ///
 /// # Panics
-/// Where a frame is not of the size in `parameters`.
+/// If a frame does not have the size in `parameters`.
 pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &FrameView<'_>) -> MotionField {
     match parameters.algorithm {
         Algorithm::Full => full_search(parameters, current, reference),
@@ -18,7 +18,7 @@ pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &Fram
 /// The field of full search.
 ///
 /// # Panics
-/// Where a frame is not of the size in `parameters`.
+/// If a frame does not have the size in `parameters`.
 pub fn full_search(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -32,7 +32,7 @@ pub fn full_search(
 /// The field of three-step search, as [`Algorithm::ThreeStep`] defines it.
 ///
 /// # Panics
-/// Where a frame is not of the size in `parameters`.
+/// If a frame does not have the size in `parameters`.
 pub fn three_step(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -40,7 +40,7 @@ pub fn three_step(
 ) -> MotionField {
     field_of(parameters, current, reference, |window, key| {
         let mut centre = key((0, 0));
-        // The steps are those of the whole window, whatever the border leaves of it for a block.
+        // The steps are those of the whole window, also for a block whose window the border reduces.
         for step in parameters.window.steps() {
             let (x, y) = centre.displacement();
             let nine =
@@ -52,8 +52,7 @@ pub fn three_step(
     })
 }
 
-/// The field of what `best` finds for each block, given the displacements that count for it and
-/// the key of each.
+/// The field with what `best` returns for each block, given the admissible displacements and the key of each.
 fn field_of(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -73,8 +72,7 @@ fn field_of(
     field
 }
 
-/// The cost of matching the block whose first sample is `origin` by the one displaced by
-/// `displacement`.
+/// The cost of the block whose first sample is `origin` and the block at `displacement` from it in the reference frame.
 pub fn cost(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -88,11 +86,7 @@ pub fn cost(
         for x in origin.0..origin.0 + side {
             let c = current.extended(x, y);
             let r = reference.extended(x + displacement.0, y + displacement.1);
-            let difference = u32::from(c.abs_diff(r));
-            sum += match parameters.metric {
-                Metric::Sad => difference,
-                Metric::Ssd => difference * difference,
-            };
+            sum += parameters.metric.term(c.abs_diff(r));
         }
     }
     sum

@@ -1,17 +1,17 @@
 use super::MotionVector;
 
-/// A candidate and its cost in one number whose order is the order of full search: the smallest
+/// The cost and the displacement of a candidate in one number, which orders candidates of full samples: the smallest
 /// `(cost, |x| + |y|, y, x)` wins, compared left to right.
 ///
 /// From the highest bit: 32 bits cost, 16 bits `|x| + |y|`, 15 bits `y + 8192`, 1 bit `x > 0`
-/// (with `|x| + |y|` and `y` given, only the sign of x is left to tell). OpenCL kernels build the
-/// same number, so that fields may be merged wherever they were found.
+/// (`|x| + |y|` and `y` determine x but for its sign). OpenCL kernels compute the same number.
+/// [`MotionVector::better`] has the same order for vectors of any precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct OrderKey(pub u64);
 
 impl OrderKey {
-    /// Worse than every candidate.
+    /// Greater than the key of every candidate.
     pub const WORST: Self = Self(u64::MAX);
 
     const Y_BIAS: i32 = 8192;
@@ -22,7 +22,7 @@ impl OrderKey {
         Self(u64::from(cost) << 32 | u64::from(Self::tie(x, y)))
     }
 
-    /// What decides between equal costs: the lower 32 bits of the key.
+    /// The order of candidates of equal cost: the lower 32 bits of the key.
     #[inline]
     pub fn tie(x: i32, y: i32) -> u32 {
         let length = x.unsigned_abs() + y.unsigned_abs();

@@ -22,7 +22,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The name by which properties and errors know it.
+    /// Its name in properties and errors.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Full => "full",
@@ -31,7 +31,7 @@ impl Algorithm {
     }
 }
 
-/// How two blocks are compared.
+/// The measure of difference of two blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -43,7 +43,15 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The name in the metadata: `sad` or `ssd`.
+    /// What two samples of this absolute difference add to the cost.
+    pub fn term(self, difference: u8) -> u32 {
+        match self {
+            Metric::Sad => u32::from(difference),
+            Metric::Ssd => u32::from(difference) * u32::from(difference),
+        }
+    }
+
+    /// Its name in the metadata: `sad` or `ssd`.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Sad => "sad",
@@ -52,10 +60,10 @@ impl Metric {
     }
 }
 
-/// What candidates that reach outside the frame are worth.
+/// How candidates outside the reference frame are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Border {
-    /// The reference goes on outside by repeating its edge samples without limit.
+    /// Outside the reference frame, its edge samples repeat without limit.
     #[default]
     Extend,
     /// A candidate counts only if its block lies inside the block-extended frame.
@@ -71,30 +79,30 @@ pub struct Parameters {
     pub height: usize,
     /// Side of a block in samples: a multiple of 4 from 4 to 64.
     pub block_size: usize,
-    /// The displacements that are tried.
+    /// The displacements that are candidates.
     pub window: Window,
-    /// Which of the displacements are tried, and so what is found.
+    /// Which candidates are compared.
     pub algorithm: Algorithm,
     /// How blocks are compared.
     pub metric: Metric,
-    /// What lies outside the reference.
+    /// How candidates outside the reference frame are treated.
     pub border: Border,
-    /// What is predicted of the vectors that are found.
+    /// Whether vectors are predicted from their neighbours.
     pub prediction: Prediction,
 }
 
 impl Parameters {
-    /// The largest frame an axis.
+    /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, the reference going on outside the frame, without prediction.
+    /// Full search by SAD, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
         let prediction = Prediction::default();
         Self { width, height, block_size, window, algorithm, metric, border, prediction }
     }
 
-    /// Checks what the types do not: the block size and the frame size.
+    /// Checks the block size and the frame size.
     ///
     /// # Errors
     /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
@@ -124,7 +132,7 @@ impl Parameters {
         self.grid().rows * self.block_size
     }
 
-    /// The most candidates that the algorithm compares a block with: what the effective rate counts.
+    /// The most candidates that the algorithm compares for a block. The effective rate counts these.
     pub fn candidates(&self) -> usize {
         match self.algorithm {
             Algorithm::Full => self.window.candidates(),

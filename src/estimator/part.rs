@@ -4,10 +4,10 @@ use super::{Algorithm, EstimateError, Grid, Parameters, Window};
 
 /// A part of a search: some rows of the grid, and some rows of the window.
 ///
-/// Parts of one search may be found by several estimators. Those of other rows of blocks lie side
-/// by side in the field; of those of other displacements, the better of each block by
-/// [`OrderKey`](super::OrderKey) counts. A block for which no displacement of the part counts gets
-/// a vector of cost [`u32::MAX`], which no other has.
+/// Several devices may search the parts of one search. Parts with different rows of blocks are adjacent bands of the
+/// field. Of parts with different displacements, each block gets the better vector
+/// ([`MotionVector::better`](super::MotionVector::better)). A block without an admissible displacement in the part gets
+/// a vector of cost [`u32::MAX`], which no match has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     first_row: usize,
@@ -17,19 +17,19 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of the search that `parameters` ask for.
+    /// The whole search.
     pub fn whole(parameters: &Parameters) -> Self {
         let window = parameters.window;
         Self { first_row: 0, end_row: parameters.grid().rows, first_y: window.y0(), last_y: window.y1() }
     }
 
-    /// The same for these rows of blocks alone.
+    /// The same for these rows of blocks only.
     #[must_use]
     pub fn with_rows(self, rows: Range<usize>) -> Self {
         Self { first_row: rows.start, end_row: rows.end, ..self }
     }
 
-    /// The same for displacements `(x, y)` of these y alone, in samples.
+    /// The same for displacements `(x, y)` with these y only, in samples.
     #[must_use]
     pub fn with_displacements(self, y: RangeInclusive<i32>) -> Self {
         Self { first_y: *y.start(), last_y: *y.end(), ..self }
@@ -40,7 +40,7 @@ impl Part {
         self.first_row..self.end_row
     }
 
-    /// Each y of the displacements `(x, y)`, in samples.
+    /// The y of its displacements `(x, y)`, in samples.
     pub fn displacements(&self) -> RangeInclusive<i32> {
         self.first_y..=self.last_y
     }
@@ -55,11 +55,11 @@ impl Part {
         window.with_rows(self.first_y, self.last_y)
     }
 
-    /// Checks that it is a part of the search that `parameters` ask for, and not empty.
+    /// Checks that it is a part of the search of `parameters`, and not empty.
     ///
     /// # Errors
-    /// [`EstimateError::NoSuchPart`]: also where not all displacements are asked for of an
-    /// algorithm that goes from one to the next.
+    /// [`EstimateError::NoSuchPart`], also if the displacements of an algorithm that goes from one to the next are
+    /// divided.
     pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
         let whole = Self::whole(parameters);
         let has_rows = self.first_row < self.end_row && self.end_row <= whole.end_row;
@@ -74,29 +74,26 @@ impl Part {
         }
     }
 
-    /// Whether its displacements can be divided: not those of an algorithm that goes from one to the
-    /// next.
-    pub(crate) fn can_be_cut(&self, parameters: &Parameters) -> bool {
+    /// Whether the displacements can be divided: not for an algorithm that goes from one to the next.
+    fn can_be_cut(&self, parameters: &Parameters) -> bool {
         parameters.algorithm == Algorithm::Full
     }
 
-    /// The rows of samples that it compares of the current frame.
+    /// The rows of the current frame that are compared.
     pub fn current_samples(&self, parameters: &Parameters) -> Range<usize> {
         self.reached(parameters, 0, 0)
     }
 
-    /// The rows of samples that it compares of the reference.
+    /// The rows of the reference frame that are compared, at least one.
     ///
-    /// Where the frame goes on outside by its edge samples, the first or last row is among them.
-    /// It is never empty.
+    /// Rows outside the frame repeat its first or last row, which is then included.
     pub fn reference_samples(&self, parameters: &Parameters) -> Range<usize> {
-        // All of the window's, whatever the displacements: an estimator may try more of them than it was
-        // asked for, as none of those is better than what the whole search finds.
+        // Those of the whole window: a device may compare more displacements than those of the part. None of
+        // them is better than the result of the whole search.
         self.reached(parameters, parameters.window.y0(), parameters.window.y1())
     }
 
-    /// The rows of samples within the frame from `up` above its blocks, a negative number, to
-    /// `down` below them.
+    /// The rows inside the frame from `up` above the blocks, a negative number, to `down` below them.
     fn reached(&self, parameters: &Parameters, up: i32, down: i32) -> Range<usize> {
         let last = parameters.height as i64 - 1;
         let first = (self.first_row * parameters.block_size) as i64 + i64::from(up);

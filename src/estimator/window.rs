@@ -3,11 +3,10 @@ use std::ops::RangeInclusive;
 use super::SetupError;
 use super::units::MAX_DISPLACEMENT;
 
-/// A whole-sample displacement `(x, y)`: x to the right, y down.
+/// A displacement in full samples `(x, y)`: x to the right, y down.
 pub type Displacement = (i32, i32);
 
-/// The rectangle of displacements that are tried, in samples, both ends included. The zero vector alone
-/// by default.
+/// The rectangle of displacements that are candidates, in samples, both ends included. By default only the zero vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Window {
     x0: i32,
@@ -20,7 +19,7 @@ impl Window {
     /// The window `[x0, x1] × [y0, y1]`.
     ///
     /// # Errors
-    /// [`SetupError::Window`] where it leaves out `(0, 0)` or passes [`MAX_DISPLACEMENT`].
+    /// [`SetupError::Window`] if it does not contain `(0, 0)` or exceeds [`MAX_DISPLACEMENT`].
     pub fn new(x0: i32, x1: i32, y0: i32, y1: i32) -> Result<Self, SetupError> {
         let holds_zero = x0 <= 0 && 0 <= x1 && y0 <= 0 && 0 <= y1;
         let short = [x0, x1, y0, y1].iter().all(|d| (-MAX_DISPLACEMENT..=MAX_DISPLACEMENT).contains(d));
@@ -34,7 +33,7 @@ impl Window {
     /// The window `[-x, x] × [-y, y]`.
     ///
     /// # Errors
-    /// [`SetupError::Window`] where a range is negative or passes [`MAX_DISPLACEMENT`].
+    /// [`SetupError::Window`] if a range is negative or exceeds [`MAX_DISPLACEMENT`].
     pub fn symmetric(x: i32, y: i32) -> Result<Self, SetupError> {
         Self::new(x.saturating_neg(), x, y.saturating_neg(), y)
     }
@@ -43,7 +42,7 @@ impl Window {
     /// *B* it has `n = W - B + 1` positions an axis, `-floor(n/2) … n - 1 - floor(n/2)`.
     ///
     /// # Errors
-    /// [`SetupError::Window`] where no position is left or they pass [`MAX_DISPLACEMENT`].
+    /// [`SetupError::Window`] if no position is left or one exceeds [`MAX_DISPLACEMENT`].
     pub fn of_area(side: usize, block_size: usize) -> Result<Self, SetupError> {
         let positions = side as i32 - block_size as i32 + 1;
         let (first, last) = (-(positions / 2), positions - 1 - positions / 2);
@@ -117,9 +116,8 @@ impl Window {
         }
     }
 
-    /// The rows of the window from `y0` to `y1`, which may leave out `(0, 0)`; where it has none of
-    /// them, the nearest that it has. Of such a window [`Self::clipped`] too is never empty, but
-    /// the nearest that there is: still a part of the window that it was taken from.
+    /// The rows of the window from `y0` to `y1`, which need not contain `(0, 0)`; if the window has none of them, its
+    /// nearest row. [`Self::clipped`] of such a window is never empty either: it is at least the nearest row.
     pub(crate) fn with_rows(&self, y0: i32, y1: i32) -> Self {
         Self { y0: y0.clamp(self.y0, self.y1), y1: y1.clamp(self.y0, self.y1), ..*self }
     }

@@ -10,8 +10,8 @@ use super::frame::Geometry;
 use super::host::PinnedBlock;
 use super::kernel_family::{KernelFamily, LaunchRequest};
 use super::watch::Watch;
-use crate::estimator::pace::{self, PATIENCE, Pace};
 use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes};
+use crate::pace::{self, PATIENCE, Pace};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::cl::{self, Buffer, Queue};
 use super::context::Context;
 use super::device::OpenClDevice;
-use crate::estimator::pace::PATIENCE;
 use crate::estimator::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
+use crate::pace::PATIENCE;
 
 /// A block of such memory, mapped as long as it lives.
 #[derive(Debug)]

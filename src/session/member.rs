@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::channel::receive;
 use super::worker::{DeviceJob, JobResult, Worker, guarded};
-use crate::estimator::pace::Pace;
 use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError};
+use crate::pace::Pace;
 use crate::tuning::Tuning;
 
 /// Jobs that may wait for a device: more than are ever in flight, including those of devices that failed.

@@ -28,8 +28,9 @@ use std::time::{Duration, Instant};
 
 use crate::estimator::{
     Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
-    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket, pace,
+    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
 };
+use crate::pace;
 use crate::stages::{Stage, stages};
 pub use balance::{Balance, Balancer, Measured};
 use channel::receive;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::Balance;
-use crate::estimator::{Device, SetupError, pace};
+use crate::estimator::{Device, SetupError};
+use crate::pace;
 
 /// How the work is divided among several devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,24 +1,24 @@
-//! How fast a device is, and from when on one that gives no answer counts as lost.
+//! The average speed of a device, and how long it may take before it counts as lost.
 
 use std::time::Duration;
 
-use super::Parameters;
+use crate::estimator::Parameters;
 
-/// How long every device may take: longer than any search should.
+/// How long every device may take: longer than any search.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many times as long as a search takes on average one may take: what it takes depends on the
-/// frames, and others may come to use the device.
+/// A search may take this many times the average time: its time depends on the frames and on other users of the
+/// device.
 const LONGEST: f64 = 50.0;
 
-/// How many times as long as others the first search may take: some drivers compile for the size of its
-/// groups only then, one kernel at a time for all of a machine that is busy enough.
+/// The first search may take this many times as long as later ones: some drivers compile a kernel for the size of its
+/// groups at the first launch, one kernel at a time.
 const FIRST: u32 = 6;
 
-/// Absolute differences a second that every device does, before its own rate is known.
+/// Absolute differences a second that every device computes; used before its own rate is known.
 const LEAST_RATE: f64 = 0.1e9;
 
-/// What a device has done so far, in searches, and how long it took.
+/// The number of searches that a device has done, and how long they took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     searches: f64,
@@ -26,30 +26,30 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Notes that it has done so much of a search, 0 to 1.
+    /// Counts a part of a search, 0 to 1, and the time that it took.
     pub(crate) fn count(&mut self, share: f64, busy: Duration) {
         self.searches += share;
         self.busy += busy;
     }
 
-    /// Whether it has done nothing yet.
+    /// Whether nothing has been counted yet.
     fn is_new(&self) -> bool {
         self.searches == 0.0
     }
 
-    /// How long it was busy in all.
+    /// The time of all searches.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
     }
 
-    /// Absolute differences a second, where a search is so many; 0 before the first.
+    /// Absolute differences a second, for searches of this number of `differences`; 0 before the first search.
     pub(crate) fn rate(&self, differences: f64) -> f64 {
         let seconds = self.busy.as_secs_f64();
         if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 }
     }
 
-    /// How long it may take for any part of a search of so many absolute differences: as long as every
-    /// device may, or where that is longer, as it should if it is well.
+    /// How long any part of a search of this number of absolute `differences` may take: `patience`, or a multiple of
+    /// the expected time if that is longer.
     pub(crate) fn allowed(&self, patience: Duration, differences: f64) -> Duration {
         let (patience, seconds) = match self.is_new() {
             true => (FIRST * patience, differences / LEAST_RATE),
@@ -59,7 +59,7 @@ impl Pace {
     }
 }
 
-/// The absolute differences of a search, as if each were computed.
+/// The number of absolute differences of a search, as if each were computed.
 pub(crate) fn differences(parameters: &Parameters) -> f64 {
     (parameters.width * parameters.height) as f64 * parameters.candidates() as f64
 }

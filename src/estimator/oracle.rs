@@ -125,7 +125,7 @@ mod tests {
         let mut parameters = parameters(5, 3, 8, 2);
         let sad = full_search(&parameters, &current.view(), &reference.view());
         assert_eq!(sad.vectors, [MotionVector { x: 0, y: 0, cost: 640 }]);
-        parameters.metric = Metric::Ssd;
+        parameters.metric = crate::estimator::Metric::Ssd;
         let ssd = full_search(&parameters, &current.view(), &reference.view());
         assert_eq!(ssd.vectors, [MotionVector { x: 0, y: 0, cost: 6400 }]);
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::super::cl::{self, Event, Queue};
 use super::super::kernel_family::BuildContext;
 use super::super::watch::Watch;
-use crate::estimator::{SetupError, pace};
+use crate::estimator::SetupError;
+use crate::pace;
 use crate::tuning::Launch;
 
 /// Consecutive jobs.

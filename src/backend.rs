@@ -177,7 +177,8 @@ pub fn open<T>(
         }
     };
     let fallback = several::fallback(grouping, tuning, parameters);
-    let options = Options { split: grouping.split, balance, fallback, ..Options::default() };
+    let is_list = matches!(device, DeviceSelector::Several(_));
+    let options = Options { split: grouping.split, balance, fallback, is_list, ..Options::default() };
     Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
 }
 

@@ -141,7 +141,7 @@ fn session(
     split: Split,
     fallback: Option<Fallback>,
 ) -> Session<usize> {
-    let options = Options { split, patience: PATIENCE, fallback, balance: Balance::Static };
+    let options = Options { split, patience: PATIENCE, fallback, balance: Balance::Static, is_list: false };
     let devices = devices.into_iter().map(WeightedDevice::from).collect();
     Session::new(&parameters(), depth, devices, options).unwrap()
 }

@@ -89,8 +89,8 @@ pub struct Session<T = ()> {
     patience: Duration,
     fallback: Option<Fallback>,
     members: Vec<Member>,
-    /// Whether it was made of several devices.
-    is_group: bool,
+    /// Whether shares and the devices of rows are reported.
+    is_list: bool,
     depth: usize,
     reports: Receiver<Report>,
     reporter: Sender<Report>,
@@ -135,7 +135,7 @@ impl<T> Session<T> {
             return Err(refused("the devices of a session must be made for the same search"));
         }
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
-        let (is_group, depth) = (devices.len() > 1, depth.max(1));
+        let (is_list, depth) = (options.is_list || devices.len() > 1, depth.max(1));
         let (reporter, reports) = channel();
         let member =
             |(index, device): (usize, WeightedDevice)| Member::new(index, device.device, reporter.clone());
@@ -152,7 +152,7 @@ impl<T> Session<T> {
             patience: options.patience,
             fallback: options.fallback,
             members,
-            is_group,
+            is_list,
             depth,
             reports,
             reporter,
@@ -208,10 +208,10 @@ impl<T> Session<T> {
         }
     }
 
-    /// What each device does; nothing in a session of one device.
+    /// What each device does; nothing in a session of one device, unless [`Options::is_list`].
     pub fn shares(&self) -> Vec<DeviceShare> {
         let differences = pace::differences(&self.parameters);
-        let members = if self.is_group { &self.members[..] } else { &[] };
+        let members = if self.is_list { &self.members[..] } else { &[] };
         members.iter().map(|member| member.share(differences)).collect()
     }
 
@@ -578,7 +578,7 @@ impl<T> Session<T> {
         let (whole, grid) = (Part::whole(&self.parameters), self.parameters.grid());
         let all = whole.displacements();
         let is_by_rows = shares.iter().all(|share| share.part.displacements() == all);
-        let mut row_devices = vec![0; if is_by_rows && self.is_group { grid.rows } else { 0 }];
+        let mut row_devices = vec![0; if is_by_rows && self.is_list { grid.rows } else { 0 }];
         self.members.iter_mut().for_each(Member::reset_share);
         let mut times = crate::estimator::StageTimes::default();
         let mut merged = None;

@@ -33,6 +33,8 @@ pub struct Options {
     /// one. A device whose jobs take long may take 50 times their average, and for its first job as long as
     /// it takes at 0.1 G absolute differences a second.
     pub patience: Duration,
+    /// Whether to report shares and the devices of rows although there is only one device.
+    pub is_list: bool,
     /// Makes the device that takes over when the last device has failed; without it that is an error.
     pub fallback: Option<Fallback>,
 }
@@ -52,6 +54,7 @@ impl Default for Options {
             split: Split::default(),
             balance: Balance::default(),
             patience: Self::PATIENCE,
+            is_list: false,
             fallback: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Blocks and the candidates that they are compared with, as samples in memory.
 
-use crate::native::arch::register::{NarrowRegister, Register};
+use crate::native::arch::register::Register;
 use crate::native::cost::Cost;
 use crate::native::engine::Engine;
 
@@ -59,7 +59,7 @@ impl<'a> Candidates<'a> {
     #[inline(always)]
     pub fn cost<E: Engine, C: Cost>(&self, _: E, block: u16, offset: u32) -> u32 {
         // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { self.cost_in::<<E::Register as Register>::Narrow, C>(block, offset) }
+        unsafe { self.cost_in::<E::Register, C>(block, offset) }
     }
 
     /// The same in the registers `R`.
@@ -67,33 +67,31 @@ impl<'a> Candidates<'a> {
     /// # Safety
     /// The CPU must have the instructions of `R`.
     #[inline(always)]
-    pub unsafe fn cost_in<R: NarrowRegister, C: Cost>(&self, block: u16, offset: u32) -> u32 {
+    pub unsafe fn cost_in<R: Register, C: Cost>(&self, block: u16, offset: u32) -> u32 {
         let pair = [self.block(block), self.at(offset)];
         // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
         // lie side by side in it.
         unsafe {
-            let (zero, pitch) = (R::zero(), self.pitch);
-            let sums = match self.side {
-                // Constants for the most frequent sides.
-                8 => add_strip::<R, C, 8>(zero, pair, 0, 8, pitch),
-                16 => add_strip::<R, C, 16>(zero, pair, 0, 16, pitch),
-                side => {
-                    let (mut sums, mut x) = (zero, 0);
-                    while x + 16 <= side {
-                        sums = add_strip::<R, C, 16>(sums, pair, x, side, pitch);
-                        x += 16;
-                    }
-                    if x + 8 <= side {
-                        sums = add_strip::<R, C, 8>(sums, pair, x, side, pitch);
-                        x += 8;
-                    }
-                    if x < side {
-                        sums = add_strip::<R, C, 4>(sums, pair, x, side, pitch);
-                    }
-                    sums
-                }
-            };
-            R::totals([sums, zero, zero, zero])[0]
+            let (side, pitch, wide, narrow) = (self.side, self.pitch, R::zero(), R::Narrow::zero());
+            // Constants for the most frequent sides.
+            if side == 16 {
+                return total(add_strip::<R, C, 16>(wide, pair, 0, 16, pitch));
+            } else if side == 8 {
+                return total(add_strip::<R::Narrow, C, 8>(narrow, pair, 0, 8, pitch));
+            }
+            let (mut wide, mut narrow, mut x) = (wide, narrow, 0);
+            while x + 16 <= side {
+                wide = add_strip::<R, C, 16>(wide, pair, x, side, pitch);
+                x += 16;
+            }
+            if x + 8 <= side {
+                narrow = add_strip::<R::Narrow, C, 8>(narrow, pair, x, side, pitch);
+                x += 8;
+            }
+            if x < side {
+                narrow = add_strip::<R::Narrow, C, 4>(narrow, pair, x, side, pitch);
+            }
+            total(wide) + total(narrow)
         }
     }
 
@@ -139,15 +137,15 @@ pub type Listed<'a> = (&'a [u16], &'a [u32]);
 /// # Safety
 /// The CPU must have the instructions of `R`, and both slices the samples.
 #[inline(always)]
-unsafe fn add_strip<R: NarrowRegister, C: Cost, const W: usize>(
+unsafe fn add_strip<R: Register, C: Cost, const W: usize>(
     mut sums: R,
     [current, reference]: [&[u8]; 2],
     x: usize,
     side: usize,
     pitch: usize,
 ) -> R {
-    // A side is a multiple of the 16 / W rows that are read at once.
-    for y in (0..side).step_by(16 / W) {
+    // A side is a multiple of the rows that are read at once: four at most.
+    for y in (0..side).step_by(R::SAMPLES / W) {
         let start = y * pitch + x;
         // SAFETY: the caller's promise.
         unsafe {
@@ -157,4 +155,14 @@ unsafe fn add_strip<R: NarrowRegister, C: Cost, const W: usize>(
         }
     }
     sums
+}
+
+/// The total of partial sums.
+///
+/// # Safety
+/// The CPU must have the instructions of `R`.
+#[inline(always)]
+unsafe fn total<R: Register>(sums: R) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { R::totals([sums, R::zero(), R::zero(), R::zero()])[0] }
 }

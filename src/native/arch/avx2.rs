@@ -2,13 +2,13 @@
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::avx2_elimination::{at_most, bound_area, list, sads, sads_of_groups};
+use crate::native::arch::avx2_elimination::{at_most, bound_area, bounds, list, sads, sads_of_groups};
 use crate::native::arch::register::{Register, SUMS};
 use crate::native::arch::sse2::{prefetch, sum_parts};
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::bounds::Quarters;
+use crate::native::elimination::bounds::{BlockParts, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
-use crate::native::elimination::sums::GROUP;
+use crate::native::elimination::sums::{GROUP, SumLevel};
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products::{self, WIDE};
@@ -56,12 +56,13 @@ impl EliminationEngine for Avx2 {
 
     by_functions! {
         fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]);
+        fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, to: &mut [[u16; GROUP]]);
         fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
         fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16;
     }
 }
 
-// SAFETY: `load` reads 32 samples.
+// SAFETY: `load` reads 32 samples, and `load_rows` two rows of 16.
 unsafe impl Register for __m256i {
     const SAMPLES: usize = 32;
     type Narrow = __m128i;
@@ -94,6 +95,13 @@ unsafe impl Register for __m256i {
             let sums = _mm256_add_epi32(sums, _mm256_madd_epi16(low, low));
             _mm256_add_epi32(sums, _mm256_madd_epi16(high, high))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
+        const { assert!(W == 16) };
+        // SAFETY: two rows of 16 samples are readable.
+        unsafe { _mm256_loadu2_m128i(samples.add(pitch).cast(), samples.cast()) }
     }
 
     #[inline(always)]

@@ -5,8 +5,8 @@ use std::arch::x86_64::*;
 use crate::native::arch::register::{SUMS, SumRegister};
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::Sad;
-use crate::native::elimination::bounds::{self, Quarters};
-use crate::native::elimination::sums::TILE;
+use crate::native::elimination::bounds::{self, BlockParts, Quarters, bounds_of_groups};
+use crate::native::elimination::sums::{SumLevel, TILE};
 
 /// 16-bit sums in a register.
 const LANES: usize = 16;
@@ -265,6 +265,14 @@ fn difference([least, most]: [__m256i; 2], of_block: __m256i) -> __m256i {
 #[inline]
 fn least_of(sums: __m128i) -> u16 {
     _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16
+}
+
+/// [`EliminationEngine::bounds`], in a function of its own, which keeps the registers of its callers free.
+#[target_feature(enable = "avx2")]
+#[inline(never)]
+pub fn bounds(parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; SUMS]]) {
+    // SAFETY: the instructions are enabled for this function.
+    unsafe { bounds_of_groups::<[__m256i; HALVES]>(parts, level, listed, bounds) };
 }
 
 // SAFETY: no pointers but to arguments.

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use crate::native::arch::avx2::Avx2;
-use crate::native::arch::avx512_elimination::{at_most, list, sads_of_groups};
+use crate::native::arch::avx512_elimination::{at_most, bounds, list, sads_of_groups};
 use crate::native::arch::register::SUMS;
 use crate::native::arch::sse2::{prefetch, sum_parts};
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::bounds::Quarters;
+use crate::native::elimination::bounds::{BlockParts, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
-use crate::native::elimination::sums::GROUP;
+use crate::native::elimination::sums::{GROUP, SumLevel};
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products;
@@ -73,6 +73,7 @@ impl EliminationEngine for Avx512 {
     }
 
     by_functions! {
+        fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, to: &mut [[u16; GROUP]]);
         fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
     }
 

@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use crate::native::arch::register::{SUMS, SumRegister};
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::sums::TILE;
+use crate::native::elimination::bounds::{BlockParts, bounds_of_groups};
+use crate::native::elimination::sums::{SumLevel, TILE};
 
 /// [`Engine::at_most`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -92,6 +93,14 @@ pub fn list(bits: u32, start: u32, lanes: &[u32; SUMS], list: &mut [u32; SUMS]) 
         let second = first.add((bits as u16).count_ones() as usize);
         _mm512_storeu_si512(second.cast(), _mm512_maskz_compress_epi32((bits >> HALF) as u16, high));
     }
+}
+
+/// [`EliminationEngine::bounds`], in a function of its own, which keeps the registers of its callers free.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[inline(never)]
+pub fn bounds(parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; SUMS]]) {
+    // SAFETY: the instructions are enabled for this function.
+    unsafe { bounds_of_groups::<__m512i>(parts, level, listed, bounds) };
 }
 
 // SAFETY: no pointers but to arguments.

@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::*;
 
-use crate::native::arch::register::{NarrowRegister, Register, SUMS};
+use crate::native::arch::register::{Register, SUMS};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
@@ -34,7 +34,7 @@ impl TileEngine for Neon {
 
 impl EliminationEngine for Neon {}
 
-// SAFETY: `load` reads 16 samples.
+// SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
 unsafe impl Register for uint8x16_t {
     const SAMPLES: usize = 16;
     type Narrow = Self;
@@ -69,19 +69,6 @@ unsafe impl Register for uint8x16_t {
     }
 
     #[inline(always)]
-    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
-        // SAFETY: as above; a register has the layout of four costs.
-        unsafe {
-            let pair = |a, b| vpaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b));
-            let totals = vpaddq_u32(pair(sums[0], sums[1]), pair(sums[2], sums[3]));
-            std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
-        }
-    }
-}
-
-// SAFETY: `load_rows` reads the rows alone.
-unsafe impl NarrowRegister for uint8x16_t {
-    #[inline(always)]
     unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
         // SAFETY: what is read are the rows that the caller promises, W samples of each.
         unsafe {
@@ -93,6 +80,16 @@ unsafe impl NarrowRegister for uint8x16_t {
                     std::mem::transmute::<[u32; 4], uint8x16_t>([row(0), row(1), row(2), row(3)])
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let pair = |a, b| vpaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b));
+            let totals = vpaddq_u32(pair(sums[0], sums[1]), pair(sums[2], sums[3]));
+            std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
         }
     }
 }

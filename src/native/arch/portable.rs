@@ -1,6 +1,6 @@
 //! Plain Rust, written so that the compiler finds the wide instructions itself.
 
-use crate::native::arch::register::{NarrowRegister, Register, SUMS, SumRegister};
+use crate::native::arch::register::{Register, SUMS, SumRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::Engine;
 use crate::native::exhaustive::engine::TileEngine;
@@ -32,7 +32,7 @@ impl Samples {
     }
 }
 
-// SAFETY: `load` reads 16 samples.
+// SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
 unsafe impl Register for Samples {
     const SAMPLES: usize = 16;
     type Narrow = Self;
@@ -66,14 +66,6 @@ unsafe impl Register for Samples {
     }
 
     #[inline(always)]
-    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
-        sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0)[0])
-    }
-}
-
-// SAFETY: `load_rows` reads the rows alone.
-unsafe impl NarrowRegister for Samples {
-    #[inline(always)]
     unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
         let mut all = [0; 16];
         for (row, part) in all.as_chunks_mut::<W>().0.iter_mut().enumerate() {
@@ -81,6 +73,11 @@ unsafe impl NarrowRegister for Samples {
             *part = unsafe { samples.add(row * pitch).cast::<[u8; W]>().read() };
         }
         Self(all)
+    }
+
+    #[inline(always)]
+    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
+        sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0)[0])
     }
 }
 

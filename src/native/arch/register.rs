@@ -15,13 +15,17 @@ pub unsafe trait Register: Copy {
     const SAMPLES: usize;
 
     /// A register of 16 samples of the same instruction set.
-    type Narrow: NarrowRegister;
+    type Narrow: Register;
 
     /// All zero.
     unsafe fn zero() -> Self;
 
     /// The [`Self::SAMPLES`] samples from `samples` on, which must be readable.
     unsafe fn load(samples: *const u8) -> Self;
+
+    /// The samples of `SAMPLES / W` rows of `W` samples each, which are `pitch` apart and must be readable; `W` is 16, and
+    /// in a register of 16 samples 4 or 8 too.
+    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self;
 
     /// `sums` plus the absolute differences of the samples of `c` and `r`.
     unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self;
@@ -31,15 +35,6 @@ pub unsafe trait Register: Copy {
 
     /// The total of each of four registers of partial sums.
     unsafe fn totals(sums: [Self; 4]) -> [u32; 4];
-}
-
-/// A register of 16 samples.
-///
-/// # Safety
-/// As [`Register`].
-pub unsafe trait NarrowRegister: Register {
-    /// The samples of `16 / W` rows of `W` samples each, which are `pitch` apart and must be readable; `W` is 4, 8 or 16.
-    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self;
 }
 
 /// 32 sums of samples, 16 bits each: of the candidates of a group, or of neighbouring positions of a row.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::register::{NarrowRegister, Register, SUMS};
+use crate::native::arch::register::{Register, SUMS};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
@@ -27,7 +27,7 @@ impl TileEngine for Sse2 {}
 
 impl EliminationEngine for Sse2 {}
 
-// SAFETY: `load` reads 16 samples.
+// SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
 unsafe impl Register for __m128i {
     const SAMPLES: usize = 16;
     type Narrow = Self;
@@ -63,20 +63,6 @@ unsafe impl Register for __m128i {
     }
 
     #[inline(always)]
-    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
-        // SAFETY: as above; a register has the layout of four costs.
-        unsafe {
-            let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
-            let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
-            let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
-            std::mem::transmute::<__m128i, [u32; 4]>(totals)
-        }
-    }
-}
-
-// SAFETY: `load_rows` reads the rows alone.
-unsafe impl NarrowRegister for __m128i {
-    #[inline(always)]
     unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
         // SAFETY: what is read are the rows that the caller promises, W samples of each.
         unsafe {
@@ -91,6 +77,17 @@ unsafe impl NarrowRegister for __m128i {
                     _mm_setr_epi32(row(0), row(1), row(2), row(3))
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
+        // SAFETY: as above; a register has the layout of four costs.
+        unsafe {
+            let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+            let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+            let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+            std::mem::transmute::<__m128i, [u32; 4]>(totals)
         }
     }
 }

@@ -76,24 +76,26 @@ pub fn bound_area<C: Cost, const N: usize>(
 }
 
 /// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `level`.
+///
+/// # Safety
+/// The CPU must have the instructions of `S`.
 #[inline(always)]
-pub fn bounds_of_groups<E: Engine>(
-    _: E,
+pub unsafe fn bounds_of_groups<S: SumRegister>(
     parts: &BlockParts,
     level: &SumLevel,
     listed: Listed<'_>,
     bounds: &mut [[u16; GROUP]],
 ) {
-    // SAFETY: the engine proves that the CPU has the instructions.
+    // SAFETY: the caller's promise.
     unsafe {
         match (parts.count, parts.are_small()) {
-            (4, true) => bounds_by::<E::Sums, 4, true>(parts, level, listed, bounds),
-            (4, false) => bounds_by::<E::Sums, 4, false>(parts, level, listed, bounds),
-            (16, true) => bounds_by::<E::Sums, 16, true>(parts, level, listed, bounds),
-            (16, false) => bounds_by::<E::Sums, 16, false>(parts, level, listed, bounds),
+            (4, true) => bounds_by::<S, 4, true>(parts, level, listed, bounds),
+            (4, false) => bounds_by::<S, 4, false>(parts, level, listed, bounds),
+            (16, true) => bounds_by::<S, 16, true>(parts, level, listed, bounds),
+            (16, false) => bounds_by::<S, 16, false>(parts, level, listed, bounds),
             _ => {
                 for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
-                    let mut sums = E::Sums::zero();
+                    let mut sums = S::zero();
                     for (of_block, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
                         let group = level.group(*start as usize + step);
                         sums = sums.plus_differences::<false>(group, *of_block);

@@ -4,7 +4,6 @@ use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::{Cost, Sad, Ssd};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
 use crate::native::elimination::sums::{GROUP, SumLevel};
-use crate::native::engine::Engine;
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
 
 /// An instruction set, with what it may do its own way.
@@ -28,6 +27,13 @@ pub trait EliminationEngine: TileEngine {
         unreachable!("worth_a_group is None")
     }
 
+    /// [`BoundCost::bounds_of_groups`] of the SAD.
+    #[inline(always)]
+    fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe { bounds::bounds_of_groups::<Self::Sums>(parts, level, listed, bounds) };
+    }
+
     /// [`bounds::bound_area`] of the SAD; `N` is 8, 16 or 32.
     #[inline(always)]
     fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
@@ -37,7 +43,7 @@ pub trait EliminationEngine: TileEngine {
 
 /// Writes the cost of each of the candidates listed.
 #[inline(always)]
-fn one_by_one<E: Engine, C: Cost>(
+fn one_by_one<E: EliminationEngine, C: Cost>(
     engine: E,
     candidates: &Candidates<'_>,
     (blocks, offsets): Listed<'_>,
@@ -80,7 +86,7 @@ pub trait BoundCost: TileCost {
 
     /// Writes the bounds, by `parts`, of the candidates of the groups listed, by where their sums are in `level`.
     #[inline(always)]
-    fn bounds_of_groups<E: Engine>(
+    fn bounds_of_groups<E: EliminationEngine>(
         _: E,
         parts: &BlockParts,
         level: &SumLevel,
@@ -131,14 +137,14 @@ impl BoundCost for Sad {
     }
 
     #[inline(always)]
-    fn bounds_of_groups<E: Engine>(
+    fn bounds_of_groups<E: EliminationEngine>(
         engine: E,
         parts: &BlockParts,
         level: &SumLevel,
         listed: Listed<'_>,
         bounds: &mut [[u16; GROUP]],
     ) {
-        bounds::bounds_of_groups(engine, parts, level, listed, bounds);
+        engine.bounds(parts, level, listed, bounds);
     }
 
     #[inline(always)]

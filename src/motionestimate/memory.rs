@@ -3,61 +3,17 @@
 //! For all other elements it is plain system memory. It may be mapped, copied, shared and held, and it
 //! lives until the last buffer releases it, even if the element is gone.
 
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use glib::subclass::prelude::*;
 use glib::translate::{IntoGlib, IntoGlibPtr};
 use gst::subclass::prelude::*;
 
-use crate::estimator::{BlockHandle, HostBlock, HostMemory};
-use crate::lock::lock;
+use crate::estimator::{BlockHandle, HostMemory};
+use crate::session::BlockCache;
 
 /// Unused blocks that are kept, because page-locking is slow. Few suffice, as pools keep their buffers.
 const MOST_FREE: usize = 4;
-
-/// The device's host memory, and unused blocks of it.
-struct BlockCache {
-    memory: Arc<dyn HostMemory>,
-    free: Mutex<Vec<Box<dyn HostBlock>>>,
-}
-
-impl BlockCache {
-    /// A block of at least `bytes`. Its contents are those of its last use.
-    fn take(&self, bytes: usize) -> Option<Box<dyn HostBlock>> {
-        let mut free = lock(&self.free);
-        let fits = free.iter().position(|block| (**block).as_ref().len() == bytes);
-        if let Some(fits) = fits {
-            return Some(free.swap_remove(fits));
-        }
-        drop(free);
-        self.memory.allocate(bytes).ok()
-    }
-}
-
-/// A block in use. When dropped it returns to the cache.
-struct CachedBlock {
-    block: Option<Box<dyn HostBlock>>,
-    cache: Weak<BlockCache>,
-}
-
-impl AsMut<[u8]> for CachedBlock {
-    fn as_mut(&mut self) -> &mut [u8] {
-        self.block.as_deref_mut().map_or(&mut [], |block| block.as_mut())
-    }
-}
-
-impl Drop for CachedBlock {
-    fn drop(&mut self) {
-        if let (Some(block), Some(cache)) = (self.block.take(), self.cache.upgrade()) {
-            let mut free = lock(&cache.free);
-            // After new caps, blocks of the old size are not needed any more.
-            free.retain(|other| (**other).as_ref().len() == (*block).as_ref().len());
-            if free.len() < MOST_FREE {
-                free.push(block);
-            }
-        }
-    }
-}
 
 /// The name under which a memory carries its [`BlockHandle`].
 fn handle_quark() -> glib::Quark {
@@ -103,7 +59,7 @@ mod imp {
             let (prefix, align) = (params.prefix(), params.align());
             let bytes = [prefix, params.padding(), align].into_iter().try_fold(size, usize::checked_add)?;
             let mut block = cache.take(bytes.max(1))?;
-            let start = (*block).as_ref().as_ptr() as usize + prefix;
+            let start = block.as_mut().as_ptr() as usize + prefix;
             let offset = prefix + (start.wrapping_neg() & align);
             let around = [
                 (gst::MemoryFlags::ZERO_PREFIXED, 0..offset),
@@ -111,11 +67,10 @@ mod imp {
             ];
             for (flag, range) in around {
                 if params.flags().contains(flag) {
-                    (*block).as_mut()[range].fill(0);
+                    block.as_mut()[range].fill(0);
                 }
             }
-            let handle = block.handle();
-            let block = CachedBlock { block: Some(block), cache: Arc::downgrade(cache) };
+            let handle = block.handle().cloned();
             let mut memory = gst::Memory::from_mut_slice(block);
             memory.get_mut()?.resize(offset..offset + size);
             if let Some(handle) = handle {
@@ -155,7 +110,7 @@ impl Allocator {
     /// An allocator of `memory`.
     pub fn new(memory: Arc<dyn HostMemory>) -> Self {
         let allocator: Self = glib::Object::new();
-        let cache = Arc::new(BlockCache { memory, free: Mutex::default() });
+        let cache = BlockCache::new(memory, MOST_FREE);
         // The allocator is new, so the cache is not set yet.
         let _ = allocator.imp().cache.set(cache);
         allocator
@@ -167,7 +122,7 @@ mod tests {
     use gst::prelude::*;
 
     use super::*;
-    use crate::estimator::SetupError;
+    use crate::estimator::{HostBlock, SetupError};
 
     struct TestMemory;
 

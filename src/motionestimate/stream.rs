@@ -1,13 +1,11 @@
 //! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
-use std::sync::Arc;
-
 use gst::prelude::*;
 
 use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use crate::estimator::{EstimateError, Frame, Notice, Output, RecordPool, Slot};
+use crate::estimator::{EstimateError, Notice, Output, Slot};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
@@ -46,8 +44,6 @@ pub struct Stream {
     pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
     /// The number of buffers that downstream needs of a pool for itself.
     needed_downstream: usize,
-    /// Memory for copies of frames whose buffers upstream needs back.
-    copies: RecordPool<u8>,
 }
 
 impl Stream {
@@ -60,7 +56,6 @@ impl Stream {
             reference: None,
             pool: None,
             needed_downstream: 0,
-            copies: RecordPool::default(),
         }
     }
 
@@ -94,8 +89,7 @@ impl Stream {
 
     /// Holds no buffer any more that does not wait, because upstream needs it back.
     pub fn release_buffers(&mut self) {
-        let copies = &self.copies;
-        self.session.copy_frames(|frame| copy_of(frame, copies));
+        self.session.own_frames();
     }
 
     /// Adds to downstream's answer to an ALLOCATION query what this element needs: memory that is
@@ -275,13 +269,4 @@ impl Stream {
 fn is_plain_pool(pool: &gst::BufferPool) -> bool {
     let is_plain = ["GstBufferPool", "GstVideoBufferPool"].contains(&pool.type_().name());
     is_plain && pool.config().allocator().is_none_or(|(allocator, _)| allocator.is_none())
-}
-
-/// A copy of `frame` in memory of `pool`.
-fn copy_of(frame: &Frame, pool: &RecordPool<u8>) -> Frame {
-    let view = frame.view();
-    let mut samples = pool.take(view.width() * view.height());
-    view.copy_to(&mut samples);
-    Frame::new(Arc::new(samples), view.width(), view.height(), view.width())
-        .unwrap_or_else(|_| unreachable!("there is one byte a sample"))
 }

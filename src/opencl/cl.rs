@@ -22,6 +22,9 @@ pub(super) struct Error {
 }
 
 impl Error {
+    /// No memory on the host.
+    pub(super) const NO_HOST_MEMORY: Self = Self { call: "allocating page-locked memory", code: -6 };
+
     /// A time-out. The code is not one of OpenCL's.
     pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
 }

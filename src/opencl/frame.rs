@@ -8,9 +8,11 @@ use bytemuck::{Pod, Zeroable};
 use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
 use super::context::Context;
 use super::device::OpenClDevice;
-use super::host::PinnedBlock;
+use super::host::{PinnedBlock, PinnedMemory};
 use super::program::{self, KernelFile};
-use crate::estimator::{Border, DeviceInfo, Frame, Parameters, Part, SetupError, Slot, Window};
+use crate::estimator::{
+    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SetupError, Slot, Window,
+};
 
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
@@ -117,8 +119,9 @@ impl Layout {
 
 /// A slot: a frame on the device, and how it gets there.
 struct FrameSlot {
-    /// Page-locked memory to which frames are copied that the device cannot read where they are.
-    staging: PinnedBlock,
+    /// Page-locked memory to which frames are copied that the device cannot read where they are; allocated with the
+    /// first of them.
+    staging: Option<Box<dyn HostBlock>>,
     /// The frame without margins.
     packed: Buffer,
     /// The frame with its margins.
@@ -140,15 +143,16 @@ pub(super) struct FrameSlots {
     height: usize,
     slots: Vec<FrameSlot>,
     extend: Kernel,
+    memory: PinnedMemory,
     context: Arc<Context>,
 }
 
 impl FrameSlots {
-    /// The slots that `info` announces. `queue` maps their memory on the host.
+    /// The slots that `info` announces, with staging memory of `memory`.
     pub(super) fn new(
         context: &Arc<Context>,
         device: &OpenClDevice,
-        queue: &Arc<Queue>,
+        memory: PinnedMemory,
         info: &DeviceInfo,
         layout: Layout,
     ) -> Result<Self, SetupError> {
@@ -158,7 +162,7 @@ impl FrameSlots {
             Ok(FrameSlot {
                 packed: device.buffer(context, "a frame", width * height)?,
                 padded: device.buffer(context, "a frame and its margins", layout.bytes())?,
-                staging: PinnedBlock::new(context, device, queue, width * height)?,
+                staging: None,
                 source: None,
                 written: None,
                 ready: None,
@@ -171,6 +175,7 @@ impl FrameSlots {
             height,
             slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
             extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
+            memory,
             context: context.clone(),
         })
     }
@@ -199,7 +204,7 @@ impl FrameSlots {
     ) -> cl::Result<()> {
         let start = Instant::now();
         let (top, view) = (frame.rows().start, frame.view().band(frame.rows()));
-        let Self { width, height, ref mut slots, ref mut extend, ref context, .. } = *self;
+        let Self { width, height, ref mut slots, ref mut extend, ref memory, ref context, .. } = *self;
         let watch = context.watch();
         watch.check()?;
         let slot = &mut slots[slot.index()];
@@ -213,9 +218,15 @@ impl FrameSlots {
         }
         slot.source = PinnedBlock::holds(frame, context).then(|| frame.clone());
         let written = if slot.source.is_none() {
-            // SAFETY: only this slot uses the staging memory, and the device has read it.
-            let staging = unsafe { slot.staging.as_mut_slice() };
-            let staging = &mut staging[..width * view.height()];
+            let staging = match &mut slot.staging {
+                Some(staging) => staging,
+                none => {
+                    let allocated = memory.allocate(width * height);
+                    none.insert(allocated.map_err(|_| cl::Error::NO_HOST_MEMORY)?)
+                }
+            };
+            // The device has read what was there before.
+            let staging = &mut (**staging).as_mut()[..width * view.height()];
             view.copy_to(staging);
             // SAFETY: the memory lives as long as the device, which waits for its queues.
             unsafe { queue.begin_write(&slot.packed, top * width, staging)? }

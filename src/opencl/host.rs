@@ -128,6 +128,7 @@ impl Drop for PinnedBlock {
 }
 
 /// Page-locked memory of a device, as others see it.
+#[derive(Clone)]
 pub(super) struct PinnedMemory {
     pub(super) context: Arc<Context>,
     pub(super) device: OpenClDevice,

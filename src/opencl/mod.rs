@@ -114,10 +114,10 @@ impl OpenCl {
             slots,
             can_fail: true,
             can_hang: device.kind == DeviceKind::Gpu,
-            memory: Some(Arc::new(memory)),
+            memory: Some(Arc::new(memory.clone())),
         };
         Ok(Self {
-            slots: ManuallyDrop::new(FrameSlots::new(&context, device, queues.search(0), &info, layout)?),
+            slots: ManuallyDrop::new(FrameSlots::new(&context, device, memory, &info, layout)?),
             searches: ManuallyDrop::new(Searches::new(&context, device, queues.search(0), &info)?),
             layout,
             window,

@@ -14,6 +14,7 @@
 //! again, or [`Options::fallback`] does. The session keeps the frames that this needs.
 
 mod balance;
+mod block_cache;
 mod channel;
 #[cfg(test)]
 mod failures;
@@ -27,12 +28,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
-    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
+    Algorithm, Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector,
+    Notice, Output, Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
 };
 use crate::pace;
 use crate::stages::{Stage, stages};
 pub use balance::{Balance, Balancer, Measured};
+pub use block_cache::BlockCache;
 use channel::receive;
 use member::{Member, Report};
 pub use options::{Fallback, Options, Split};
@@ -97,6 +99,10 @@ pub struct Session<T = ()> {
     flights: Flights<SharedSearch<T>>,
     slots: Vec<NumberedFrame>,
     loaded: u64,
+    /// Memory of the session's one GPU, else of its one OpenCL device. Frames in other memory are copied to it, so
+    /// that the device loads them without another copy and their buffers are free.
+    memory: Option<Arc<BlockCache>>,
+    copies: RecordPool<u8>,
     vectors: RecordPool<MotionVector>,
     stages: Vec<Box<dyn Stage>>,
     notices: Vec<Notice>,
@@ -140,6 +146,9 @@ impl<T> Session<T> {
         let member =
             |(index, device): (usize, WeightedDevice)| Member::new(index, device.device, reporter.clone());
         let members: Vec<Member> = devices.into_iter().enumerate().map(member).collect();
+        let memory = only_memory(&members, |info| info.can_hang).or_else(|| only_memory(&members, |_| true));
+        // The frames in the slots, and one that a device still reads.
+        let memory = memory.map(|memory| BlockCache::new(memory, depth + 2));
         Ok(Self {
             name: names(&members),
             parameters: parameters.clone(),
@@ -157,8 +166,10 @@ impl<T> Session<T> {
             reports,
             reporter,
             flights: Flights::new(depth + 1, depth),
-            slots: vec![NumberedFrame { number: 0, frame: None }; depth + 1],
+            slots: vec![NumberedFrame::default(); depth + 1],
             loaded: 0,
+            memory,
+            copies: RecordPool::default(),
             vectors: RecordPool::default(),
             stages: stages(parameters),
             notices: Vec::new(),
@@ -229,7 +240,11 @@ impl<T> Session<T> {
         self.flights.empty(slot)?;
         frame.view().check_size(&self.parameters)?;
         self.loaded += 1;
-        let mut loaded = NumberedFrame { number: self.loaded, frame: Some(frame) };
+        let start = Instant::now();
+        let copy = self.memory.as_ref().filter(|_| frame.block().is_none()).and_then(|m| m.copy(&frame));
+        let (is_own, copy_time) = (copy.is_some(), start.elapsed());
+        let frame = Some(copy.unwrap_or(frame));
+        let mut loaded = NumberedFrame { number: self.loaded, frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
         if let [member] = self.active()[..]
             && self.may_call(member)
@@ -285,14 +300,17 @@ impl<T> Session<T> {
         }
     }
 
-    /// Replaces the frames that the session keeps, and no search in flight needs, by the copies that `copy`
-    /// makes of them.
-    pub fn copy_frames(&mut self, mut copy: impl FnMut(&Frame) -> Frame) {
+    /// Replaces the frames that the session keeps by copies of its own, except those of buffers that wait: the
+    /// current frames of searches in flight.
+    pub fn own_frames(&mut self) {
         for (index, slot) in self.slots.iter_mut().enumerate() {
             if let Some(frame) = &mut slot.frame
+                && !slot.is_own
                 && !self.flights.is_current(Slot::new(index))
             {
-                *frame = copy(frame);
+                let copy = self.memory.as_ref().and_then(|memory| memory.copy(frame));
+                *frame = copy.unwrap_or_else(|| heap_copy(frame, &self.copies));
+                slot.is_own = true;
             }
         }
     }
@@ -338,6 +356,7 @@ impl<T> Session<T> {
         collected?;
         self.learn(&search);
         let mut output = self.merge(search.shares);
+        output.times.upload += search.current.copy_time;
         if !self.keeps_frames() {
             // The device has both.
             [current, reference].iter().for_each(|slot| self.slots[slot.index()].frame = None);
@@ -435,24 +454,22 @@ impl<T> Session<T> {
     /// # Errors
     /// [`EstimateError::Device`] if no device is left and there is no fallback.
     fn evict(&mut self, member: usize, reason: &str) -> Result<(), EstimateError> {
-        let device = self.members[member].info().name.to_string();
-        if !self.members[member].evict() {
-            let message = "it failed before".into();
-            let is_over = self.active().is_empty();
-            return if is_over { Err(EstimateError::Device { device, message }) } else { Ok(()) };
+        if self.members[member].evict() {
+            self.balancer.remove(member);
+            let device = self.members[member].info().name.to_string();
+            if self.active().is_empty() {
+                self.fall_back().map_err(|why| EstimateError::Device {
+                    device: device.clone(),
+                    message: format!("{reason}{why}"),
+                })?;
+            }
+            self.name = names(&self.members);
+            let text = format!("{device} failed ({reason}); continuing on {}", self.name);
+            self.notices.push(Notice::Failure(text));
+        } else if self.active().is_empty() {
+            let (device, message) = (self.members[member].info().name.to_string(), "it failed before".into());
+            return Err(EstimateError::Device { device, message });
         }
-        self.balancer.remove(member);
-        if self.active().is_empty() {
-            let lost = |message: String| EstimateError::Device { device: device.clone(), message };
-            let Some(fallback) = &mut self.fallback else { return Err(lost(reason.into())) };
-            let device =
-                fallback().map_err(|error| lost(format!("{reason}; the fallback failed too: {error}")))?;
-            self.members.push(Member::new(self.members.len(), device, self.reporter.clone()));
-            self.balancer.add(1.0);
-        }
-        self.name = names(&self.members);
-        self.notices
-            .push(Notice::Failure(format!("{device} failed ({reason}); continuing on {}", self.name)));
         let mut lost = Vec::new();
         for search in self.flights.iter_mut() {
             let is_lost = |share: &mut Share| share.member == member && share.result.is_none();
@@ -464,6 +481,18 @@ impl<T> Session<T> {
             let rows = divide(part.rows().len(), &self.balancer.weights());
             self.hand_out(ticket, by_rows(part, &rows))?;
         }
+        Ok(())
+    }
+
+    /// Adds the fallback device.
+    ///
+    /// # Errors
+    /// What to add to the reason of the failure: nothing if there is no fallback.
+    fn fall_back(&mut self) -> Result<(), String> {
+        let Some(fallback) = &mut self.fallback else { return Err(String::new()) };
+        let device = fallback().map_err(|error| format!("; the fallback failed too: {error}"))?;
+        self.members.push(Member::new(self.members.len(), device, self.reporter.clone()));
+        self.balancer.add(1.0);
         Ok(())
     }
 
@@ -618,4 +647,20 @@ impl<T> Session<T> {
 fn names(members: &[Member]) -> String {
     let names = members.iter().filter(|member| !member.is_out()).map(|member| &*member.info().name);
     names.collect::<Vec<_>>().join(" + ")
+}
+
+/// The memory of the only active member that `is_wanted` and has some.
+fn only_memory(members: &[Member], is_wanted: fn(&DeviceInfo) -> bool) -> Option<Arc<dyn HostMemory>> {
+    let infos = members.iter().map(Member::info).filter(|info| is_wanted(info));
+    let mut memories = infos.filter_map(|info| info.memory.clone());
+    memories.next().filter(|_| memories.next().is_none())
+}
+
+/// A copy of `frame` in an array of `pool`.
+fn heap_copy(frame: &Frame, pool: &RecordPool<u8>) -> Frame {
+    let view = frame.view();
+    let mut samples = pool.take(view.width() * view.height());
+    view.copy_to(&mut samples);
+    Frame::new(Arc::new(samples), view.width(), view.height(), view.width())
+        .unwrap_or_else(|_| unreachable!("there is one byte a sample"))
 }

@@ -12,12 +12,16 @@ use crate::estimator::{Device, EstimateError, Frame, Output, Parameters, Part, R
 use crate::lock::lock;
 
 /// A frame of a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NumberedFrame {
     /// No other frame of the session has this number.
     pub(super) number: u64,
     /// `None` once a device has the frame and no other device may need it.
     pub(super) frame: Option<Frame>,
+    /// Whether the frame is a copy of the session's own.
+    pub(super) is_own: bool,
+    /// How long it took to make the copy.
+    pub(super) copy_time: Duration,
 }
 
 /// A part of a search that a device is to do.

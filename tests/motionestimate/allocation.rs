@@ -228,7 +228,7 @@ mod shared {
             pad.query(gst::query::Drain::new().query_mut());
             assert!(!super::is_held(&buffers[3]), "upstream wants it back");
             buffers.push(pass(&mut harness, &info, 4));
-            assert_eq!(super::is_held(&buffers[4]), is_held, "memory of the system");
+            assert!(!super::is_held(&buffers[4]), "memory of the system is copied");
             buffers.remove(0);
             for pair in buffers.windows(2) {
                 check_vectors(&info, &parameters(&info), &pair[1], &pair[0]);

@@ -191,6 +191,7 @@ impl Stream {
         let returned = match reference {
             Some((slot, reference_pts)) => {
                 self.session.begin(current, slot, Waiting { buffer, reference_pts })?;
+                self.session.release(slot);
                 None
             }
             None => {

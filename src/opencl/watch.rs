@@ -200,7 +200,8 @@ mod tests {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
             opened.searches.patience = LIMIT;
-            opened.load(Slot::A, &frame(0)).unwrap();
+            // The slots allocate their memory now, while the queue is free.
+            [Slot::A, Slot::B].map(|slot| opened.load(slot, &frame(0)).unwrap());
             let never = opened.context.user_event().unwrap();
             let _held = opened.queues.upload.barrier([&never]).unwrap();
             opened.load(Slot::B, &frame(1)).unwrap();

@@ -304,6 +304,8 @@ fn frames_are_kept_only_if_a_device_may_fail() {
         check(&mut session, 9, "frames are kept");
         let held = session.slots.iter().filter(|slot| slot.frame.is_some()).count();
         assert_eq!(held, kept);
+        session.release(Slot::A);
+        assert!(session.slots[0].frame.is_none());
         session.release_frames();
         assert!(session.slots.iter().all(|slot| slot.frame.is_none()));
         check(&mut session, 4, "after frames were released");

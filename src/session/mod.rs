@@ -7,8 +7,9 @@
 //! (section IV) finds how much each should get.
 //!
 //! A device's thread starts with its first job and lives as long as the session: Uta lost 7 ms a frame to
-//! starting threads (8.5.2). A device that works alone is called directly, without its thread, unless it may fail and several
-//! searches are in flight: its thread then copies and uploads the next frame while the device searches.
+//! starting threads (8.5.2). A device that works alone is called directly, without its thread, unless it may
+//! fail and several searches are in flight: its thread then uploads frames and waits for results while the
+//! caller copies the next frame.
 //!
 //! A device that fails, panics or does not answer in time is evicted, and the other devices do its parts
 //! again, or [`Options::fallback`] does. The session keeps the frames that this needs.
@@ -276,6 +277,14 @@ impl<T> Session<T> {
         self.load(slot, frame).map(|()| slot)
     }
 
+    /// Releases the frame in `slot` as soon as no search in flight needs it: no later search will.
+    pub fn release(&mut self, slot: Slot) {
+        if let Some(slot) = self.slots.get_mut(slot.index()) {
+            // The searches in flight have clones.
+            slot.frame = None;
+        }
+    }
+
     /// Releases the frames that the session keeps and no search in flight needs. Their slots are empty then.
     pub fn release_frames(&mut self) {
         for index in 0..self.slots.len() {
@@ -384,8 +393,8 @@ impl<T> Session<T> {
 
     /// Whether a member that works alone may be called directly.
     ///
-    /// With several searches in flight, a device that may fail has its thread: the thread loads the next
-    /// frame while the device searches.
+    /// With several searches in flight, a device that may fail has its thread, which uploads frames and waits
+    /// for results while the caller copies the next frame.
     fn may_call(&self, member: usize) -> bool {
         self.depth == 1 || !self.members[member].info().can_fail
     }

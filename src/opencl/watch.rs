@@ -201,7 +201,7 @@ mod tests {
             let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
             opened.searches.patience = LIMIT;
             // The slots allocate their memory now, while the queue is free.
-            [Slot::A, Slot::B].map(|slot| opened.load(slot, &frame(0)).unwrap());
+            [Slot::A, Slot::B].iter().for_each(|&slot| opened.load(slot, &frame(0)).unwrap());
             let never = opened.context.user_event().unwrap();
             let _held = opened.queues.upload.barrier([&never]).unwrap();
             opened.load(Slot::B, &frame(1)).unwrap();

@@ -213,11 +213,8 @@ impl<T> Session<T> {
 
     /// Whether the session keeps a frame until it is no longer a reference: another device may need it.
     pub fn keeps_frames(&self) -> bool {
-        let mut active = self.members.iter().filter(|member| !member.is_out());
-        match (active.next(), active.next()) {
-            (Some(only), None) => only.info().can_fail && self.fallback.is_some(),
-            _ => true,
-        }
+        let only = self.only_active().map(|only| self.members[only].info());
+        only.is_none_or(|only| only.can_fail && self.fallback.is_some())
     }
 
     /// What each device does; nothing in a session of one device, unless [`Options::is_list`].
@@ -247,7 +244,7 @@ impl<T> Session<T> {
         let frame = Some(copy.unwrap_or(frame));
         let mut loaded = NumberedFrame { number: self.loaded, frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
-        if let [member] = self.active()[..]
+        if let Some(member) = self.only_active()
             && self.may_call(member)
             && !self.members[member].is_threaded()
         {
@@ -303,8 +300,8 @@ impl<T> Session<T> {
             return Ok(None);
         }
         let loaded = self.slots[slot.index()].clone();
-        match (loaded.frame.as_ref(), &self.active()[..]) {
-            (None, &[member]) => self.members[member].call(|worker| worker.unload(&loaded)),
+        match (loaded.frame.as_ref(), self.only_active()) {
+            (None, Some(member)) => self.members[member].call(|worker| worker.unload(&loaded)),
             (frame, _) => Ok(frame.cloned()),
         }
     }
@@ -387,8 +384,14 @@ impl<T> Session<T> {
     }
 
     /// The members that are not evicted.
-    fn active(&self) -> Vec<usize> {
-        (0..self.members.len()).filter(|&index| !self.members[index].is_out()).collect()
+    fn active(&self) -> impl Iterator<Item = usize> {
+        (0..self.members.len()).filter(|&index| !self.members[index].is_out())
+    }
+
+    /// The only member that is not evicted, if there is only one.
+    fn only_active(&self) -> Option<usize> {
+        let mut active = self.active();
+        active.next().filter(|_| active.next().is_none())
     }
 
     /// Whether a member that works alone may be called directly.
@@ -401,6 +404,9 @@ impl<T> Session<T> {
 
     /// The parts of a search, each with the member that is to do it.
     fn plan(&mut self, whole: Part) -> Vec<(usize, Part)> {
+        if let Some(only) = self.only_active() {
+            return vec![(only, whole)];
+        }
         match self.split {
             Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
             Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
@@ -417,7 +423,7 @@ impl<T> Session<T> {
     /// [`EstimateError::Device`] if no device is left.
     fn hand_out(&mut self, ticket: Ticket, parts: Vec<(usize, Part)>) -> Result<(), EstimateError> {
         let is_alone = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
-        let is_alone = is_alone || self.active().len() == 1;
+        let is_alone = is_alone || self.only_active().is_some();
         for (member, part) in parts {
             let Some(search) = self.flights.iter_mut().find(|search| search.ticket == ticket) else {
                 return Ok(());
@@ -466,7 +472,7 @@ impl<T> Session<T> {
         if self.members[member].evict() {
             self.balancer.remove(member);
             let device = self.members[member].info().name.to_string();
-            if self.active().is_empty() {
+            if self.active().next().is_none() {
                 self.fall_back().map_err(|why| EstimateError::Device {
                     device: device.clone(),
                     message: format!("{reason}{why}"),
@@ -475,7 +481,7 @@ impl<T> Session<T> {
             self.name = names(&self.members);
             let text = format!("{device} failed ({reason}); continuing on {}", self.name);
             self.notices.push(Notice::Failure(text));
-        } else if self.active().is_empty() {
+        } else if self.active().next().is_none() {
             let (device, message) = (self.members[member].info().name.to_string(), "it failed before".into());
             return Err(EstimateError::Device { device, message });
         }
@@ -577,6 +583,9 @@ impl<T> Session<T> {
 
     /// Tells the balancer how long each device took.
     fn learn(&mut self, search: &SharedSearch<T>) {
+        if self.only_active().is_some() {
+            return;
+        }
         let results = search.shares.iter().filter_map(|share| Some((share, share.result.as_ref()?)));
         let units = |part: Part| match self.split {
             Split::Candidates => part.displacements().count(),

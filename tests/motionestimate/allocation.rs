@@ -8,6 +8,7 @@ use gst_check::Harness;
 use crate::support::*;
 
 /// Whether the element keeps the memory of `buffer`, so that a writer gets a copy.
+#[cfg(feature = "opencl")]
 fn is_held(buffer: &gst::BufferRef) -> bool {
     !buffer.is_all_memory_writable()
 }

@@ -43,11 +43,6 @@ impl<T> Flights<T> {
         self.searches.iter().any(|search| [search.request.current, search.request.reference].contains(&slot))
     }
 
-    /// Whether a search in flight has the frame in `slot` as current frame.
-    pub(crate) fn is_current(&self, slot: Slot) -> bool {
-        self.searches.iter().any(|search| search.request.current == slot)
-    }
-
     /// Empties `slot`, so that a frame can be loaded into it.
     ///
     /// # Errors

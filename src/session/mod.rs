@@ -309,16 +309,24 @@ impl<T> Session<T> {
     /// Replaces the frames that the session keeps by copies of its own, except those of buffers that wait: the
     /// current frames of searches in flight.
     pub fn own_frames(&mut self) {
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            if let Some(frame) = &mut slot.frame
-                && !slot.is_own
-                && !self.flights.is_current(Slot::new(index))
-            {
-                let copy = self.memory.as_ref().and_then(|memory| memory.copy(frame));
-                *frame = copy.unwrap_or_else(|| heap_copy(frame, &self.copies));
-                slot.is_own = true;
+        let waiting: Vec<u64> = self.flights.iter_mut().map(|search| search.data.current.number).collect();
+        let (memory, copies) = (&self.memory, &self.copies);
+        let mut copied: Vec<NumberedFrame> = Vec::new();
+        let mut own = |kept: &mut NumberedFrame| {
+            let Some(frame) = kept.frame.as_ref().filter(|_| !kept.is_own && !waiting.contains(&kept.number))
+            else {
+                return;
+            };
+            if let Some(copy) = copied.iter().find(|copy| copy.number == kept.number) {
+                return kept.clone_from(copy);
             }
-        }
+            let copy = memory.as_ref().and_then(|memory| memory.copy(frame));
+            kept.frame = Some(copy.unwrap_or_else(|| heap_copy(frame, copies)));
+            kept.is_own = true;
+            copied.push(kept.clone());
+        };
+        self.slots.iter_mut().for_each(&mut own);
+        self.flights.iter_mut().for_each(|search| own(&mut search.data.reference));
     }
 
     /// Begins to search the frame in `current` in the frame in `reference`. [`Self::finish`] returns

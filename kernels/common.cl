@@ -1,4 +1,4 @@
-// What all kernels share: the layout of frames, the metric, the order of candidates.
+// What all kernels share: the layout of frames, the metric, the order of candidates, the record of a vector.
 //
 // A frame lies in a buffer with a margin on each side, so that kernels need no branch at the edges.
 // The sample at (x, y), counted from the frame's first sample, is byte
@@ -10,7 +10,11 @@
 //
 // Written for OpenCL C 1.2, without extensions.
 
-#include "vectors.cl"
+// A record of the metadata: x and y in quarter samples.
+typedef struct {
+    short x, y;
+    uint cost;
+} MotionVector;
 
 // Side of a block in samples: a multiple of 4 from 4 to 64.
 #ifndef BLOCK

@@ -11,11 +11,10 @@ use crate::tuning::Kernel;
 
 /// Included files and the lines that include them. A file that includes another comes before it. Offline
 /// compilers follow the lines themselves.
-const INCLUDED: [(&str, &str); 4] = [
+const INCLUDED: [(&str, &str); 3] = [
     ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
     ("#include \"groups.cl\"", include_str!("../../kernels/groups.cl")),
     ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
-    ("#include \"vectors.cl\"", include_str!("../../kernels/vectors.cl")),
 ];
 
 /// A file of kernels.

@@ -42,6 +42,7 @@ impl Balancer {
 
     /// Takes the measurements of a frame.
     pub(super) fn observe_fit(&mut self, measured: &[Measured], frame_seconds: f64) {
+        let present = self.present().len();
         match &mut self.fitting {
             Fitting::Sampling { planned, samples } => {
                 samples.resize(self.devices.len(), Vec::new());
@@ -52,7 +53,7 @@ impl Balancer {
                     }
                 }
                 // Each share twice, as the first frame is slower than the others.
-                if *planned > 6 * self.devices.iter().filter(|state| state.weight > 0.0).count() {
+                if *planned > 6 * present {
                     let shares = by_curves(samples, measured.iter().map(|m| m.units).sum());
                     self.fitting = Fitting::Comparing { planned: 0, shares, seconds: Default::default() };
                 }

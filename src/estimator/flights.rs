@@ -99,9 +99,9 @@ impl<T> Flights<T> {
         self.searches.pop_front()
     }
 
-    /// The search at `index` of those in flight, oldest first.
-    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut Flight<T>> {
-        self.searches.get_mut(index)
+    /// The search of `ticket`, if it is in flight.
+    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut Flight<T>> {
+        self.searches.iter_mut().find(|search| search.ticket == ticket)
     }
 
     /// Ends the search that began last.

@@ -244,18 +244,11 @@ impl<T> Session<T> {
         let frame = Some(copy.unwrap_or(frame));
         let mut loaded = NumberedFrame { number: self.loaded, frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
-        if let Some(member) = self.only_active()
-            && self.may_call(member)
-            && !self.members[member].is_threaded()
-        {
-            let mut results = Vec::new();
-            let called = self.members[member].call(|w| w.load(&loaded, &mut |result| results.push(result)));
-            results.into_iter().for_each(|result| self.note(member, result));
-            match called {
+        if let Some(member) = self.only_active().filter(|&member| self.may_call(member)) {
+            match self.call(member, |member, done| member.call(|worker| worker.load(&loaded, done))) {
                 Ok(()) if !self.keeps_frames() => loaded.frame = None,
                 Ok(()) => (),
-                Err(EstimateError::Device { message, .. }) => self.evict(member, &message)?,
-                Err(error) => return Err(error),
+                Err(error) => self.take_failure(member, error)?,
             }
         }
         self.slots[slot.index()] = loaded;
@@ -402,12 +395,25 @@ impl<T> Session<T> {
         active.next().filter(|_| active.next().is_none())
     }
 
-    /// Whether a member that works alone may be called directly.
+    /// Whether a member that works alone may be called directly: its thread has nothing to do.
     ///
     /// With several searches in flight, a device that may fail has its thread, which uploads frames and waits
     /// for results while the caller copies the next frame.
     fn may_call(&self, member: usize) -> bool {
-        self.depth == 1 || !self.members[member].info().can_fail
+        let member = &self.members[member];
+        (self.depth == 1 || !member.info().can_fail) && !member.is_threaded()
+    }
+
+    /// Has `member` do `work` by a direct call, and notes the jobs that it finishes meanwhile.
+    fn call(
+        &mut self,
+        member: usize,
+        work: impl FnOnce(&mut Member, &mut dyn FnMut(JobResult)) -> Result<(), EstimateError>,
+    ) -> Result<(), EstimateError> {
+        let mut results = Vec::new();
+        let worked = work(&mut self.members[member], &mut |result| results.push(result));
+        results.into_iter().for_each(|result| self.note(member, result));
+        worked
     }
 
     /// The parts of a search, each with the member that is to do it.
@@ -433,9 +439,7 @@ impl<T> Session<T> {
         let is_alone = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
         let is_alone = is_alone || self.only_active().is_some();
         for (member, part) in parts {
-            let Some(search) = self.flights.iter_mut().find(|search| search.ticket == ticket) else {
-                return Ok(());
-            };
+            let Some(search) = self.flights.get_mut(ticket) else { return Ok(()) };
             let search = &mut search.data;
             search.shares.push(Share { member, part, result: None });
             let job = DeviceJob {
@@ -445,11 +449,8 @@ impl<T> Session<T> {
                 reference: search.reference.clone(),
                 output: Output::from_pool(&self.vectors, part.grid(&self.parameters).blocks()),
             };
-            if is_alone && self.may_call(member) && !self.members[member].is_threaded() {
-                let mut results = Vec::new();
-                let begun = self.members[member].begin(job, &mut |result| results.push(result));
-                results.into_iter().for_each(|result| self.note(member, result));
-                if let Err(error) = begun {
+            if is_alone && self.may_call(member) {
+                if let Err(error) = self.call(member, |member, done| member.begin(job, done)) {
                     self.take_failure(member, error)?;
                 }
             } else if !self.members[member].send(job) {
@@ -522,7 +523,9 @@ impl<T> Session<T> {
     /// Waits until all parts of the oldest search are done.
     fn collect(&mut self) -> Result<(), EstimateError> {
         loop {
-            let Some(search) = self.flights.get_mut(0) else { return Err(EstimateError::NothingInFlight) };
+            let Some(search) = self.flights.iter_mut().next() else {
+                return Err(EstimateError::NothingInFlight);
+            };
             let open = search.data.shares.iter().filter(|share| share.result.is_none());
             let open: Vec<usize> = open.map(|share| share.member).collect();
             let Some(&first) = open.first() else { return Ok(()) };
@@ -580,8 +583,7 @@ impl<T> Session<T> {
     /// Notes that `member` has done a job. The result of a cancelled search is dropped.
     fn note(&mut self, member: usize, result: JobResult) {
         self.members[member].done();
-        let search = self.flights.iter_mut().find(|search| search.ticket == result.search);
-        let share = search.and_then(|search| {
+        let share = self.flights.get_mut(result.search).and_then(|search| {
             search.data.shares.iter_mut().find(|s| s.member == member && s.part == result.part)
         });
         if let Some(share) = share {

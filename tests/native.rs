@@ -51,7 +51,7 @@ fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
 
 #[test]
 fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
-    let (width, height) = (200, 300);
+    let (width, height) = (100, 150);
     let window = Window::new(-300, 190, -310, 300).unwrap();
     for metric in [Metric::Sad, Metric::Ssd] {
         for content in common::CONTENTS {

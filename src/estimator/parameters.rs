@@ -44,6 +44,7 @@ pub enum Metric {
 
 impl Metric {
     /// What two samples of this absolute difference add to the cost.
+    #[inline]
     pub fn term(self, difference: u8) -> u32 {
         match self {
             Metric::Sad => u32::from(difference),

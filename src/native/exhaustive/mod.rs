@@ -112,17 +112,22 @@ fn task_of<'a>(block: JobBlock<'a>, tile: Tile, part: (usize, usize)) -> TileTas
     TileTask::new((current, reference, block.layout().pitch), size, (tile.rows, tile.columns))
 }
 
-/// Writes the costs of `task`, which is of `tile`.
-#[inline(always)]
-fn compute<E: InstructionSet, C: TileCost>(
-    engine: E,
-    task: &TileTask<'_>,
+/// Writes the costs of a task. It is compiled by itself, as it is much code with several callers.
+struct ComputeTile<'a, C: TileCost> {
+    task: TileTask<'a>,
     layout: CostLayout,
-    costs: &mut TileCosts<C::Value>,
-) {
-    match layout {
-        CostLayout::Tile => C::tile_costs(engine, task, costs),
-        CostLayout::Transposed => columns::compare::<E, C>(engine, task, layout, costs),
+    costs: &'a mut TileCosts<C::Value>,
+}
+
+impl<C: TileCost> Work for ComputeTile<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, engine: E) {
+        match self.layout {
+            CostLayout::Tile => C::tile_costs(engine, &self.task, self.costs),
+            CostLayout::Transposed => columns::compare::<E, C>(engine, &self.task, self.layout, self.costs),
+        }
     }
 }
 
@@ -155,7 +160,8 @@ impl<C: TileCost> BlockCosts for OnePart<'_, C> {
         block: JobBlock<'_>,
         tile: Tile,
     ) -> &TileCosts<C::Value> {
-        compute::<E, C>(engine, &task_of(block, tile, (0, 0)), tile.layout, self.0);
+        let task = task_of(block, tile, (0, 0));
+        engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: self.0 });
         self.0
     }
 }
@@ -174,7 +180,8 @@ impl<C: TileCost> BlockCosts for AllParts<'_, C> {
         sums[..rows].as_flattened_mut().fill(0);
         let starts = || (0..block.side()).step_by(PART);
         for start in starts().flat_map(|y| starts().map(move |x| (x, y))) {
-            compute::<E, C>(engine, &task_of(block, tile, start), tile.layout, part);
+            let task = task_of(block, tile, start);
+            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: part });
             for (sum, cost) in sums[..rows].as_flattened_mut().iter_mut().zip(part[..rows].as_flattened()) {
                 // Past the tile's columns there is anything.
                 *sum = sum.wrapping_add((*cost).into());

@@ -1,7 +1,7 @@
 // The Reference Method: a work-group a block, its work-items the candidates.
 //
-// D. Uta, "Collaborative Motion Estimation" (2012): `reference_naive` is section 6.1, figure 3;
-// `reference_staged` is section 6.1.1, figure 4.
+// A. Uta, "Collaborative Multi-Device Motion Estimation on Multi/Many-Core Platforms" (2012):
+// `reference_naive` is section 6.1, figure 3; `reference_staged` is section 6.1.1, figure 4.
 //
 //   group    block (group % columns, group / columns)
 //   vectors  record of block (column, row) at row * columns + column

@@ -1,6 +1,7 @@
 // Prediction of motion vectors as Halldal measures it, and as H.264 defines it.
 //
-// T. Halldal, "H.264 prediction on GPUs" (2012), sections 6.3 and 7.2, listings 6.5 and 6.6:
+// M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms" (2012),
+// sections 6.3 and 7.2, listings 6.5 and 6.6:
 //
 //     d[i] = v[i] - median(d[left of i], d[above i], d[above and left of i])
 //

@@ -1,6 +1,7 @@
 //! Halldal's recurrence on the CPU: the definition of the kernels `recurrence_*` of `prediction.cl`.
 //!
-//! T. Halldal, "H.264 prediction on GPUs" (2012), listing 6.5:
+//! M. F. Halldal, "Exploring computational capabilities of GPUs using H.264 prediction algorithms" (2012),
+//! listing 6.5:
 //!
 //! ```text
 //! d[i] = v[i] - median(d[left of i], d[above i], d[above and left of i])

@@ -426,7 +426,7 @@ impl<T> Session<T> {
             Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
             Split::Frames => {
                 let waiting: Vec<usize> = self.members.iter().map(Member::unfinished).collect();
-                vec![(self.balancer.fastest_for_frame(&waiting), whole)]
+                vec![(self.balancer.next_frame(&waiting), whole)]
             }
         }
     }
@@ -610,7 +610,9 @@ impl<T> Session<T> {
             })
             .collect();
         if self.split == Split::Frames {
-            measured.iter().for_each(|m| self.balancer.observe_rate(m.device, m.units, m.seconds));
+            for Measured { device, units, seconds } in measured {
+                self.balancer.observe_frame(device, units, seconds, self.depth == 1);
+            }
         } else if search.is_as_planned {
             let seconds = match self.depth {
                 1 => results

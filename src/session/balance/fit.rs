@@ -1,11 +1,17 @@
 //! Zhang's balance (IV-C): curves through the times of the first frames, solved for equal times, then
 //! compared with the best device alone.
+//!
+//! The units of work are rows or displacements of each frame, or, as in the paper, whole frames: those of
+//! rounds of [`Balance::ROUND`], each of which is observed like one frame that is divided.
 
 use super::curve::{TimeCurve, equal_shares, slowest};
-use super::{Balancer, DeviceState, HELPS, Measured, divide};
+use super::{Balance, Balancer, DeviceState, HELPS, Measured, divide};
 
 /// Frames measured of each of the two divisions that are compared.
 const CHECK: usize = 3;
+
+/// The weights of a device in turn: enough for a curve of second degree.
+const SHARES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 /// How far the shares are found.
 #[derive(Debug)]
@@ -24,7 +30,47 @@ impl Default for Fitting {
     }
 }
 
+/// Whole frames that are divided together.
+#[derive(Debug, Default)]
+pub(super) struct FrameRound {
+    /// The frames of each device in the round that is planned, and those of them that are not handed out.
+    shares: Vec<usize>,
+    left: Vec<usize>,
+    /// What the devices did for the round that is observed.
+    measured: Vec<Measured>,
+}
+
 impl Balancer {
+    /// The device of the next whole frame. The frames of a device are spread over the round.
+    pub(super) fn next_frame_fit(&mut self) -> usize {
+        if self.round.left.iter().all(|&left| left == 0) {
+            self.round.shares = self.plan_fit(Balance::ROUND);
+            self.round.left = self.round.shares.clone();
+        }
+        let FrameRound { shares, left, .. } = &mut self.round;
+        let part_left = |&device: &usize| left[device] as f64 / shares[device].max(1) as f64;
+        let device = (0..left.len()).max_by(|a, b| part_left(a).total_cmp(&part_left(b))).unwrap_or(0);
+        left[device] = left[device].saturating_sub(1);
+        device
+    }
+
+    /// Takes a whole frame that one device did. Frames that were cancelled shift the rounds that are observed
+    /// against those that are planned, which changes nothing where neighbouring rounds have the same shares.
+    pub(super) fn observe_frame_fit(&mut self, device: usize, seconds: f64, is_alone: bool) {
+        let measured = &mut self.round.measured;
+        match measured.iter_mut().find(|m| m.device == device) {
+            Some(m) => (m.units, m.seconds) = (m.units + 1, m.seconds + seconds),
+            None => measured.push(Measured { device, units: 1, seconds }),
+        }
+        if measured.iter().map(|m| m.units).sum::<usize>() < Balance::ROUND {
+            return;
+        }
+        let measured = std::mem::take(measured);
+        let seconds = measured.iter().map(|m| m.seconds);
+        let round = if is_alone { seconds.sum() } else { seconds.fold(0.0, f64::max) };
+        self.observe_fit(&measured, round);
+    }
+
     pub(super) fn plan_fit(&mut self, units: usize) -> Vec<usize> {
         let shares = match &mut self.fitting {
             Fitting::Sampling { planned, .. } => {
@@ -53,7 +99,7 @@ impl Balancer {
                     }
                 }
                 // Each share twice, as the first frame is slower than the others.
-                if *planned > 6 * present {
+                if *planned > 2 * SHARES.len() * present {
                     let shares = by_curves(samples, measured.iter().map(|m| m.units).sum());
                     self.fitting = Fitting::Comparing { planned: 0, shares, seconds: Default::default() };
                 }
@@ -81,12 +127,12 @@ impl Balancer {
     }
 }
 
-/// Weights that give each device little, its part, and much in turn.
+/// Weights that give each device little, its part, and much in turn, beside the others' 1.
 fn calibration(devices: &[DeviceState], frame: usize) -> Vec<f64> {
     let present: Vec<usize> = (0..devices.len()).filter(|&index| devices[index].weight > 0.0).collect();
     let mut weights: Vec<f64> = devices.iter().map(|state| f64::from(u8::from(state.weight > 0.0))).collect();
-    if let Some(&chosen) = present.get(frame / 3 % present.len().max(1)) {
-        weights[chosen] = [0.25, 1.0, 4.0][frame % 3];
+    if let Some(&chosen) = present.get(frame / SHARES.len() % present.len().max(1)) {
+        weights[chosen] = SHARES[frame % SHARES.len()];
     }
     weights
 }

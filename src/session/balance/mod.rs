@@ -12,7 +12,7 @@ mod tests;
 
 use super::share::divide;
 use curve::{TimeCurve, equal_shares, slowest};
-use fit::Fitting;
+use fit::{Fitting, FrameRound};
 use model::CostModel;
 use probe::ProbeSchedule;
 
@@ -26,13 +26,20 @@ pub enum Balance {
     Adaptive,
     /// Curves are fitted to the times of the first frames and solved for equal times (Zhang IV-C); the
     /// shares stay as they are then. Devices that do not help by their curves get nothing; the fastest
-    /// device gets everything if it is faster alone.
+    /// device gets everything if it is faster alone. Whole frames are divided in rounds of
+    /// [`ROUND`](Self::ROUND).
     Fit,
     /// By the weights of the devices, even if one device alone would be faster.
     Static,
 }
 
-/// What a device did for a frame.
+impl Balance {
+    /// Frames that [`Self::Fit`] divides at a time if the devices get whole frames: shares are multiples of a
+    /// twelfth.
+    pub const ROUND: usize = 12;
+}
+
+/// What a device did for a frame, or for a round of whole frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Index of the device.
@@ -69,6 +76,7 @@ pub struct Balancer {
     last: Vec<usize>,
     probes: ProbeSchedule,
     fitting: Fitting,
+    round: FrameRound,
     notes: Vec<(usize, bool)>,
 }
 
@@ -76,8 +84,8 @@ impl Balancer {
     /// A balancer of devices with these relative weights; a device of weight 0 gets no work.
     pub fn new(method: Balance, weights: &[f64]) -> Self {
         let (devices, models, last, notes) = Default::default();
-        let (probes, fitting) = (ProbeSchedule::default(), Fitting::default());
-        let mut balancer = Self { method, devices, models, last, probes, fitting, notes };
+        let (probes, fitting, round) = Default::default();
+        let mut balancer = Self { method, devices, models, last, probes, fitting, round, notes };
         weights.iter().for_each(|&weight| balancer.add(weight));
         balancer
     }
@@ -98,7 +106,7 @@ impl Balancer {
 
     fn start_again(&mut self) {
         self.last.clear();
-        (self.probes, self.fitting) = (ProbeSchedule::default(), Fitting::default());
+        (self.probes, self.fitting, self.round) = Default::default();
     }
 
     /// The devices that are not removed.
@@ -185,10 +193,14 @@ impl Balancer {
         }
     }
 
-    /// The device that finishes a whole frame first, where `waiting[device]` frames wait at each.
+    /// The device of the next whole frame, where `waiting[device]` frames wait at each: the one that finishes it
+    /// first, or by the shares of [`Balance::Fit`].
     ///
     /// A device without measurements gets a frame first. Slow devices are probed rarely.
-    pub fn fastest_for_frame(&mut self, waiting: &[usize]) -> usize {
+    pub fn next_frame(&mut self, waiting: &[usize]) -> usize {
+        if self.method == Balance::Fit {
+            return self.next_frame_fit();
+        }
         let (speeds, present) = (self.weights(), self.present());
         let is_free = |&device: &usize| self.method != Balance::Static && waiting[device] == 0;
         let mut free: Vec<usize> = present.iter().copied().filter(is_free).collect();
@@ -211,8 +223,12 @@ impl Balancer {
         }
     }
 
-    /// Takes the seconds in which one device did these units alone, a whole frame for example.
-    pub fn observe_rate(&mut self, device: usize, units: usize, seconds: f64) {
+    /// Takes a whole frame of these units, which one device did in `seconds`. `is_alone` if no other device
+    /// did a frame meanwhile, as only one frame is in flight.
+    pub fn observe_frame(&mut self, device: usize, units: usize, seconds: f64, is_alone: bool) {
         self.models[device].observe(units, seconds);
+        if self.method == Balance::Fit {
+            self.observe_frame_fit(device, seconds, is_alone);
+        }
     }
 }

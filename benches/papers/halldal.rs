@@ -43,8 +43,13 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
     };
     let more = |name: &str, work| Form { name: name.into(), printed: [None; 3], work };
     if session.is_native() {
-        let one = Engine::Native { level: None, threads: Some(1) };
-        return vec![cpu, more("fastest, one thread", one), more("all cores", Engine::NATIVE)];
+        return vec![
+            cpu,
+            more("exhaustive, one thread", Engine::native(Kernel::Exhaustive, Some(1))),
+            more("exhaustive, all cores", Engine::EXHAUSTIVE),
+            more("elimination, one thread", Engine::native(Kernel::Elimination, Some(1))),
+            more("elimination, all cores", Engine::ELIMINATION),
+        ];
     }
     let engines = [
         Engine::grouped(Kernel::ReferenceNaive, 29 * 29),
@@ -74,6 +79,7 @@ fn search(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Erro
         scene: &|_| Scene::moving(width, height),
         parameters: &|_, _| parameters.clone(),
         upload: Upload::Current,
+        is_predicting: false,
     });
     let ours: Vec<Cell> = measured.rows.concat().iter().map(|outcome| outcome.pair(rate)).collect();
     let mut foot = vec!["His figures are of the kernel alone.".to_owned()];

@@ -1,9 +1,11 @@
 //! Times a search on a device, and tables of searches with a time limit per cell.
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{EstimateError, Parameters, SetupError, Slot};
+use gstmotionestimate::compensation;
+use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Slot};
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{self, Options, WeightedDevice};
 use gstmotionestimate::tuning::{Kernel, Tuning};
@@ -23,8 +25,9 @@ pub struct Session<'a> {
 /// What runs a search.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine {
-    /// The CPU without OpenCL, by default with the fastest instruction set and all cores.
-    Native { level: Option<Level>, threads: Option<usize> },
+    /// The CPU without OpenCL, by default with the fastest instruction set and all cores. `kernel` is that of
+    /// full search; three-step search has one only.
+    Native { kernel: Kernel, level: Option<Level>, threads: Option<usize> },
     /// The session's OpenCL device, by default with the kernel's own group size.
     OpenCl { kernel: Kernel, group_size: Option<usize> },
     /// `count` OpenCL devices with the name of the session's, each with an equal band of rows.
@@ -32,11 +35,20 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The CPU at its fastest.
-    pub const NATIVE: Self = Self::Native { level: None, threads: None };
+    /// Every cost, on all cores.
+    pub const EXHAUSTIVE: Self = Self::native(Kernel::Exhaustive, None);
 
-    /// The counterpart of the papers' single-threaded C code.
-    pub const SERIAL: Self = Self::Native { level: Some(Level::Portable), threads: Some(1) };
+    /// The same field, most costs of which need not be computed, on all cores.
+    pub const ELIMINATION: Self = Self::native(Kernel::Elimination, None);
+
+    /// The counterpart of the papers' single-threaded C code: every cost, by plain Rust, on one core.
+    pub const SERIAL: Self =
+        Self::Native { kernel: Kernel::Exhaustive, level: Some(Level::Portable), threads: Some(1) };
+
+    /// `kernel` with the fastest instruction set, on all cores or as many `threads`.
+    pub const fn native(kernel: Kernel, threads: Option<usize>) -> Self {
+        Self::Native { kernel, level: None, threads }
+    }
 
     /// `kernel` with its own group size.
     pub fn kernel(kernel: Kernel) -> Self {
@@ -58,12 +70,11 @@ impl Engine {
 
     fn open(self, device: &AvailableDevice, parameters: &Parameters) -> Result<session::Session, SetupError> {
         match self {
-            Engine::Native { level, .. } => {
+            Engine::Native { kernel, level, .. } => {
                 let level = level.unwrap_or_else(Level::best);
-                let device = WeightedDevice {
-                    device: Box::new(Native::with_level(parameters.clone(), level)?),
-                    weight: 1.0,
-                };
+                let kernel = if parameters.algorithm == Algorithm::Full { kernel } else { Kernel::Auto };
+                let device = Box::new(Native::with_kernel(parameters.clone(), kernel, level)?);
+                let device = WeightedDevice { device, weight: 1.0 };
                 session::Session::new(parameters, 1, vec![device], Options::default())
             }
             Engine::OpenCl { kernel, group_size } => {
@@ -113,6 +124,20 @@ pub struct Timing {
     pub kernel: Duration,
     /// With the upload before and the download after it.
     pub whole: Duration,
+    /// The distance of the quartiles of each, in parts of the median: the larger of the two.
+    pub spread: f64,
+}
+
+/// A search with a larger spread is measured again, this many times.
+const MOST_SPREAD: f64 = 0.15;
+const AGAIN: usize = 2;
+
+impl Timing {
+    /// Of the times of some runs alone, and with transfers.
+    fn of(kernel: Vec<Duration>, whole: Vec<Duration>) -> Self {
+        let spread = spread(&kernel).max(spread(&whole));
+        Self { kernel: median(kernel), whole: median(whole), spread }
+    }
 }
 
 /// The result of a cell.
@@ -160,6 +185,8 @@ pub struct Searches<'a> {
     /// The parameters at a row and column.
     pub parameters: &'a dyn Fn(usize, usize) -> Parameters,
     pub upload: Upload,
+    /// Whether the prediction of the current frame from the vectors belongs to the whole time.
+    pub is_predicting: bool,
 }
 
 /// The times of a table of searches.
@@ -209,7 +236,7 @@ impl Session<'_> {
                 outcomes.push(if stopped[column] {
                     Outcome::Stopped
                 } else {
-                    match self.time(engine, &parameters, &scene, searches.upload) {
+                    match self.time(engine, &parameters, &scene, searches) {
                         Ok(timing) => {
                             stopped[column] = timing.whole > self.limit;
                             Outcome::Timed(timing)
@@ -228,7 +255,18 @@ impl Session<'_> {
             rows.push(outcomes);
         }
         progress.finish_and_clear();
-        let mut foot = vec![self.method(searches.upload)];
+        let mut foot = vec![self.method(searches)];
+        let spreads = rows.iter().flatten().filter_map(|outcome| Some(outcome.timing()?.spread));
+        let spreads: Vec<f64> = spreads.collect();
+        let wide = spreads.iter().filter(|&&spread| spread > MOST_SPREAD).count();
+        foot.push(format!(
+            "Spread, the distance of the quartiles over the median: at most {:.0} %; over {:.0} % in {wide} of {} \
+             searches, each of which was measured {} times.",
+            100.0 * spreads.iter().copied().fold(0.0, f64::max),
+            100.0 * MOST_SPREAD,
+            spreads.len(),
+            1 + AGAIN,
+        ));
         if rows.iter().flatten().any(|outcome| *outcome == Outcome::Stopped) {
             let limit = self.limit.as_secs_f64();
             foot.push(format!("-: not measured, a smaller case took more than {limit} s."));
@@ -238,12 +276,12 @@ impl Session<'_> {
     }
 
     /// A sentence on how the times were measured.
-    fn method(&self, upload: Upload) -> String {
+    fn method(&self, searches: &Searches<'_>) -> String {
         let (most, budget) = self.effort();
         format!(
-            "Ours: kernel alone / with {} and the vectors' download; median of 1 to {most} runs, as many \
-             as take {} ms.",
-            upload.words(),
+            "Ours: kernel alone / with {}, the vectors' download{}; median of 1 to {most} runs, as many as take {} ms.",
+            searches.upload.words(),
+            if searches.is_predicting { " and the prediction of the frame on the CPU" } else { "" },
             budget.as_millis(),
         )
     }
@@ -253,10 +291,20 @@ impl Session<'_> {
         engine: Engine,
         parameters: &Parameters,
         scene: &Scene,
-        upload: Upload,
+        searches: &Searches<'_>,
     ) -> Result<Timing, String> {
         let mut opened = engine.open(self.device, parameters).map_err(|error| error.to_string())?;
-        let mut run = || self.repeat(&mut opened, scene, upload).map_err(|error| error.to_string());
+        let what = (searches.upload, searches.is_predicting);
+        let mut run = || {
+            let mut best = self.repeat(&mut opened, scene, what).map_err(|error| error.to_string())?;
+            for _ in 0..AGAIN {
+                if best.spread > MOST_SPREAD {
+                    let again = self.repeat(&mut opened, scene, what).map_err(|error| error.to_string())?;
+                    best = if again.spread < best.spread { again } else { best };
+                }
+            }
+            Ok(best)
+        };
         match engine {
             Engine::Native { threads: Some(threads), .. } => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -270,10 +318,11 @@ impl Session<'_> {
         &self,
         opened: &mut session::Session,
         scene: &Scene,
-        upload: Upload,
-    ) -> Result<Timing, EstimateError> {
+        (upload, is_predicting): (Upload, bool),
+    ) -> Result<Timing, Box<dyn Error + Send + Sync>> {
         let (most, budget) = self.effort();
-        let mut once = |upload| {
+        let parameters = opened.parameters().clone();
+        let mut once = |upload| -> Result<(Duration, Duration), Box<dyn Error + Send + Sync>> {
             let start = Instant::now();
             if upload == Upload::Both {
                 opened.load(Slot::A, scene.reference.clone())?;
@@ -281,30 +330,31 @@ impl Session<'_> {
             opened.load(Slot::B, scene.current.clone())?;
             opened.begin(Slot::B, Slot::A, ())?;
             let ((), output) = opened.finish()?;
+            if is_predicting {
+                compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;
+            }
             let whole = start.elapsed();
             if whole > budget {
                 // In so long a time the upload does not count.
-                return Ok(Timing { kernel: output.times.search, whole });
+                return Ok((output.times.search, whole));
             }
             // Again, without an upload whose work on the device would count.
             opened.begin(Slot::B, Slot::A, ())?;
             let ((), output) = opened.finish()?;
-            Ok(Timing { kernel: output.times.search, whole })
+            Ok((output.times.search, whole))
         };
         // Warm-up, and the only run if it exceeds the limit.
-        let first: Timing = once(Upload::Both)?;
-        if first.whole > self.limit {
-            return Ok(first);
+        let (kernel, whole) = once(Upload::Both)?;
+        if whole > self.limit {
+            return Ok(Timing::of(vec![kernel], vec![whole]));
         }
         let start = Instant::now();
         let mut runs = Vec::new();
         while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {
             runs.push(once(upload)?);
         }
-        Ok(Timing {
-            kernel: median(runs.iter().map(|run| run.kernel).collect()),
-            whole: median(runs.iter().map(|run| run.whole).collect()),
-        })
+        let (kernels, wholes) = runs.into_iter().unzip();
+        Ok(Timing::of(kernels, wholes))
     }
 
     /// Median time of `work`, after one run to warm up.
@@ -321,6 +371,17 @@ impl Session<'_> {
         }
         Ok(median(runs))
     }
+}
+
+/// The distance of the quartiles in parts of the median; 0 for fewer than four times.
+fn spread(times: &[Duration]) -> f64 {
+    if times.len() < 4 {
+        return 0.0;
+    }
+    let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+    seconds.sort_by(f64::total_cmp);
+    let at = |quarter: usize| seconds[quarter * (seconds.len() - 1) / 4];
+    (at(3) - at(1)) / at(2)
 }
 
 /// The median, the later of two.

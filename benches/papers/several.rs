@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{Parameters, Slot, Window};
+use gstmotionestimate::estimator::{Parameters, Window};
 use gstmotionestimate::session::{self, Balance, Split};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
@@ -18,8 +18,8 @@ use crate::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
 
-/// Frames before the first that is timed: the shares settle in them.
-const TO_SETTLE: usize = 40;
+/// Frames before the first that is timed: the shares settle in them. `fit` needs the most, for whole frames.
+const TO_SETTLE: usize = 28 * Balance::ROUND;
 
 /// Tables 6 and 7, and section 8.5.2.
 pub fn uta(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
@@ -60,6 +60,7 @@ fn scaling(
         scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
         parameters: &|row, _| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, window),
         upload: Upload::Both,
+        is_predicting: false,
     });
 
     let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
@@ -91,77 +92,93 @@ fn scaling(
     })
 }
 
+/// What divides the work of two devices.
+type Dividing = (Split, Balance);
+
 /// A device and the CPU without OpenCL, alone and together.
 struct Together {
-    /// Time a frame: the device alone, the CPU alone, both with each balance of [`BALANCES`].
-    times: [Duration; 4],
-    /// The CPU's shares with each balance.
-    shares: [f64; 2],
+    /// Time a frame: the device alone, and the CPU alone.
+    alone: [Duration; 2],
+    /// With both: the time a frame, and the CPU's share.
+    both: Vec<(Duration, f64)>,
 }
 
-const BALANCES: [Balance; 2] = [Balance::Adaptive, Balance::Fit];
-
 impl Together {
+    /// Measures both devices with `depth` searches in flight, divided in each way of `dividing`.
     fn measure(
         session: &Session<'_>,
         parameters: &Parameters,
-        scene: &Scene,
+        depth: usize,
+        dividing: &[Dividing],
     ) -> Result<Self, Box<dyn Error>> {
+        let scene = Scene::moving(parameters.width, parameters.height);
         let device = &session.device.selector;
-        let both = DeviceSelector::Several(format!("{device},native"));
-        let adaptive = Grouping { split: Split::Rows, ..Grouping::default() };
-        let open = |device: &DeviceSelector, grouping| {
-            backend::open(device, Kernel::Auto, &Tuning::default(), grouping, parameters)
+        let list = DeviceSelector::Several(format!("{device},native"));
+        let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+        let time = |device: &DeviceSelector, grouping| {
+            let mut opened = backend::open(device, Kernel::Auto, &tuning, grouping, parameters)?.0;
+            settled(session, &mut opened, &scene)
         };
-        let mut times = [Duration::ZERO; 4];
-        for (time, device) in times.iter_mut().zip([device, &DeviceSelector::Native]) {
-            *time = settled(session, &mut open(device, adaptive)?.0, scene)?;
+        let mut alone = [Duration::ZERO; 2];
+        for (alone, device) in alone.iter_mut().zip([device, &DeviceSelector::Native]) {
+            *alone = time(device, Grouping::default())?.0;
         }
-        let mut shares = [0.0; 2];
-        for (index, balance) in BALANCES.into_iter().enumerate() {
-            let mut group = open(&both, Grouping { balance, ..adaptive })?.0;
-            times[2 + index] = settled(session, &mut group, scene)?;
-            shares[index] = group.shares().last().map_or(0.0, |share| share.share);
-        }
-        Ok(Self { times, shares })
+        let both = dividing
+            .iter()
+            .map(|&(split, balance)| time(&list, Grouping { split, balance, ..Grouping::default() }));
+        Ok(Self { alone, both: both.collect::<Result<_, _>>()? })
     }
 
     /// The time per frame if the rates of both added up.
     fn ideal(&self) -> Duration {
-        let [device, cpu, ..] = self.times.map(|time| 1.0 / time.as_secs_f64().max(1e-9));
+        let [device, cpu] = self.alone.map(|time| 1.0 / time.as_secs_f64().max(1e-9));
         Duration::from_secs_f64(1.0 / (device + cpu))
     }
 
     fn best(&self) -> Duration {
-        self.times[0].min(self.times[1])
+        self.alone[0].min(self.alone[1])
     }
 }
 
-/// The median time per frame of a stream, after the shares have settled.
+/// The time per frame of a stream and the share of its last device, after the shares have settled: the median
+/// time of a round of frames, and the mean share.
 fn settled(
     session: &Session<'_>,
     opened: &mut session::Session,
     scene: &Scene,
-) -> Result<Duration, Box<dyn Error>> {
+) -> Result<(Duration, f64), Box<dyn Error>> {
     let frames = [&scene.reference, &scene.current];
-    opened.load(Slot::A, frames[0].clone())?;
+    let last = opened.shares().len().saturating_sub(1);
     let (most, budget) = session.effort();
-    let (mut times, mut current, mut spent) = (Vec::new(), Slot::B, Duration::ZERO);
+    let (mut rounds, mut rows, mut spent) = (Vec::new(), [0; 2], Duration::ZERO);
+    let mut reference = opened.add(frames[0].clone())?;
+    let mut start = Instant::now();
     for index in 1.. {
-        let start = Instant::now();
-        opened.load(current, frames[index % 2].clone())?;
-        opened.begin(current, current.other(), ())?;
-        opened.finish()?;
-        current = current.other();
-        if index > TO_SETTLE {
-            times.push(start.elapsed());
-            spent += start.elapsed();
+        let current = opened.add(frames[index % 2].clone())?;
+        opened.begin(current, reference, ())?;
+        reference = current;
+        if opened.in_flight() < opened.depth() {
+            continue;
         }
-        if times.len() >= 5 * most || spent > budget {
+        let ((), output) = opened.finish()?;
+        if index > TO_SETTLE {
+            rows[0] += output.row_devices.len();
+            rows[1] += output.row_devices.iter().filter(|&&device| usize::from(device) == last).count();
+        }
+        if !index.is_multiple_of(Balance::ROUND) {
+            continue;
+        }
+        let round = start.elapsed();
+        start = Instant::now();
+        if index > TO_SETTLE {
+            rounds.push(round / Balance::ROUND as u32);
+            spent += round;
+        }
+        if rounds.len() >= 5 * most || spent > budget {
             break;
         }
     }
-    Ok(median(times))
+    Ok((median(rounds), rows[1] as f64 / rows[0].max(1) as f64))
 }
 
 /// Section 8.5.2: a device and the CPU, on the frames smaller than 1920x1080.
@@ -176,18 +193,19 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
     let mut rows = Vec::new();
     for (index, &(width, height, _)) in sizes.iter().enumerate() {
         let parameters = Parameters::new(width, height, BLOCK, window);
-        let found = Together::measure(session, &parameters, &Scene::moving(width, height))?;
+        let found = Together::measure(session, &parameters, 1, &[(Split::Rows, Balance::Adaptive)])?;
+        let [(both, share)] = found.both[..] else { unreachable!("one way to divide") };
         let mut row = vec![Cell::Label(format!("{width}x{height}"))];
         row.extend((0..3).map(|i| match UTA_CPU_GPU {
             (printed, figures) if printed == index => Cell::Printed(figures[i], 0),
             _ => Cell::Missing,
         }));
-        row.extend(found.times[..2].iter().map(|&time| Cell::Ours(milliseconds(time))));
+        row.extend(found.alone.map(|time| Cell::Ours(milliseconds(time))));
         row.push(Cell::Ours(milliseconds(found.ideal())));
-        row.push(Cell::Ours(milliseconds(found.times[2])));
-        row.push(Cell::Hundredths(found.best().as_secs_f64() / found.times[2].as_secs_f64()));
+        row.push(Cell::Ours(milliseconds(both)));
+        row.push(Cell::Hundredths(found.best().as_secs_f64() / both.as_secs_f64()));
         row.push(Cell::Hundredths(found.best().as_secs_f64() / found.ideal().as_secs_f64()));
-        row.push(Cell::Hundredths(found.shares[0]));
+        row.push(Cell::Hundredths(share));
         rows.push(row);
         progress.inc(1);
     }
@@ -211,6 +229,13 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
     })
 }
 
+/// Searches in flight for figure 12, so that devices work on different frames.
+const DEPTH: usize = 4;
+
+/// His way to divide, on whole frames, and two others.
+const DIVIDING: [Dividing; 3] =
+    [(Split::Frames, Balance::Fit), (Split::Rows, Balance::Fit), (Split::Rows, Balance::Adaptive)];
+
 /// Figure 12: his balance beside ours.
 pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
@@ -224,12 +249,12 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
     let mut rows = Vec::new();
     for &(name, width, height) in sequences {
         let parameters = Parameters::new(width, height, BLOCK, window);
-        let found = Together::measure(session, &parameters, &Scene::moving(width, height))?;
+        let found = Together::measure(session, &parameters, DEPTH, &DIVIDING)?;
         let mut row = vec![Cell::Label(name.into()), Cell::Printed(for_cpu, 0)];
-        row.extend(found.times[..2].iter().map(|&time| Cell::Ours(rate(time))));
+        row.extend(found.alone.map(|time| Cell::Ours(rate(time))));
         row.push(Cell::Ours(rate(found.ideal())));
-        for (time, share) in found.times[2..].iter().zip(found.shares) {
-            row.extend([Cell::Ours(rate(*time)), Cell::Ours(share * frames)]);
+        for &(time, share) in &found.both {
+            row.extend([Cell::Ours(rate(time)), Cell::Ours(share * frames)]);
         }
         rows.push(row);
         progress.inc(1);
@@ -237,8 +262,8 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
     progress.finish_and_clear();
     let mut columns = vec![Column::new("", "Sequence"), Column::new("Zhang", "the CPU's part of 300")];
     columns.extend([session.name(), "native", "ideal"].map(|name| Column::new("alone", name)));
-    for balance in ["adaptive", "fit"] {
-        columns.extend([balance, "the CPU's part of 300"].map(|name| Column::new("both", name)));
+    for way in ["whole frames, fit", "rows, fit", "rows, adaptive"] {
+        columns.extend([way, "the CPU's part of 300"].map(|name| Column::new("both", name)));
     }
     report.table(&Table {
         stem: "zhang-figure-12".into(),
@@ -247,9 +272,11 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
         rows,
         foot: vec![
             "His are an I7 2630qm and a GT540m; the bars of the figure have no figures. His part of the CPU is \
-             the solution of (7), by which fit finds shares too, of rows instead of frames."
+             the solution of (7), by which fit finds shares too, of rounds of frames or of rows."
                 .into(),
-            format!("Ours: made frames, with transfers, after {TO_SETTLE} frames in which shares settle."),
+            format!(
+                "Ours: made frames, {DEPTH} in flight, with transfers, after {TO_SETTLE} frames in which shares settle."
+            ),
         ],
     })
 }

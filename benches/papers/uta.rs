@@ -42,7 +42,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     film(session, report)
 }
 
-/// Our columns for a table of the thesis; one per window on the CPU, which has one method.
+/// Our columns for a table of the thesis.
 fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
     let windows: &[usize] = match number {
         1 => &[31],
@@ -50,12 +50,15 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
         _ => &[47],
     };
     if session.is_native() {
-        let native = |&window: &usize| Ours {
-            name: if number == 3 { format!("W={window}") } else { "all cores".into() },
-            engine: Engine::NATIVE,
-            window,
+        let engines = [(Engine::EXHAUSTIVE, "exhaustive"), (Engine::ELIMINATION, "elimination")];
+        let native = |&window: &usize| {
+            engines.map(|(engine, name)| Ours {
+                name: if number == 3 { format!("W={window} {name}") } else { name.into() },
+                engine,
+                window,
+            })
         };
-        return windows.iter().map(native).collect();
+        return windows.iter().flat_map(native).collect();
     }
     let ours = |name: String, engine| Ours { name, engine, window: windows[0] };
     let kernel = |kernel: Kernel| ours(kernel.to_string(), Engine::kernel(kernel));
@@ -100,6 +103,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
         scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
         parameters: &|row, column| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, windows[column]),
         upload: Upload::Both,
+        is_predicting: false,
     });
 
     let name = |&(width, height, _): &(usize, usize, usize)| format!("{width}x{height}");

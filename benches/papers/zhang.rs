@@ -17,10 +17,15 @@ use crate::table::{Cell, Column, Table};
 const BLOCK: usize = 16;
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    let serial = ("one core, portable", Engine::SERIAL);
+    let serial = ("one core, portable exhaustive", Engine::SERIAL);
     let ours = if session.is_native() {
-        let fastest = Engine::Native { level: None, threads: Some(1) };
-        vec![serial, ("one core, fastest", fastest), ("all cores", Engine::NATIVE)]
+        vec![
+            serial,
+            ("one core, exhaustive", Engine::native(Kernel::Exhaustive, Some(1))),
+            ("all cores, exhaustive", Engine::EXHAUSTIVE),
+            ("one core, elimination", Engine::native(Kernel::Elimination, Some(1))),
+            ("all cores, elimination", Engine::ELIMINATION),
+        ]
     } else {
         vec![serial, ("two-pass", Engine::kernel(Kernel::TwoPass))]
     };
@@ -39,6 +44,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         },
         parameters: &|row, _| Parameters::new(size(row).0, size(row).1, BLOCK, window),
         upload: Upload::Current,
+        is_predicting: false,
     });
 
     let mut columns = vec![Column::new("", "Sequence")];

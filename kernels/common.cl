@@ -28,10 +28,19 @@ typedef struct {
 #define METRIC METRIC_SAD
 #endif
 
-// Instructions for four samples. 0: none, portable OpenCL C; 1: NVIDIA's vabsdiff4 as inline PTX, which
-// only NVIDIA's compiler accepts; 2: also dp4a, from compute capability 6.1 on.
+// Instructions for four samples, the sum of these; 0: none, portable OpenCL C.
+#define FOUR_VABSDIFF4 1    // NVIDIA's vabsdiff4 as inline PTX, which only NVIDIA's compiler accepts
+#define FOUR_DP4A 2         // NVIDIA's dp4a as inline PTX, from compute capability 6.1 on
+#define FOUR_AMD_SAD 4      // amd_sad of the extension cl_amd_media_ops
+#define FOUR_DOT_PRODUCT 8  // dot_4x8packed_uu_uint of the extension cl_khr_integer_dot_product
 #ifndef FOUR_SAMPLES
 #define FOUR_SAMPLES 0
+#endif
+#if FOUR_SAMPLES & FOUR_AMD_SAD
+#pragma OPENCL EXTENSION cl_amd_media_ops : enable
+#endif
+#if FOUR_SAMPLES & FOUR_DOT_PRODUCT
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
 #endif
 
 // Work-items of a group, if the build fixes them (GROUP_SIZE). If it does not, a compiler may allow
@@ -65,24 +74,36 @@ static inline __global const uchar *sample_at(__global const uchar *frame, Geome
     return frame + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
 }
 
-#if FOUR_SAMPLES >= 1
+#define HAS_ADD_DIFFERENCES (FOUR_SAMPLES & (FOUR_VABSDIFF4 | FOUR_AMD_SAD))
+#define HAS_ADD_SQUARES (FOUR_SAMPLES & (FOUR_DP4A | FOUR_DOT_PRODUCT))
+
+#if HAS_ADD_DIFFERENCES
 // `sum` plus the absolute differences of the four samples in `c` and `r`.
 static inline uint add_differences(uint c, uint r, uint sum)
 {
+#if FOUR_SAMPLES & FOUR_VABSDIFF4
     uint result;
     asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(result) : "r"(c), "r"(r), "r"(sum));
     return result;
+#else
+    return amd_sad(c, r, sum);
+#endif
 }
 #endif
 
-#if FOUR_SAMPLES >= 2
+#if HAS_ADD_SQUARES
 // `sum` plus the squared differences of the four samples in `c` and `r`.
 static inline uint add_squares(uint c, uint r, uint sum)
 {
+#if FOUR_SAMPLES & FOUR_DP4A
     uint differences, result;
     asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(c), "r"(r), "r"(0));
     asm("dp4a.u32.u32 %0, %1, %1, %2;" : "=r"(result) : "r"(differences), "r"(sum));
     return result;
+#else
+    const uint differences = as_uint(abs_diff(as_uchar4(c), as_uchar4(r)));
+    return sum + dot_4x8packed_uu_uint(differences, differences);
+#endif
 }
 #endif
 
@@ -95,12 +116,12 @@ static inline uint add_squares(uint c, uint r, uint sum)
 #if METRIC == METRIC_SAD
 #define TERM(d) (d)
 #define TERM_BITS 8
-#define HAS_ADD_FOUR (FOUR_SAMPLES >= 1)
+#define HAS_ADD_FOUR HAS_ADD_DIFFERENCES
 #define ADD_FOUR add_differences
 #elif METRIC == METRIC_SSD
 #define TERM(d) ((d) * (d))
 #define TERM_BITS 16
-#define HAS_ADD_FOUR (FOUR_SAMPLES >= 2)
+#define HAS_ADD_FOUR HAS_ADD_SQUARES
 #define ADD_FOUR add_squares
 #else
 #error "unknown METRIC"

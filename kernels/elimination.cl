@@ -184,7 +184,7 @@ static inline SquareBound square_limit(uint limit)
 // `sum` plus the four samples in `word`.
 static inline uint sum_four(uint word, uint sum)
 {
-#if FOUR_SAMPLES >= 1
+#if HAS_ADD_DIFFERENCES
     return add_differences(word, 0, sum);
 #else
     const uint pairs = (word & 0x00ff00ff) + (word >> 8 & 0x00ff00ff);

@@ -31,7 +31,7 @@ typedef uchar4 Samples;
 
 // Without instructions for four samples, terms of 8 bits are added up in 16 lanes of 16 bits. A lane
 // of the largest block takes 64 rows of 4 spans: 64 * 4 * 255 = 65280, which fits.
-#define HAS_LANES (TERM_BITS == 8 && FOUR_SAMPLES == 0)
+#define HAS_LANES (TERM_BITS == 8 && !HAS_ADD_FOUR)
 
 // `lanes` plus the terms of the samples in `c` and `r`.
 static inline ushort16 add_lanes(uchar16 c, uchar16 r, ushort16 lanes)

@@ -137,6 +137,15 @@ pub(super) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
     }
 }
 
+/// The first two sizes of a property of `device` that is a list of sizes.
+pub(super) fn device_sizes(device: RawDevice, property: u32) -> Result<[usize; 2]> {
+    let bytes = device_bytes(device, property)?;
+    match bytes.as_chunks::<{ size_of::<usize>() }>().0 {
+        &[first, second, ..] => Ok([first, second].map(usize::from_ne_bytes)),
+        _ => Err(Error { call: "clGetDeviceInfo", code: -30 }),
+    }
+}
+
 /// Declares the owner of an OpenCL object, which releases it.
 macro_rules! owner {
     ($(#[$doc:meta])* $name:ident, $raw:ident, $release:ident) => {

@@ -59,6 +59,14 @@ pub struct OpenClDevice {
     pub local_memory: usize,
     /// The most work-items in a work-group of one dimension.
     pub largest_group: usize,
+    /// The most work-items in the second dimension of a work-group.
+    pub largest_second: usize,
+    /// Whether the lowest byte of a word comes first.
+    pub is_little_endian: bool,
+    /// Whether its local memory is faster than its global memory, of which it is a part on other devices.
+    pub has_local_memory: bool,
+    /// Its extensions, separated by spaces.
+    pub extensions: String,
     /// Whether it has out-of-order queues.
     pub out_of_order: bool,
     id: DeviceId,
@@ -104,7 +112,8 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         _ if types & ffi::CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
         _ => DeviceKind::Accelerator,
     };
-    let group = number(ffi::CL_DEVICE_MAX_WORK_GROUP_SIZE)?.min(number(ffi::CL_DEVICE_MAX_WORK_ITEM_SIZES)?);
+    let [first, second] = cl::device_sizes(id, ffi::CL_DEVICE_MAX_WORK_ITEM_SIZES).ok()?;
+    let largest_group = first.min(number(ffi::CL_DEVICE_MAX_WORK_GROUP_SIZE)? as usize);
     usable.then_some(OpenClDevice {
         platform,
         index,
@@ -116,7 +125,11 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         memory: number(ffi::CL_DEVICE_GLOBAL_MEM_SIZE)?,
         largest_buffer: number(ffi::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
         local_memory: number(ffi::CL_DEVICE_LOCAL_MEM_SIZE)? as usize,
-        largest_group: group as usize,
+        largest_group,
+        largest_second: second.min(largest_group),
+        is_little_endian: number(ffi::CL_DEVICE_ENDIAN_LITTLE)? != 0,
+        has_local_memory: number(ffi::CL_DEVICE_LOCAL_MEM_TYPE)? == u64::from(ffi::CL_LOCAL),
+        extensions: text(ffi::CL_DEVICE_EXTENSIONS).unwrap_or_default(),
         out_of_order: number(ffi::CL_DEVICE_QUEUE_PROPERTIES)? & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
             != 0,
         id: DeviceId(id),
@@ -134,18 +147,45 @@ impl OpenClDevice {
         [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
     }
 
-    /// `FOUR_SAMPLES` in `kernels/common.cl`: the instructions for four samples that the device has.
+    /// `FOUR_SAMPLES` in `kernels/common.cl`: the instructions for four samples that the device seems to have.
+    /// Its compiler may still refuse them.
     ///
-    /// Only NVIDIA's compiler accepts inline PTX, and NVIDIA's devices have their compute capability as a
-    /// property.
+    /// NVIDIA's devices have their compute capability as a property, others name extensions.
     pub(super) fn four_samples(&self) -> u8 {
         /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
         const CAPABILITY: [u32; 2] = [0x4000, 0x4001];
-        if self.kind != DeviceKind::Gpu || !self.vendor.to_ascii_lowercase().contains("nvidia") {
-            return 0;
+        const VABSDIFF4: u8 = 1;
+        const DP4A: u8 = 2;
+        const AMD_SAD: u8 = 4;
+        const DOT_PRODUCT: u8 = 8;
+        let has = |extension| self.extensions.split(' ').any(|name| name == extension);
+        if self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia") {
+            let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
+            return if capability >= [6, 1] { VABSDIFF4 | DP4A } else { VABSDIFF4 };
         }
-        let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
-        if capability >= [6, 1] { 2 } else { 1 }
+        let amd_sad = if has("cl_amd_media_ops") { AMD_SAD } else { 0 };
+        let dot_product = if has("cl_khr_integer_dot_product") { DOT_PRODUCT } else { 0 };
+        amd_sad | dot_product
+    }
+
+    /// The most work-items in a group of `kernel`, at least 1.
+    pub(super) fn largest_group_of(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
+        let largest = kernel.largest_group(self.raw()).map_err(|error| self.refused(error))?;
+        Ok(largest.min(self.largest_group).max(1))
+    }
+
+    /// The largest group of `kernel` within `wanted` items, which are powers of two.
+    pub(super) fn group_of(&self, kernel: &cl::Kernel, wanted: [usize; 2]) -> Result<[usize; 2], SetupError> {
+        let largest = self.largest_group_of(kernel)?;
+        let [mut columns, mut rows] = wanted;
+        while rows > self.largest_second.max(1) {
+            rows /= 2;
+        }
+        while columns * rows > largest {
+            let halved = if rows >= columns { &mut rows } else { &mut columns };
+            *halved /= 2;
+        }
+        Ok([columns, rows])
     }
 
     /// A buffer of `bytes` on this device, or an error that says that there is no room for `what`.

@@ -117,6 +117,9 @@ impl Layout {
     }
 }
 
+/// Items of a group that extends a frame by its margins: words of a row, and rows.
+const EXTEND_ITEMS: [usize; 2] = [32, 2];
+
 /// A slot: a frame on the device, and how it gets there.
 struct FrameSlot {
     /// Page-locked memory to which frames are copied that the device cannot read where they are; allocated with the
@@ -143,6 +146,8 @@ pub(super) struct FrameSlots {
     height: usize,
     slots: Vec<FrameSlot>,
     extend: Kernel,
+    /// Items of a group of `extend`.
+    extend_items: [usize; 2],
     memory: PinnedMemory,
     context: Arc<Context>,
 }
@@ -158,6 +163,7 @@ impl FrameSlots {
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, .. } = info.parameters;
         let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), "")?;
+        let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
             Ok(FrameSlot {
                 packed: device.buffer(context, "a frame", width * height)?,
@@ -174,7 +180,8 @@ impl FrameSlots {
             width,
             height,
             slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
-            extend: program.kernel(c"extend").map_err(|error| device.refused(error))?,
+            extend_items: device.group_of(&extend, EXTEND_ITEMS)?,
+            extend,
             memory,
             context: context.clone(),
         })
@@ -248,11 +255,11 @@ impl FrameSlots {
             Arg::Int(padded_rows as i32),
             Arg::Struct(bytemuck::bytes_of(&geometry)),
         ];
-        const ITEMS: [usize; 2] = [32, 2];
-        let groups = [(geometry.pitch as usize / 4).div_ceil(ITEMS[0]), padded_rows.div_ceil(ITEMS[1])];
+        let items = self.extend_items;
+        let groups = [(geometry.pitch as usize / 4).div_ceil(items[0]), padded_rows.div_ceil(items[1])];
         // SAFETY: `extend` clamps what it reads to width x height, the size of `packed`, and
         // writes only below pitch x padded_rows, the size of `padded`.
-        let ready = unsafe { queue.launch_after(extend, &args, groups, ITEMS, &[])? };
+        let ready = unsafe { queue.launch_after(extend, &args, groups, items, &[])? };
         queue.flush()?;
         slot.ready = Some(ready);
         // The upload itself goes on while the host does something else.

@@ -120,10 +120,17 @@ impl BuildContext<'_> {
         group_size: Option<usize>,
         options: &str,
     ) -> Result<cl::Kernel, SetupError> {
-        let options = program::options(file, self.device, self.parameters, group_size) + options;
-        program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)?
-            .kernel(name)
-            .map_err(|error| self.device.refused(error))
+        let build = |four_samples| {
+            let options = program::options(file, four_samples, self.parameters, group_size) + options;
+            program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)
+        };
+        let four_samples = self.device.four_samples();
+        let program = build(four_samples).or_else(|error| match error {
+            // The compiler lacks instructions that the device seems to have.
+            SetupError::KernelBuild { .. } if four_samples != 0 => build(0),
+            error => Err(error),
+        })?;
+        program.kernel(name).map_err(|error| self.device.refused(error))
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
@@ -150,8 +157,7 @@ impl BuildContext<'_> {
 
     /// The most work-items in a group of `kernel`, at least 1.
     pub(super) fn largest_group(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
-        let largest = kernel.largest_group(self.device.raw()).map_err(|error| self.device.refused(error))?;
-        Ok(largest.min(self.device.largest_group).max(1))
+        self.device.largest_group_of(kernel)
     }
 
     /// The group size of the tuning, if there is one.

@@ -92,10 +92,22 @@ impl OpenCl {
         parameters.validate()?;
         tuning.validate()?;
         kernel.check_algorithm(parameters.algorithm, &device.name)?;
-        let kernel = match kernel {
-            Kernel::Auto => families::fastest(parameters.algorithm, device),
-            kernel => kernel,
-        };
+        if !device.is_little_endian {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: "its words have their highest byte first, and the kernels read samples as words"
+                    .into(),
+            });
+        }
+        if kernel == Kernel::Auto {
+            let fastest = families::fastest(parameters.algorithm, device);
+            return match Self::new(device, fastest, tuning, parameters) {
+                Err(SetupError::KernelUnsupported { .. }) => {
+                    Self::new(device, families::undemanding(parameters.algorithm), tuning, parameters)
+                }
+                opened => opened,
+            };
+        }
         let context = device.context()?;
         let window = families::readable_window(parameters);
         let layout = Layout::new(parameters, &window);

@@ -50,12 +50,12 @@ impl KernelFile {
     }
 }
 
-/// The `-D` options of `file`: block size, metric and, if it is fixed, the group size; none for kernels
-/// that do not compare blocks. All else is an argument, so that one build serves every frame size, window
+/// The `-D` options of `file`: block size, metric, the instructions for four samples and, if it is fixed, the
+/// group size; none for kernels that do not compare blocks. All else is an argument, so that one build serves every frame size, window
 /// and border, unless a family compiles more in.
 pub(super) fn options(
     file: KernelFile,
-    device: &OpenClDevice,
+    four_samples: u8,
     parameters: &Parameters,
     group_size: Option<usize>,
 ) -> String {
@@ -63,7 +63,6 @@ pub(super) fn options(
         return String::new();
     }
     let metric = parameters.metric.name().to_ascii_uppercase();
-    let four_samples = device.four_samples();
     let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
     format!(
         "-D BLOCK={} -D METRIC=METRIC_{metric} -D FOUR_SAMPLES={four_samples}{group}",

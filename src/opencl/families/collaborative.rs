@@ -148,12 +148,7 @@ struct Reduction {
 impl Reduction {
     fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let kernel = build.build(KernelFile::Reduce, c"reduce")?;
-        let largest = build.largest_group(&kernel)?;
-        let mut items = REDUCE_ITEMS;
-        while items[0] * items[1] > largest {
-            let wider = usize::from(items[1] >= items[0]);
-            items[wider] /= 2;
-        }
+        let items = build.device.group_of(&kernel, REDUCE_ITEMS)?;
         let winners = build.buffer("the winners", KEY * build.grid().blocks())?;
         Ok(Self { kernel, winners, items, block_size: build.parameters.block_size })
     }

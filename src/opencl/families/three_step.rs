@@ -47,6 +47,7 @@ pub(super) struct ThreeStepSamples {
     compare: cl::Kernel,
     items: usize,
     choose: cl::Kernel,
+    choice_items: [usize; 2],
     costs: Buffer,
     winners: Buffer,
 }
@@ -56,12 +57,14 @@ impl ThreeStepSamples {
         let samples = build.parameters.block_size * build.parameters.block_size;
         let most = samples.min(MOST_SAMPLES);
         let (compare, items) = build.build_for(KernelFile::ThreeStep, c"three_step_samples", most)?;
+        let choose = build.build(KernelFile::ThreeStep, c"three_step_choose")?;
         let blocks = build.grid().blocks();
         Ok(Self {
             steps: StepArgs::new(build),
             compare,
             items,
-            choose: build.build(KernelFile::ThreeStep, c"three_step_choose")?,
+            choice_items: build.device.group_of(&choose, [CHOICE_ITEMS, 1])?,
+            choose,
             costs: build.buffer("the costs of a step", size_of::<u32>() * CANDIDATES * blocks)?,
             winners: build.buffer("the winners", KEY * blocks)?,
         })
@@ -70,7 +73,7 @@ impl ThreeStepSamples {
 
 impl KernelFamily for ThreeStepSamples {
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        let Self { steps, items, .. } = self;
+        let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));
         let blocks = request.geometry.blocks();
@@ -86,10 +89,10 @@ impl KernelFamily for ThreeStepSamples {
             // margins; the sums have a word an item.
             unsafe { request.queue.launch(&mut self.compare, &args, groups, [*items, 1])? };
             let args = [costs, winners, vectors, step, is_first, geometry];
-            let groups = [blocks.div_ceil(CHOICE_ITEMS), 1];
+            let groups = [blocks.div_ceil(choice_items[0]), 1];
             // SAFETY: items past the last block do nothing; there are nine costs, a winner and a vector a
             // block.
-            unsafe { request.queue.launch(&mut self.choose, &args, groups, [CHOICE_ITEMS, 1])? };
+            unsafe { request.queue.launch(&mut self.choose, &args, groups, *choice_items)? };
         }
         Ok(())
     }
@@ -121,7 +124,8 @@ impl ThreeStepGroups {
             );
             return Err(build.unsupported(reason, "choose three-step-unaligned, which has no such limit"));
         }
-        Ok(Self { steps: StepArgs::new(build), kernel, items, lanes: largest / items })
+        let lanes = (largest / items).min(build.device.largest_second.max(1));
+        Ok(Self { steps: StepArgs::new(build), kernel, items, lanes })
     }
 }
 

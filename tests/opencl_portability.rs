@@ -111,7 +111,7 @@ const FORMS: [Form; 3] = [
 
 /// The costs that `compare_four` of `common.cl` adds for each pair of words; `None` if it does not build.
 fn costs(
-    device: ocl::Device,
+    (platform, device): (ocl::Platform, ocl::Device),
     options: &str,
     emulation: &str,
     words: [&[u32]; 2],
@@ -119,7 +119,7 @@ fn costs(
     let kernel = "__kernel void compare(__global const uint *c, __global const uint *r, __global uint *costs) \
                   { const size_t i = get_global_id(0); costs[i] = compare_four(c[i], r[i], 1000); }";
     let source = [emulation, include_str!("../kernels/common.cl"), kernel].concat();
-    let context = ocl::Context::builder().devices(device).build()?;
+    let context = ocl::Context::builder().platform(platform).devices(device).build()?;
     let queue = ocl::Queue::new(&context, device, None)?;
     let mut program = ocl::Program::builder();
     program.source(source).devices(device).cmplr_opt(format!("-cl-std=CL1.2 {options}"));
@@ -149,7 +149,7 @@ fn every_form_of_the_instructions_for_four_samples_adds_the_same() {
     let words = [&words[0][..], &words[1][..]];
     for device in all_devices() {
         let platform = ocl::Platform::list()[device.platform];
-        let raw = ocl::Device::list_all(platform).unwrap()[device.index];
+        let raw = (platform, ocl::Device::list_all(platform).unwrap()[device.index]);
         let is_nvidia = device.kind == DeviceKind::Gpu && device.vendor.contains("NVIDIA");
         for metric in ["METRIC_SAD", "METRIC_SSD"] {
             let of = |flags: u8, emulation| {

@@ -359,6 +359,31 @@ fn a_session_goes_on_after_cancelling_though_a_device_hangs() {
     check(&mut session, 5, "after it was cancelled");
 }
 
+/// The reference need not be the frame before: it stays on the device while other frames are searched in it.
+#[test]
+fn a_reference_is_searched_again_and_again() {
+    for depth in [1, 2] {
+        // Each frame is loaded once: the device fails at one load more.
+        let devices = vec![faulty(Point::Load, Fault::Error, 8, depth)];
+        let mut session = session(devices, depth, Split::Rows, None);
+        session.load(Slot::A, frame(0)).unwrap();
+        for time in 1..8 {
+            session.load(Slot::B, frame(time)).unwrap();
+            session.begin(Slot::B, Slot::A, time).unwrap();
+            let (_, output) = session.finish().unwrap();
+            let expected = oracle::search(session.parameters(), &frame(time).view(), &frame(0).view());
+            assert_eq!(output.vectors[..], expected.vectors);
+        }
+    }
+    let mut session = session(vec![native(1)], 1, Split::Rows, None);
+    session.load(Slot::A, frame(0)).unwrap();
+    for time in 1..4 {
+        session.load(Slot::B, frame(time)).unwrap();
+        session.begin(Slot::B, Slot::A, time).unwrap();
+        session.finish().unwrap();
+    }
+}
+
 #[test]
 fn wrong_use_is_an_error_and_no_failure() {
     for devices in [vec![native(2)], vec![faulty(Point::Load, Fault::Error, NEVER, 2)]] {

@@ -242,7 +242,7 @@ impl<T> Session<T> {
         let copy = self.memory.as_ref().filter(|_| frame.block().is_none()).and_then(|m| m.copy(&frame));
         let (is_own, copy_time) = (copy.is_some(), start.elapsed());
         let frame = Some(copy.unwrap_or(frame));
-        let mut loaded = NumberedFrame { number: self.loaded, frame, is_own, copy_time };
+        let mut loaded = NumberedFrame { number: self.loaded, slot: slot.index(), frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
         if let Some(member) = self.only_active().filter(|&member| self.may_call(member)) {
             match self.call(member, |member, done| member.call(|worker| worker.load(&loaded, done))) {

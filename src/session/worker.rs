@@ -16,6 +16,8 @@ use crate::lock::lock;
 pub(super) struct NumberedFrame {
     /// No other frame of the session has this number.
     pub(super) number: u64,
+    /// Index of the session's slot that it is in.
+    pub(super) slot: usize,
     /// `None` once a device has the frame and no other device may need it.
     pub(super) frame: Option<Frame>,
     /// Whether the frame is a copy of the session's own.
@@ -62,11 +64,20 @@ struct BegunJob {
     rebalance_time: Duration,
 }
 
+/// A frame on the device.
+#[derive(Clone)]
+struct LoadedFrame {
+    number: u64,
+    /// Index of the session's slot that it was in.
+    slot: usize,
+    rows: Range<usize>,
+}
+
 /// A device with its frames and jobs.
 pub(super) struct Worker {
     device: Box<dyn Device>,
-    /// One for each slot: the number of the frame in it, and the rows that are loaded.
-    loaded: Vec<Option<(u64, Range<usize>)>>,
+    /// One for each slot of the device.
+    loaded: Vec<Option<LoadedFrame>>,
     /// Oldest first.
     begun: VecDeque<BegunJob>,
     /// When the previous job was done.
@@ -146,7 +157,8 @@ impl Worker {
     /// A copy of `frame`, if the device has all of it.
     pub(super) fn unload(&mut self, frame: &NumberedFrame) -> Result<Option<Frame>, EstimateError> {
         let rows = 0..self.device.info().parameters.height;
-        match self.loaded.iter().position(|loaded| *loaded == Some((frame.number, rows.clone()))) {
+        let is_whole = |loaded: &LoadedFrame| loaded.number == frame.number && loaded.rows == rows;
+        match self.loaded.iter().position(|loaded| loaded.as_ref().is_some_and(is_whole)) {
             Some(slot) => self.device.unload(Slot::new(slot)),
             None => Ok(None),
         }
@@ -169,10 +181,11 @@ impl Worker {
         done: &mut dyn FnMut(JobResult),
     ) -> Result<(Slot, Duration), EstimateError> {
         loop {
-            let is_there = |loaded: &Option<(u64, _)>| loaded.as_ref().is_some_and(|l| l.0 == frame.number);
-            let there = self.loaded.iter().position(is_there);
+            let is_there = |loaded: &LoadedFrame| loaded.number == frame.number;
+            let there = self.loaded.iter().position(|loaded| loaded.as_ref().is_some_and(is_there));
             let mut rows = wanted.clone();
-            if let Some((index, (_, present))) = there.zip(there.and_then(|i| self.loaded[i].clone())) {
+            let present = there.and_then(|index| self.loaded[index].as_ref());
+            if let Some((index, present)) = there.zip(present.map(|loaded| &loaded.rows)) {
                 if present.start <= needed.start && needed.end <= present.end {
                     return Ok((Slot::new(index), Duration::ZERO));
                 }
@@ -182,13 +195,16 @@ impl Worker {
                 let slot = Slot::new(slot);
                 taken != Some(slot) && !self.begun.iter().any(|begun| begun.slots.contains(&slot))
             };
-            let oldest_free = || {
-                let free = (0..self.loaded.len()).filter(|&slot| is_free(slot));
-                free.min_by_key(|&slot| self.loaded[slot].as_ref().map_or(0, |loaded| loaded.0))
+            // The frame that this one has replaced in the session is needed no more, nor is the oldest as a rule.
+            let least_needed = |&index: &usize| match &self.loaded[index] {
+                Some(loaded) if loaded.slot == frame.slot => (0, 0),
+                None => (1, 0),
+                Some(loaded) => (2, loaded.number),
             };
+            let free = || (0..self.loaded.len()).filter(|&slot| is_free(slot)).min_by_key(least_needed);
             let free = match there {
                 Some(index) => Some(index).filter(|&index| is_free(index)),
-                None => oldest_free(),
+                None => free(),
             };
             match free {
                 Some(index) => {
@@ -196,7 +212,7 @@ impl Worker {
                     self.loaded[index] = None;
                     let samples = frame.frame.as_ref().ok_or(EstimateError::EmptySlot(slot))?;
                     self.device.load(slot, &samples.with_rows(rows.clone()))?;
-                    self.loaded[index] = Some((frame.number, rows));
+                    self.loaded[index] = Some(LoadedFrame { number: frame.number, slot: frame.slot, rows });
                     return Ok((slot, start.elapsed()));
                 }
                 None => done(self.finish()?),

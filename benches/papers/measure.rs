@@ -259,14 +259,19 @@ impl Session<'_> {
         let spreads = rows.iter().flatten().filter_map(|outcome| Some(outcome.timing()?.spread));
         let spreads: Vec<f64> = spreads.collect();
         let wide = spreads.iter().filter(|&&spread| spread > MOST_SPREAD).count();
+        let most = spreads.iter().copied().fold(0.0, f64::max);
         foot.push(format!(
-            "Spread, the distance of the quartiles over the median: at most {:.0} %; over {:.0} % in {wide} of {} \
-             searches, each of which was measured {} times.",
-            100.0 * spreads.iter().copied().fold(0.0, f64::max),
-            100.0 * MOST_SPREAD,
-            spreads.len(),
-            1 + AGAIN,
+            "Spread, the distance of the quartiles over the median: at most {:.0} %.",
+            100.0 * most
         ));
+        if wide > 0 {
+            foot.push(format!(
+                "{wide} of {} searches were measured {} times and their spread stayed over {:.0} %.",
+                spreads.len(),
+                1 + AGAIN,
+                100.0 * MOST_SPREAD,
+            ));
+        }
         if rows.iter().flatten().any(|outcome| *outcome == Outcome::Stopped) {
             let limit = self.limit.as_secs_f64();
             foot.push(format!("-: not measured, a smaller case took more than {limit} s."));
@@ -279,9 +284,12 @@ impl Session<'_> {
     fn method(&self, searches: &Searches<'_>) -> String {
         let (most, budget) = self.effort();
         format!(
-            "Ours: kernel alone / with {}, the vectors' download{}; median of 1 to {most} runs, as many as take {} ms.",
+            "Ours: kernel alone / with {}{}; median of 1 to {most} runs, as many as take {} ms.",
             searches.upload.words(),
-            if searches.is_predicting { " and the prediction of the frame on the CPU" } else { "" },
+            match searches.is_predicting {
+                true => ", the vectors' download and the prediction of the frame on the CPU",
+                false => " and the vectors' download",
+            },
             budget.as_millis(),
         )
     }

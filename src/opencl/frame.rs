@@ -199,8 +199,7 @@ impl FrameSlots {
     }
 
     /// Begins to upload the needed rows of `frame`, which must be of the size that the slots were made for,
-    /// and to extend it: one flush. The device reads a frame in page-locked memory of its context where it
-    /// is; any other frame is copied first. An upload to the same slot that is not done is waited for,
+    /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other frame is copied first. An upload to the same slot that is not done is waited for,
     /// `limit` long.
     pub(super) fn load(
         &mut self,
@@ -223,7 +222,7 @@ impl FrameSlots {
                 return Err(cl::Error::SILENT);
             }
         }
-        slot.source = PinnedBlock::holds(frame, context).then(|| frame.clone());
+        slot.source = PinnedBlock::holds(frame).then(|| frame.clone());
         let written = if slot.source.is_none() {
             let staging = match &mut slot.staging {
                 Some(staging) => staging,

@@ -29,8 +29,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector,
-    Notice, Output, Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
+    Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
+    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
 };
 use crate::pace;
 use crate::stages::{Stage, stages};
@@ -147,7 +147,9 @@ impl<T> Session<T> {
         let member =
             |(index, device): (usize, WeightedDevice)| Member::new(index, device.device, reporter.clone());
         let members: Vec<Member> = devices.into_iter().enumerate().map(member).collect();
-        let memory = only_memory(&members, |info| info.can_hang).or_else(|| only_memory(&members, |_| true));
+        // All devices read the memory of one of them: of a GPU if there is one.
+        let with_memory = members.iter().map(Member::info).filter(|info| info.memory.is_some());
+        let memory = with_memory.min_by_key(|info| !info.can_hang).and_then(|info| info.memory.clone());
         // The frames in the slots, and one that a device still reads.
         let memory = memory.map(|memory| BlockCache::new(memory, depth + 2));
         Ok(Self {
@@ -677,13 +679,6 @@ impl<T> Session<T> {
 fn names(members: &[Member]) -> String {
     let names = members.iter().filter(|member| !member.is_out()).map(|member| &*member.info().name);
     names.collect::<Vec<_>>().join(" + ")
-}
-
-/// The memory of the only active member that `is_wanted` and has some.
-fn only_memory(members: &[Member], is_wanted: fn(&DeviceInfo) -> bool) -> Option<Arc<dyn HostMemory>> {
-    let infos = members.iter().map(Member::info).filter(|info| is_wanted(info));
-    let mut memories = infos.filter_map(|info| info.memory.clone());
-    memories.next().filter(|_| memories.next().is_none())
 }
 
 /// A copy of `frame` in an array of `pool`.

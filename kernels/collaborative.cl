@@ -3,7 +3,8 @@
 //
 // A. Uta, "Collaborative Multi-Device Motion Estimation on Multi/Many-Core Platforms" (2012):
 // `collaborative_naive` is section 6.2.1, figure 6; `collaborative_staged` is sections 6.2.1-6.2.3,
-// figure 7; `collaborative_unaligned` is section 6.2.4, figure 8. All three run all jobs in one launch and compute the job from the global index (6.2.3).
+// figure 7; `collaborative_unaligned` is section 6.2.4, figure 8. All three run all jobs in one launch
+// and compute the job from the global index (6.2.3).
 //
 //   job      displacement number `job` of the window, row by row
 //   costs    cost of block b in job j at (first_slot + j - first_job) * columns * rows + b: adjacent

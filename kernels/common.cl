@@ -8,7 +8,7 @@
 // `above` rows of samples lie above it. pitch and left are multiples of 64 bytes, so every row is
 // aligned.
 //
-// Written for OpenCL C 1.2, without extensions.
+// Written for OpenCL C 1.2; FOUR_SAMPLES alone uses extensions.
 
 // A record of the metadata: x and y in quarter samples.
 typedef struct {

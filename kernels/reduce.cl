@@ -2,9 +2,9 @@
 //
 // A. Uta, "Collaborative Multi-Device Motion Estimation on Multi/Many-Core Platforms" (2012),
 // section 6.2: "for each macroblock, the motion vector with the least SAD value is picked up as the
-// final result". The thesis does not say how. Here a group takes get_local_size(0) adjacent blocks, its second dimension divides the jobs of
-// each, and a tree folds those. If the cost buffer does not hold all jobs, the best keys so far are
-// kept from one batch to the next.
+// final result". The thesis does not say how. Here a group takes get_local_size(0) adjacent blocks,
+// its second dimension divides the jobs of each, and a tree folds those. If the cost buffer does not
+// hold all jobs, the best keys so far are kept from one batch to the next.
 //
 //   costs    cost of block b in job j at (j - first_job) * blocks + b
 //   winners  order key of block b at b

@@ -22,16 +22,15 @@ const KEY: usize = size_of::<u64>();
 /// memory of its own, a device is like a CPU: what a kernel copies there is copied within one memory.
 pub(super) fn fastest(algorithm: Algorithm, device: &OpenClDevice) -> Kernel {
     match (algorithm, device.kind) {
+        (_, DeviceKind::Cpu) => undemanding(algorithm),
         _ if !device.has_local_memory => undemanding(algorithm),
         (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
-        (Algorithm::Full, DeviceKind::Cpu) => Kernel::CollaborativeUnaligned,
         (Algorithm::Full, DeviceKind::Accelerator) => Kernel::Reference,
-        (Algorithm::ThreeStep, DeviceKind::Cpu) => Kernel::ThreeStepUnaligned,
         (Algorithm::ThreeStep, _) => Kernel::ThreeStep,
     }
 }
 
-/// A kernel of `algorithm` for devices that cannot have the groups or the local memory of the others.
+/// A kernel of `algorithm` for CPUs, and for devices that cannot have the groups or the local memory of the others.
 pub(super) fn undemanding(algorithm: Algorithm) -> Kernel {
     match algorithm {
         Algorithm::Full => Kernel::CollaborativeUnaligned,

@@ -201,10 +201,9 @@ impl Worker {
                 None => (1, 0),
                 Some(loaded) => (2, loaded.number),
             };
-            let free = || (0..self.loaded.len()).filter(|&slot| is_free(slot)).min_by_key(least_needed);
             let free = match there {
                 Some(index) => Some(index).filter(|&index| is_free(index)),
-                None => free(),
+                None => (0..self.loaded.len()).filter(|&index| is_free(index)).min_by_key(least_needed),
             };
             match free {
                 Some(index) => {

@@ -199,8 +199,8 @@ impl FrameSlots {
     }
 
     /// Begins to upload the needed rows of `frame`, which must be of the size that the slots were made for,
-    /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other frame is copied first. An upload to the same slot that is not done is waited for,
-    /// `limit` long.
+    /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other
+    /// frame is copied first. An upload to the same slot that is not done is waited for, `limit` long.
     pub(super) fn load(
         &mut self,
         queue: &Queue,

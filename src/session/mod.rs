@@ -17,31 +17,32 @@
 mod balance;
 mod block_cache;
 mod channel;
+mod dispatch;
 #[cfg(test)]
 mod failures;
 mod member;
 mod options;
+mod results;
 mod share;
 mod worker;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
     Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
-    Parameters, Part, RecordPool, Request, SetupError, Slot, Ticket,
+    Parameters, Part, RecordPool, Request, SetupError, Slot,
 };
 use crate::pace;
 use crate::stages::{Stage, stages};
 pub use balance::{Balance, Balancer, Measured};
 pub use block_cache::BlockCache;
-use channel::receive;
+use dispatch::names;
 use member::{Member, Report};
 pub use options::{Fallback, Options, Split};
 pub use share::divide;
-use share::{by_displacements, by_rows};
-use worker::{DeviceJob, JobResult, NumberedFrame};
+use worker::{JobResult, NumberedFrame};
 
 /// How long a session that is dropped waits for its devices.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -385,300 +386,6 @@ impl<T> Session<T> {
         self.flights.clear();
         self.members.iter_mut().for_each(Member::cancel);
     }
-
-    /// The members that are not evicted.
-    fn active(&self) -> impl Iterator<Item = usize> {
-        (0..self.members.len()).filter(|&index| !self.members[index].is_out())
-    }
-
-    /// The only member that is not evicted, if there is only one.
-    fn only_active(&self) -> Option<usize> {
-        let mut active = self.active();
-        active.next().filter(|_| active.next().is_none())
-    }
-
-    /// Whether a member that works alone may be called directly: its thread has nothing to do.
-    ///
-    /// With several searches in flight, a device that may fail has its thread, which uploads frames and waits
-    /// for results while the caller copies the next frame.
-    fn may_call(&self, member: usize) -> bool {
-        let member = &self.members[member];
-        (self.depth == 1 || !member.info().can_fail) && !member.is_threaded()
-    }
-
-    /// Has `member` do `work` by a direct call, and notes the jobs that it finishes meanwhile.
-    fn call(
-        &mut self,
-        member: usize,
-        work: impl FnOnce(&mut Member, &mut dyn FnMut(JobResult)) -> Result<(), EstimateError>,
-    ) -> Result<(), EstimateError> {
-        let mut results = Vec::new();
-        let worked = work(&mut self.members[member], &mut |result| results.push(result));
-        results.into_iter().for_each(|result| self.note(member, result));
-        worked
-    }
-
-    /// The parts of a search, each with the member that is to do it.
-    fn plan(&mut self, whole: Part) -> Vec<(usize, Part)> {
-        if let Some(only) = self.only_active() {
-            return vec![(only, whole)];
-        }
-        match self.split {
-            Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
-            Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
-            Split::Frames => {
-                let waiting: Vec<usize> = self.members.iter().map(Member::unfinished).collect();
-                vec![(self.balancer.next_frame(&waiting), whole)]
-            }
-        }
-    }
-
-    /// Gives `parts` of the search of `ticket` to members.
-    ///
-    /// # Errors
-    /// [`EstimateError::Device`] if no device is left.
-    fn hand_out(&mut self, ticket: Ticket, parts: Vec<(usize, Part)>) -> Result<(), EstimateError> {
-        let is_alone = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
-        let is_alone = is_alone || self.only_active().is_some();
-        for (member, part) in parts {
-            let Some(search) = self.flights.get_mut(ticket) else { return Ok(()) };
-            let search = &mut search.data;
-            search.shares.push(Share { member, part, result: None });
-            let job = DeviceJob {
-                search: ticket,
-                part,
-                current: search.current.clone(),
-                reference: search.reference.clone(),
-                output: Output::from_pool(&self.vectors, part.grid(&self.parameters).blocks()),
-            };
-            if is_alone && self.may_call(member) {
-                if let Err(error) = self.call(member, |member, done| member.begin(job, done)) {
-                    self.take_failure(member, error)?;
-                }
-            } else if !self.members[member].send(job) {
-                // The thread may have reported why it ended.
-                self.listen()?;
-                self.evict(member, "it takes no work any more")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Evicts `member` if `error` is a failure of its device.
-    ///
-    /// # Errors
-    /// `error` if it is another one, and those of [`Self::evict`].
-    fn take_failure(&mut self, member: usize, error: EstimateError) -> Result<(), EstimateError> {
-        match error {
-            EstimateError::Device { message, .. } => self.evict(member, &message),
-            error => Err(error),
-        }
-    }
-
-    /// Evicts `member`; other devices do its work again.
-    ///
-    /// # Errors
-    /// [`EstimateError::Device`] if no device is left and there is no fallback.
-    fn evict(&mut self, member: usize, reason: &str) -> Result<(), EstimateError> {
-        if self.members[member].evict() {
-            self.balancer.remove(member);
-            let device = self.members[member].info().name.to_string();
-            if self.active().next().is_none() {
-                self.fall_back().map_err(|why| EstimateError::Device {
-                    device: device.clone(),
-                    message: format!("{reason}{why}"),
-                })?;
-            }
-            self.name = names(&self.members);
-            let text = format!("{device} failed ({reason}); continuing on {}", self.name);
-            self.notices.push(Notice::Failure(text));
-        } else if self.active().next().is_none() {
-            let (device, message) = (self.members[member].info().name.to_string(), "it failed before".into());
-            return Err(EstimateError::Device { device, message });
-        }
-        let mut lost = Vec::new();
-        for search in self.flights.iter_mut() {
-            let is_lost = |share: &mut Share| share.member == member && share.result.is_none();
-            let shares: Vec<Share> = search.data.shares.extract_if(.., is_lost).collect();
-            search.data.is_as_planned &= shares.is_empty();
-            lost.extend(shares.into_iter().map(|share| (search.ticket, share.part)));
-        }
-        for (ticket, part) in lost {
-            let rows = divide(part.rows().len(), &self.balancer.weights());
-            self.hand_out(ticket, by_rows(part, &rows))?;
-        }
-        Ok(())
-    }
-
-    /// Adds the fallback device.
-    ///
-    /// # Errors
-    /// What to add to the reason of the failure: nothing if there is no fallback.
-    fn fall_back(&mut self) -> Result<(), String> {
-        let Some(fallback) = &mut self.fallback else { return Err(String::new()) };
-        let device = fallback().map_err(|error| format!("; the fallback failed too: {error}"))?;
-        self.members.push(Member::new(self.members.len(), device, self.reporter.clone()));
-        self.balancer.add(1.0);
-        Ok(())
-    }
-
-    /// Waits until all parts of the oldest search are done.
-    fn collect(&mut self) -> Result<(), EstimateError> {
-        loop {
-            let Some(search) = self.flights.iter_mut().next() else {
-                return Err(EstimateError::NothingInFlight);
-            };
-            let open = search.data.shares.iter().filter(|share| share.result.is_none());
-            let open: Vec<usize> = open.map(|share| share.member).collect();
-            let Some(&first) = open.first() else { return Ok(()) };
-            if let Some(&member) = open.iter().find(|&&member| !self.members[member].is_threaded()) {
-                match self.members[member].call(|worker| worker.finish()) {
-                    Ok(result) => self.note(member, result),
-                    Err(error) => self.take_failure(member, error)?,
-                }
-                continue;
-            }
-            // A device does its jobs in order, so its time runs from when it began its oldest one.
-            let deadline = |&member: &usize| {
-                let can_hang = self.members[member].info().can_hang;
-                can_hang.then(|| (self.members[member].busy_since() + self.allowed(member), member))
-            };
-            let deadline = open.iter().filter_map(deadline).min();
-            let left = deadline.map(|(end, _)| end.saturating_duration_since(Instant::now()));
-            match receive(&self.reports, left) {
-                Ok(report) => self.take(report)?,
-                Err(RecvTimeoutError::Timeout) => {
-                    let (_, member) = deadline.unwrap_or((Instant::now(), first));
-                    let reason = format!("no answer for {:?}", self.allowed(member));
-                    self.evict(member, &reason)?;
-                }
-                Err(RecvTimeoutError::Disconnected) => unreachable!("the session has a sender itself"),
-            }
-        }
-    }
-
-    /// How long `member` may take for a job.
-    fn allowed(&self, member: usize) -> Duration {
-        self.members[member].allowed(self.patience, pace::differences(&self.parameters))
-    }
-
-    /// Takes the reports that have arrived.
-    fn listen(&mut self) -> Result<(), EstimateError> {
-        while let Ok(report) = self.reports.try_recv() {
-            self.take(report)?;
-        }
-        Ok(())
-    }
-
-    /// Takes a report. Those of evicted devices are dropped: others do their work.
-    fn take(&mut self, Report { member, outcome }: Report) -> Result<(), EstimateError> {
-        match outcome {
-            _ if self.members[member].is_out() => Ok(()),
-            Ok(result) => {
-                self.note(member, result);
-                Ok(())
-            }
-            Err(error) => self.evict(member, &error.to_string()),
-        }
-    }
-
-    /// Notes that `member` has done a job. The result of a cancelled search is dropped.
-    fn note(&mut self, member: usize, result: JobResult) {
-        self.members[member].done();
-        let share = self.flights.get_mut(result.search).and_then(|search| {
-            search.data.shares.iter_mut().find(|s| s.member == member && s.part == result.part)
-        });
-        if let Some(share) = share {
-            share.result = Some(result);
-        }
-    }
-
-    /// Tells the balancer how long each device took.
-    fn learn(&mut self, search: &SharedSearch<T>) {
-        if self.only_active().is_some() {
-            return;
-        }
-        let results = search.shares.iter().filter_map(|share| Some((share, share.result.as_ref()?)));
-        let units = |part: Part| match self.split {
-            Split::Candidates => part.displacements().count(),
-            _ => part.rows().len(),
-        };
-        let measured: Vec<Measured> = results
-            .clone()
-            .map(|(share, result)| Measured {
-                device: share.member,
-                units: units(share.part),
-                seconds: result.device_time.as_secs_f64(),
-            })
-            .collect();
-        if self.split == Split::Frames {
-            for Measured { device, units, seconds } in measured {
-                self.balancer.observe_frame(device, units, seconds, self.depth == 1);
-            }
-        } else if search.is_as_planned {
-            let seconds = match self.depth {
-                1 => results
-                    .clone()
-                    .map(|(_, result)| (result.at - search.begun).as_secs_f64())
-                    .reduce(f64::max),
-                // With several searches in flight, no device waits for the others.
-                _ => measured.iter().map(|m| m.seconds).reduce(f64::max),
-            };
-            let rebalanced = results.map(|(_, result)| result.rebalance_time).max().unwrap_or_default();
-            self.balancer.observe(&measured, seconds.unwrap_or_default(), rebalanced.as_secs_f64());
-        }
-        for (device, is_active) in self.balancer.take_notes() {
-            let what =
-                if is_active { "gets work again" } else { "gets no work: the frame is faster without it" };
-            self.notices.push(Notice::Balance(format!("{} {what}", self.members[device].info().name)));
-        }
-    }
-
-    /// Merges the parts of a search. All of them are done.
-    fn merge(&mut self, shares: Vec<Share>) -> Output {
-        let (whole, grid) = (Part::whole(&self.parameters), self.parameters.grid());
-        let all = whole.displacements();
-        let is_by_rows = shares.iter().all(|share| share.part.displacements() == all);
-        let mut row_devices = vec![0; if is_by_rows && self.is_list { grid.rows } else { 0 }];
-        self.members.iter_mut().for_each(Member::reset_share);
-        let mut times = crate::estimator::StageTimes::default();
-        let mut merged = None;
-        for Share { member, part, result } in shares {
-            let Some(JobResult { output, busy, .. }) = result else { continue };
-            let rows = part.rows();
-            let displacements = part.displacements().count() as f64 / self.parameters.window.rows() as f64;
-            self.members[member].count_share(rows.len() as f64 / grid.rows as f64 * displacements, busy);
-            if !row_devices.is_empty() {
-                row_devices[rows.clone()].fill(u8::try_from(member).unwrap_or(u8::MAX));
-            }
-            times = output.times.max(times);
-            if part == whole {
-                merged = Some(output);
-                continue;
-            }
-            let merged = merged.get_or_insert_with(|| {
-                let mut merged = Output::from_pool(&self.vectors, grid.blocks());
-                if !is_by_rows {
-                    merged.vectors.fill(MotionVector { cost: u32::MAX, ..MotionVector::default() });
-                }
-                merged
-            });
-            let band = &mut merged.vectors[rows.start * grid.columns..rows.end * grid.columns];
-            if is_by_rows {
-                band.copy_from_slice(&output.vectors);
-            } else {
-                band.iter_mut().zip(&*output.vectors).for_each(|(best, &other)| *best = best.better(other));
-            }
-        }
-        let merged = merged.unwrap_or_else(|| Output::from_pool(&self.vectors, grid.blocks()));
-        Output { times, row_devices, ..merged }
-    }
-}
-
-/// The names of the members that are not evicted.
-fn names(members: &[Member]) -> String {
-    let names = members.iter().filter(|member| !member.is_out()).map(|member| &*member.info().name);
-    names.collect::<Vec<_>>().join(" + ")
 }
 
 /// A copy of `frame` in an array of `pool`.

@@ -117,16 +117,14 @@ impl Layout {
     }
 }
 
-/// Items of a group that extends a frame by its margins: words of a row, and rows.
-const EXTEND_ITEMS: [usize; 2] = [32, 2];
+/// Items of a group that extends a frame by its margins.
+const EXTEND_ITEMS: usize = 64;
 
 /// A slot: a frame on the device, and how it gets there.
 struct FrameSlot {
     /// Page-locked memory to which frames are copied that the device cannot read where they are; allocated with the
     /// first of them.
     staging: Option<Box<dyn HostBlock>>,
-    /// The frame without margins.
-    packed: Buffer,
     /// The frame with its margins.
     padded: Buffer,
     /// The frame that the device reads, if it is not in `staging`.
@@ -147,7 +145,7 @@ pub(super) struct FrameSlots {
     slots: Vec<FrameSlot>,
     extend: Kernel,
     /// Items of a group of `extend`.
-    extend_items: [usize; 2],
+    extend_items: usize,
     memory: PinnedMemory,
     context: Arc<Context>,
 }
@@ -166,7 +164,6 @@ impl FrameSlots {
         let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
             Ok(FrameSlot {
-                packed: device.buffer(context, "a frame", width * height)?,
                 padded: device.buffer(context, "a frame and its margins", layout.bytes())?,
                 staging: None,
                 source: None,
@@ -180,7 +177,7 @@ impl FrameSlots {
             width,
             height,
             slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
-            extend_items: device.group_of(&extend, EXTEND_ITEMS)?,
+            extend_items: device.largest_group_of(&extend)?.min(EXTEND_ITEMS),
             extend,
             memory,
             context: context.clone(),
@@ -209,7 +206,7 @@ impl FrameSlots {
         frame: &Frame,
     ) -> cl::Result<()> {
         let start = Instant::now();
-        let (top, view) = (frame.rows().start, frame.view().band(frame.rows()));
+        let view = frame.view().band(frame.rows());
         let Self { width, height, ref mut slots, ref mut extend, ref memory, ref context, .. } = *self;
         let watch = context.watch();
         watch.check()?;
@@ -223,6 +220,9 @@ impl FrameSlots {
             }
         }
         slot.source = PinnedBlock::holds(frame).then(|| frame.clone());
+        let Layout { geometry, padded_rows } = self.layout;
+        let (left, top) = (geometry.left as usize, geometry.top as usize + frame.rows().start);
+        let rows = Rectangle { left, top, width, height: view.height(), pitch: geometry.pitch as usize };
         let written = if slot.source.is_none() {
             let staging = match &mut slot.staging {
                 Some(staging) => staging,
@@ -235,30 +235,24 @@ impl FrameSlots {
             let staging = &mut (**staging).as_mut()[..width * view.height()];
             view.copy_to(staging);
             // SAFETY: the memory lives as long as the device, which waits for its queues.
-            unsafe { queue.begin_write(&slot.packed, top * width, staging)? }
-        } else if view.stride() == width {
-            // SAFETY: `source` keeps the samples until the event is done.
-            unsafe { queue.begin_write(&slot.packed, top * width, view.as_bytes())? }
+            unsafe { queue.begin_write_rows(&slot.padded, rows, staging, width)? }
         } else {
-            let to = Rectangle { left: 0, top, width, height: view.height(), pitch: width };
-            // SAFETY: as above.
-            unsafe { queue.begin_write_rows(&slot.packed, to, view.as_bytes(), view.stride())? }
+            // SAFETY: `source` keeps the samples until the event is done.
+            unsafe { queue.begin_write_rows(&slot.padded, rows, view.as_bytes(), view.stride())? }
         };
         slot.written = Some(written);
-        let Layout { geometry, padded_rows } = self.layout;
         let args = [
-            Arg::Buffer(&slot.packed),
             Arg::Buffer(&slot.padded),
             Arg::Int(width as i32),
             Arg::Int(height as i32),
             Arg::Int(padded_rows as i32),
             Arg::Struct(bytemuck::bytes_of(&geometry)),
         ];
-        let items = self.extend_items;
-        let groups = [(geometry.pitch as usize / 4).div_ceil(items[0]), padded_rows.div_ceil(items[1])];
-        // SAFETY: `extend` clamps what it reads to width x height, the size of `packed`, and
-        // writes only below pitch x padded_rows, the size of `padded`.
-        let ready = unsafe { queue.launch_after(extend, &args, groups, items, &[])? };
+        let (items, words) = (self.extend_items, geometry.pitch as usize / 4);
+        let margin = (padded_rows - height) * words + height * (words - width / 4);
+        // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
+        // size of `padded`.
+        let ready = unsafe { queue.launch(extend, &args, [margin.div_ceil(items), 1], [items, 1])? };
         queue.flush()?;
         slot.ready = Some(ready);
         // The upload itself goes on while the host does something else.

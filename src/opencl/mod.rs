@@ -37,7 +37,7 @@ use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 /// Full or three-step search on one OpenCL device.
 ///
 /// With D = [`Tuning::depth`] searches in flight and frames of W × H samples in B blocks it allocates on the
-/// device (D + 1) · (W · H + padded frame) + 8 · B · D bytes and what the kernel keeps: at most
+/// device (D + 1) padded frames, 8 · B · D bytes and what the kernel keeps: at most
 /// [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
 /// and at most 128 samples more on each side. In page-locked host memory it allocates
 /// (D + 1) · W · H + 8 · B · D bytes. All of it is allocated when the device is opened.

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
+
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{DeviceInfo, Prediction, Window, oracle};
+use crate::estimator::{DeviceInfo, Prediction, Ticket, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.

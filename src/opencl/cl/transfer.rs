@@ -61,41 +61,13 @@ impl Queue {
         check("clEnqueueUnmapMemObject", code).map(|()| Event(event))
     }
 
-    /// Begins to copy `data` to `buffer`, `offset` bytes from its start.
-    ///
-    /// # Safety
-    /// `data` is neither moved nor freed until the event, or the queue, is done.
-    pub(in crate::opencl) unsafe fn begin_write(
-        &self,
-        buffer: &Buffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<Event> {
-        let mut event = ptr::null_mut();
-        // SAFETY: the caller guarantees it; the call refuses a buffer that is too small.
-        let code = unsafe {
-            ffi::clEnqueueWriteBuffer(
-                self.0,
-                buffer.0,
-                0,
-                offset,
-                data.len(),
-                data.as_ptr().cast(),
-                0,
-                ptr::null(),
-                &mut event,
-            )
-        };
-        check("clEnqueueWriteBuffer", code).map(|()| Event(event))
-    }
-
     /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
     ///
     /// # Panics
     /// If `data` ends before the last row.
     ///
     /// # Safety
-    /// As [`Self::begin_write`].
+    /// `data` is neither moved nor freed until the event, or the queue, is done.
     pub(in crate::opencl) unsafe fn begin_write_rows(
         &self,
         buffer: &Buffer,

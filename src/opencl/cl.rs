@@ -396,7 +396,7 @@ impl Queue {
         check("clEnqueueWriteBuffer", code)
     }
 
-    /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions. Returns its event.
+    /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
     ///
     /// # Safety
     /// With these arguments the kernel must stay within its buffers.
@@ -406,12 +406,12 @@ impl Queue {
         args: &[Arg<'_>],
         groups: [usize; 2],
         items: [usize; 2],
-    ) -> Result<Event> {
+    ) -> Result<()> {
         // SAFETY: the caller guarantees it.
-        unsafe { self.launch_after(kernel, args, groups, items, &[]) }
+        unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
     }
 
-    /// As [`Self::launch`], after all of `after`.
+    /// As [`Self::launch`], after all of `after`. Returns the event of the kernel.
     ///
     /// # Safety
     /// As [`Self::launch`].
@@ -423,13 +423,27 @@ impl Queue {
         items: [usize; 2],
         after: &[Event],
     ) -> Result<Event> {
-        kernel.set(args)?;
         let mut event = ptr::null_mut();
+        // SAFETY: the caller guarantees it; there is space for one event.
+        unsafe { self.enqueue(kernel, args, groups, items, after, &mut event) }.map(|()| Event(event))
+    }
+
+    /// # Safety
+    /// As [`Self::launch`]; `event` is null or points to space for one.
+    unsafe fn enqueue(
+        &self,
+        kernel: &mut Kernel,
+        args: &[Arg<'_>],
+        groups: [usize; 2],
+        items: [usize; 2],
+        after: &[Event],
+        event: *mut ffi::cl_event,
+    ) -> Result<()> {
+        kernel.set(args)?;
         let global = [groups[0] * items[0], groups[1] * items[1]];
         let wait_list = if after.is_empty() { ptr::null() } else { after.as_ptr().cast() };
         // SAFETY: both arrays hold two sizes; the wait list is null or holds as many events as it has
-        // elements, because an `Event` is a transparent `cl_event`; there is space for one event; the
-        // caller guarantees the rest.
+        // elements, because an `Event` is a transparent `cl_event`; the caller guarantees the rest.
         let code = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.0,
@@ -440,10 +454,10 @@ impl Queue {
                 items.as_ptr(),
                 after.len() as u32,
                 wait_list,
-                &mut event,
+                event,
             )
         };
-        check("clEnqueueNDRangeKernel", code).map(|()| Event(event))
+        check("clEnqueueNDRangeKernel", code)
     }
 
     /// An event that is done when everything queued before is done.

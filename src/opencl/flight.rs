@@ -133,13 +133,14 @@ impl Searches {
         let FramePair { current, reference, blocks, skipped, share, geometry } = pair;
         let queue = &**queues.search(self.begun);
         let started = queue.barrier([current.1, reference.1])?;
-        let found = family.queue(&LaunchRequest {
+        family.queue(&LaunchRequest {
             queue,
             current: current.0,
             reference: reference.0,
             vectors: &room.device,
             geometry,
         })?;
+        let found = queue.marker()?;
         queue.flush()?;
         let bytes = (size_of::<MotionVector>() * blocks).min(room.host.bytes());
         // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its

@@ -252,7 +252,8 @@ impl FrameSlots {
         let margin = (padded_rows - height) * words + height * (words - width / 4);
         // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
         // size of `padded`.
-        let ready = unsafe { queue.launch(extend, &args, [margin.div_ceil(items), 1], [items, 1])? };
+        let ready =
+            unsafe { queue.launch_after(extend, &args, [margin.div_ceil(items), 1], [items, 1], &[])? };
         queue.flush()?;
         slot.ready = Some(ready);
         // The upload itself goes on while the host does something else.

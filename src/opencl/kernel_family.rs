@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::cl::{self, Arg, Buffer, Event, Queue};
+use super::cl::{self, Arg, Buffer, Queue};
 use super::context::Context;
 use super::device::{DeviceKind, OpenClDevice};
 use super::frame::{Geometry, Layout};
@@ -13,8 +13,8 @@ use crate::tuning::{Kernel, Tuning};
 /// One way to search a frame: its kernels, their buffers, and how they are launched.
 pub(super) trait KernelFamily: Send {
     /// Queues everything that finds the vectors of one frame, on the queue of `request` or before what
-    /// follows on it. The event is done when they are found.
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event>;
+    /// follows on it.
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
 
     /// The fewest rows of blocks that it can search.
     fn least_rows(&self) -> usize {

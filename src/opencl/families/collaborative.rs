@@ -104,7 +104,7 @@ fn line_bytes(items: usize, block_size: usize) -> usize {
 }
 
 impl KernelFamily for CollaborativeFamily {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { kernel, costs, launcher, reduction, .. } = self;
         let (items, geometry, job_items) = (self.items, request.geometry, self.job_items);
         let all = Jobs { first: 0, count: geometry.candidates() };
@@ -133,7 +133,7 @@ impl KernelFamily for CollaborativeFamily {
             })?;
             reduction.queue(request, costs, batch, launched)?;
         }
-        request.queue.marker()
+        Ok(())
     }
 }
 
@@ -160,7 +160,7 @@ impl Reduction {
         costs: &Buffer,
         jobs: Jobs,
         after: &[Event],
-    ) -> cl::Result<Event> {
+    ) -> cl::Result<()> {
         let items = self.items;
         let args = [
             Arg::Buffer(costs),
@@ -175,6 +175,6 @@ impl Reduction {
         let groups = [request.geometry.blocks().div_ceil(items[0]), 1];
         // SAFETY: items past the last block neither read costs nor write; there are as many winners and
         // vectors as blocks, and costs for all of `jobs`.
-        unsafe { request.queue.launch_after(&mut self.kernel, &args, groups, items, after) }
+        unsafe { request.queue.launch_after(&mut self.kernel, &args, groups, items, after).map(drop) }
     }
 }

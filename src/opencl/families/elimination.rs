@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use super::super::cl::{self, Arg, Buffer, Event};
+use super::super::cl::{self, Arg, Buffer};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
 use super::equal_part;
@@ -78,7 +78,7 @@ impl KernelFamily for EliminationFamily {
         false
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let (group, geometry) = (&self.shape.group, request.geometry);
         let (columns, rows) = (geometry.columns as usize, geometry.rows as usize);
         let reached = rows * group.block + geometry.window_rows as usize - 1;
@@ -108,10 +108,10 @@ impl KernelFamily for EliminationFamily {
         // SAFETY: tiles are no larger than the window, and groups of blocks no larger than the grid, which
         // they cover; `local_bytes` is what such a group needs; the frames have margins for the window and
         // OVER_READ bytes, which include the word that is read past it; fields and vectors hold all blocks.
-        let found = unsafe { request.queue.launch(&mut self.eliminate, &args, groups, [group.items, 1])? };
+        unsafe { request.queue.launch(&mut self.eliminate, &args, groups, [group.items, 1])? };
         let [last, next] = &mut self.fields;
         mem::swap(last, next);
-        Ok(found)
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Reference Method (`kernels/reference.cl`): a group a block.
 
-use super::super::cl::{self, Arg, Event};
+use super::super::cl::{self, Arg};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
 use super::super::program::KernelFile;
 use super::KEY;
@@ -46,7 +46,7 @@ impl KernelFamily for ReferenceNaive {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, Arg::Local(KEY * self.items), request.geometry.arg()];
         let (groups, items) = ([request.geometry.blocks(), 1], [self.items, 1]);
@@ -92,7 +92,7 @@ impl KernelFamily for ReferenceStaged {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { block_size, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [

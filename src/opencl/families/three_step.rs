@@ -1,7 +1,7 @@
 //! Three-step search (`kernels/three_step.cl`): Bonanno's groups of a block and candidate, and two kernels
 //! that take all steps in one launch.
 
-use super::super::cl::{self, Arg, Buffer, Event};
+use super::super::cl::{self, Arg, Buffer};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
 use super::KEY;
@@ -72,7 +72,7 @@ impl ThreeStepSamples {
 }
 
 impl KernelFamily for ThreeStepSamples {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));
@@ -94,7 +94,7 @@ impl KernelFamily for ThreeStepSamples {
             // block.
             unsafe { request.queue.launch(&mut self.choose, &args, groups, *choice_items)? };
         }
-        request.queue.marker()
+        Ok(())
     }
 }
 
@@ -134,7 +134,7 @@ impl KernelFamily for ThreeStepGroups {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let sums = Arg::Local(2 * size_of::<u32>() * items * lanes);
@@ -170,7 +170,7 @@ impl KernelFamily for ThreeStepItems {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, steps.limits(), steps.first(), request.geometry.arg()];

@@ -3,7 +3,7 @@
 use std::iter::successors;
 use std::ops::RangeInclusive;
 
-use super::super::cl::{self, Arg, Event};
+use super::super::cl::{self, Arg};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
 use super::group_shape::GroupShape;
@@ -59,7 +59,7 @@ impl KernelFamily for TiledFamily {
         false
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let ([current, reference, vectors], shape) = (request.buffers(), self.group.arg(request.geometry));
         let shape = Arg::Struct(bytemuck::bytes_of(&shape));
         let args = [current, reference, vectors, shape, request.geometry.arg()];

@@ -5,7 +5,7 @@
 //! those of as many rows of blocks as [`Tuning::cost_bytes`](crate::tuning::Tuning::cost_bytes) and the
 //! device's largest buffer allow. If not even one row fits, a part of a row is taken at a time.
 
-use super::super::cl::{self, Arg, Buffer, Event};
+use super::super::cl::{self, Arg, Buffer};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
 use super::super::program::KernelFile;
 use super::tile::WindowTile;
@@ -76,7 +76,7 @@ impl TwoPassFamily {
 }
 
 impl KernelFamily for TwoPassFamily {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Event> {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let (tile, all) = (self.tile, request.geometry.blocks());
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         for first in (0..all).step_by(self.blocks_at_once) {
@@ -105,6 +105,6 @@ impl KernelFamily for TwoPassFamily {
             // SAFETY: a group a block of the band, with a key an item; there is a vector a block.
             unsafe { request.queue.launch(&mut self.compare, &args, groups, items)? };
         }
-        request.queue.marker()
+        Ok(())
     }
 }

@@ -83,6 +83,15 @@ PASS_ON (clEnqueueWriteBuffer, (cl_command_queue queue, cl_mem buffer,
     (queue, buffer, blocking, offset, size, data, waits, wait, event),
     blocking)
 
+PASS_ON (clEnqueueWriteBufferRect, (cl_command_queue queue, cl_mem buffer,
+        cl_bool blocking, const size_t * to, const size_t * from,
+        const size_t * region, size_t row_pitch, size_t slice_pitch,
+        size_t data_row_pitch, size_t data_slice_pitch, const void *data,
+        cl_uint waits, const cl_event * wait, cl_event * event),
+    (queue, buffer, blocking, to, from, region, row_pitch, slice_pitch,
+        data_row_pitch, data_slice_pitch, data, waits, wait, event),
+    blocking)
+
 PASS_ON (clEnqueueReadBuffer, (cl_command_queue queue, cl_mem buffer,
         cl_bool blocking, size_t offset, size_t size, void *data,
         cl_uint waits, const cl_event * wait, cl_event * event),

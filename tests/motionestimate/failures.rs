@@ -65,7 +65,7 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
 /// The first call in which each stage of a frame's way fails, and a number of them that is made within
 /// the stream, after the first search: that may take longer.
 const CALLS: [(&str, u32); 4] = [
-    ("clEnqueueWriteBuffer", 5),
+    ("clEnqueueWriteBufferRect", 5),
     ("clEnqueueNDRangeKernel", 20),
     ("clEnqueueReadBuffer", 5),
     ("clGetEventInfo", 7),

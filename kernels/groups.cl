@@ -36,9 +36,11 @@ typedef struct {
 #endif
 #ifndef WINDOW_COLUMNS
 #define WINDOW_COLUMNS g.window_columns
-#define WINDOW_ROWS g.window_rows
 #define SKEW ((uint)shape.skew)
 #define INSIDE_ONLY g.inside_only
+#endif
+#ifndef WINDOW_ROWS
+#define WINDOW_ROWS g.window_rows
 #endif
 
 #define BLOCKS (BLOCKS_ACROSS * BLOCKS_DOWN)

@@ -4,14 +4,12 @@
 mod common;
 
 use common::{Cut, cases, check_parts, check_session, check_stream, stream, three_step_cases};
-#[cfg(feature = "opencl")]
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 #[cfg(feature = "opencl")]
 use gstmotionestimate::estimator::{Border, Metric};
-use gstmotionestimate::estimator::{Device, Parameters, Prediction, Window};
-use gstmotionestimate::native::Native;
+use gstmotionestimate::estimator::{Device, Notice, Parameters, Prediction, Window};
+use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{Options, Session, Split, WeightedDevice};
-#[cfg(feature = "opencl")]
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SPLITS: [Split; 3] = [Split::Rows, Split::Candidates, Split::Frames];
@@ -119,5 +117,42 @@ fn lists_of_devices_open() {
     {
         let error = open(list).err().expect("an error").to_string();
         assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
+    let frames = stream(61, 47, 5);
+    let parameters = Parameters::new(61, 47, 8, Window::symmetric(8, 8).unwrap());
+    let grouping = Grouping { split: Split::Candidates, ..Grouping::default() };
+    let notices = |list: &str, kernel: Kernel, grouping: Grouping| {
+        let Ok(device) = list.parse::<DeviceSelector>();
+        let opened = backend::open(&device, kernel, &Tuning::default(), grouping, &parameters);
+        let mut session = opened.expect(list).0;
+        let notices = session.take_notices();
+        check_stream(&mut session, &frames);
+        notices
+    };
+    let natives = |kernel: Kernel| {
+        let native = || Native::with_kernel(parameters.clone(), kernel, Level::best()).unwrap();
+        let device = || WeightedDevice::from(Box::new(native()) as Box<dyn Device>);
+        let mut session =
+            Session::<()>::new(&parameters, 1, vec![device(), device()], split(Split::Candidates));
+        session.as_mut().unwrap().take_notices()
+    };
+    assert_eq!(natives(Kernel::Exhaustive), []);
+    let elimination = natives(Kernel::Elimination);
+    assert!(
+        matches!(&elimination[..], [Notice::Split(text), Notice::Split(_)] if text.contains("elimination")),
+        "{elimination:?}"
+    );
+    // A device by itself has the whole window.
+    assert_eq!(notices("native,", Kernel::Elimination, grouping), []);
+    #[cfg(feature = "opencl")]
+    {
+        assert_eq!(notices("0:0,native", Kernel::Auto, grouping), []);
+        assert_eq!(notices("0:0,native", Kernel::Tiled, grouping), []);
+        assert_eq!(notices("0:0,native", Kernel::Elimination, grouping).len(), 2);
+        assert_eq!(notices("0:0,native", Kernel::Elimination, Grouping::default()), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of devices.
 
 use super::{DeviceSelector, devices, native, opencl};
-use crate::estimator::{Parameters, SetupError};
+use crate::estimator::{Algorithm, Parameters, SetupError};
 use crate::session::{Balance, Fallback, Split, WeightedDevice};
 use crate::tuning::{Kernel, Tuning};
 
@@ -82,6 +82,7 @@ pub(super) fn open(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<(Vec<WeightedDevice>, Balance), SetupError> {
+    let tuning = &Tuning { divides_window: grouping.split == Split::Candidates, ..*tuning };
     let mut known: Vec<DeviceSelector> = Vec::new();
     let mut devices = Vec::new();
     let named = parse(list)?;
@@ -90,7 +91,13 @@ pub(super) fn open(
     let is_for_native = |named: &Named| named.selector == DeviceSelector::Native;
     let (is_native, is_opencl) = (Kernel::NATIVE.contains(&kernel), super::of_opencl(kernel));
     let choose = |has_it: bool, is_for_all: bool| if has_it || is_for_all { kernel } else { Kernel::Auto };
-    let of_native = choose(is_native, named.iter().all(is_for_native));
+    let of_native = match choose(is_native, named.iter().all(is_for_native)) {
+        // Elimination needs the whole window.
+        Kernel::Auto if tuning.divides_window && parameters.algorithm == Algorithm::Full => {
+            Kernel::Exhaustive
+        }
+        chosen => chosen,
+    };
     let of_opencl = choose(is_opencl, !named.iter().any(is_for_native));
     for Named { selector, weight } in named {
         let exactly = match &selector {

@@ -77,6 +77,8 @@ pub struct DeviceInfo {
     pub name: Arc<str>,
     /// The name of its kernel.
     pub kernel: &'static str,
+    /// Whether its kernel tries some rows of the window in less time than all of them.
+    pub divides_window: bool,
     /// The most searches in flight, at least 1.
     pub depth: usize,
     /// The number of its slots, at least 2.

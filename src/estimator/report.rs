@@ -21,6 +21,9 @@ pub struct DeviceShare {
 pub enum Notice {
     /// A device failed, and others do its work.
     Failure(String),
+    /// A device cannot take a part of each search in the way that was chosen, so that its part takes as long
+    /// as the whole or longer.
+    Split(String),
     /// A device gets no work any more because the others are faster without it, or gets work again.
     Balance(String),
 }

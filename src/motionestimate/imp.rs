@@ -193,6 +193,10 @@ impl MotionEstimate {
                     gst::warning!(CAT, imp = self, "{text}");
                     gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"));
                 }
+                Notice::Split(text) => {
+                    gst::warning!(CAT, imp = self, "{text}");
+                    gst::element_imp_warning!(self, gst::ResourceError::Settings, ("{text}"));
+                }
                 Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
             }
         }

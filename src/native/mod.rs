@@ -114,6 +114,7 @@ impl Native {
                 (Algorithm::Full, Some(_)) => Kernel::Elimination.name(),
             },
             parameters,
+            divides_window: elimination.is_none(),
             depth: 1,
             slots: planes.len(),
             can_fail: false,

@@ -26,9 +26,9 @@ pub(super) trait KernelFamily: Send {
         false
     }
 
-    /// Whether it can try only a part of the window that it was built for.
-    fn divides_window(&self) -> bool {
-        true
+    /// The fewest rows of displacements that it can try, or `None` if it always tries the whole window.
+    fn least_window_rows(&self) -> Option<usize> {
+        Some(1)
     }
 }
 

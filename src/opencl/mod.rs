@@ -122,6 +122,7 @@ impl OpenCl {
             parameters: parameters.clone(),
             name: device.name.as_str().into(),
             kernel: kernel.name(),
+            divides_window: family.least_window_rows().is_some(),
             depth,
             slots,
             can_fail: true,
@@ -141,15 +142,21 @@ impl OpenCl {
         })
     }
 
-    /// The part that is searched if `part` is wanted: the same, or the smallest larger one that the kernel
-    /// can search.
-    fn searched_for(&self, part: Part) -> Part {
+    /// What is searched if `part` is wanted: the same, or the smallest larger rows of blocks and window that
+    /// the kernel can search.
+    fn searched_for(&self, part: Part) -> (Part, Window) {
         let (rows, all) = (part.rows(), self.info.parameters.grid().rows);
         let end = (rows.start + self.family.least_rows()).clamp(rows.end, all.max(rows.end));
         let start = rows.start.min(end.saturating_sub(self.family.least_rows()));
-        let whole = Part::whole(&self.info.parameters);
-        let window = if self.family.divides_window() { part } else { whole };
-        window.with_rows(start..end)
+        let window = match self.family.least_window_rows() {
+            None => self.window,
+            Some(least) => {
+                let wanted = part.window(&self.window);
+                let y1 = wanted.y1().max(wanted.y0() + least as i32 - 1).min(self.window.y1());
+                self.window.with_rows(wanted.y0().min(y1 - (least as i32 - 1)), y1)
+            }
+        };
+        (part.with_rows(start..end), window)
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
@@ -231,8 +238,7 @@ impl estimator::Device for OpenCl {
         part.check(parameters)?;
         self.flights.check(&request)?;
         let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-        let done = self.searched_for(part);
-        let window = done.window(&self.window);
+        let (done, window) = self.searched_for(part);
         let geometry = self.layout.geometry_of(done, parameters.block_size, &window);
         let grid = parameters.grid();
         let pair = FramePair {
@@ -275,5 +281,35 @@ impl estimator::Device for OpenCl {
         (0..self.info.slots).for_each(|slot| self.slots.release(Slot::new(slot)));
         self.searches.clear();
         self.flights.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_the_window_are_searched_as_parts() {
+        let parameters = Parameters::new(64, 48, 16, Window::symmetric(4, 16).unwrap());
+        let searched = |device: &OpenClDevice, kernel, divides_window, rows| {
+            let tuning = Tuning { divides_window, ..Tuning::default() };
+            let opened = OpenCl::new(device, kernel, &tuning, &parameters).unwrap();
+            let window = opened.searched_for(Part::whole(&parameters).with_displacements(rows)).1;
+            window.y0()..=window.y1()
+        };
+        let devices = devices();
+        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+        for device in devices {
+            let unaligned = Kernel::CollaborativeUnaligned;
+            assert_eq!(searched(&device, unaligned, false, -3..=2), -3..=2);
+            assert_eq!(searched(&device, Kernel::Elimination, true, -3..=2), -16..=16);
+            assert_eq!(searched(&device, Kernel::Tiled, false, -3..=2), -16..=16);
+            // A tile has at most a quarter of the 33 rows; a part of fewer is extended, downwards if there is room.
+            let tile = searched(&device, Kernel::Tiled, true, -16..=-16);
+            let rows = tile.end() - tile.start();
+            assert!(*tile.start() == -16 && (0..9).contains(&rows), "{tile:?}");
+            assert_eq!(searched(&device, Kernel::Tiled, true, 16..=16), 16 - rows..=16);
+            assert_eq!(searched(&device, Kernel::Tiled, true, -12..=7), -12..=7);
+        }
     }
 }

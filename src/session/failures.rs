@@ -6,7 +6,7 @@ use std::thread;
 use super::*;
 
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{DeviceInfo, Prediction, Ticket, Window, oracle};
+use crate::estimator::{Prediction, Ticket, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.
@@ -183,7 +183,7 @@ fn check(session: &mut Session<usize>, count: usize, case: &str) {
 fn failures<T>(session: &mut Session<T>) -> Vec<String> {
     let failure = |notice| match notice {
         Notice::Failure(text) => Some(text),
-        Notice::Balance(_) => None,
+        Notice::Balance(_) | Notice::Split(_) => None,
     };
     session.take_notices().into_iter().filter_map(failure).collect()
 }

@@ -31,8 +31,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
-    Parameters, Part, RecordPool, Request, SetupError, Slot,
+    Algorithm, Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector,
+    Notice, Output, Parameters, Part, RecordPool, Request, SetupError, Slot,
 };
 use crate::pace;
 use crate::stages::{Stage, stages};
@@ -142,6 +142,21 @@ impl<T> Session<T> {
         if devices.iter().any(|d| d.device.info().parameters != *parameters) {
             return Err(refused("the devices of a session must be made for the same search"));
         }
+        let split = match (options.split, parameters.algorithm) {
+            // An algorithm that goes from one displacement to the next cannot divide them.
+            (Split::Candidates, algorithm) if algorithm != Algorithm::Full => Split::Rows,
+            (split, _) => split,
+        };
+        let is_window_divided = split == Split::Candidates && devices.len() > 1;
+        let whole = devices.iter().map(|device| device.device.info()).filter(|info| !info.divides_window);
+        let notice = |info: &DeviceInfo| {
+            Notice::Split(format!(
+                "split=candidates gains nothing on {}: its kernel {} is no faster with a part of the search \
+                 window; choose kernel=auto, or split=rows",
+                info.name, info.kernel
+            ))
+        };
+        let notices = whole.filter(|_| is_window_divided).map(notice).collect();
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
         let (is_list, depth) = (options.is_list || devices.len() > 1, depth.max(1));
         let (reporter, reports) = channel();
@@ -156,11 +171,7 @@ impl<T> Session<T> {
         Ok(Self {
             name: names(&members),
             parameters: parameters.clone(),
-            split: match (options.split, parameters.algorithm) {
-                // An algorithm that goes from one displacement to the next cannot divide them.
-                (Split::Candidates, algorithm) if algorithm != Algorithm::Full => Split::Rows,
-                (split, _) => split,
-            },
+            split,
             balancer: Balancer::new(options.balance, &weights),
             patience: options.patience,
             fallback: options.fallback,
@@ -176,7 +187,7 @@ impl<T> Session<T> {
             copies: RecordPool::default(),
             vectors: RecordPool::default(),
             stages: stages(parameters),
-            notices: Vec::new(),
+            notices,
         })
     }
 

@@ -63,6 +63,10 @@ pub struct Tuning {
     /// is not stored in files.
     #[serde(skip)]
     pub threads: Option<usize>,
+    /// Whether the window will be divided over several devices: a kernel that can try either the whole
+    /// window or some rows of it is then built for some rows. Not stored in files.
+    #[serde(skip)]
+    pub divides_window: bool,
 }
 
 impl Tuning {
@@ -95,6 +99,7 @@ impl Tuning {
             blocks_down: self.blocks_down.or(other.blocks_down),
             depth: self.depth.or(other.depth),
             threads: self.threads.or(other.threads),
+            divides_window: self.divides_window || other.divides_window,
         }
     }
 

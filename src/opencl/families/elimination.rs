@@ -74,8 +74,8 @@ impl KernelFamily for EliminationFamily {
         self.shape.group.blocks_down
     }
 
-    fn divides_window(&self) -> bool {
-        false
+    fn least_window_rows(&self) -> Option<usize> {
+        None
     }
 
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {

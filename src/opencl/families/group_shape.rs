@@ -94,13 +94,14 @@ impl GroupShape {
             let g = &build.layout.geometry;
             options += &format!(
                 " -D TILE_COLUMNS={tile_columns} -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} \
-                 -D BLOCKS_DOWN={blocks_down} -D WINDOW_COLUMNS={} -D WINDOW_ROWS={} -D SKEW={} \
-                 -D INSIDE_ONLY={}",
+                 -D BLOCKS_DOWN={blocks_down} -D WINDOW_COLUMNS={} -D SKEW={} -D INSIDE_ONLY={}",
                 g.window_columns,
-                g.window_rows,
                 g.x0.rem_euclid(4),
                 g.inside_only
             );
+            if !build.tuning.divides_window {
+                options += &format!(" -D WINDOW_ROWS={}", g.window_rows);
+            }
         }
         let kernel = build.build_with(file, name, (!build.is_cpu()).then_some(items), &options)?;
         let largest = build.largest_group(&kernel)?;

@@ -29,6 +29,10 @@ const SHORT_RUN: usize = 16;
 /// Items that share a task at most.
 const MOST_SLICES: usize = 4;
 
+/// Tiles, one below the other, of a window that is divided over several devices: enough to divide it, and few
+/// enough to be fast.
+const WINDOW_PARTS: usize = 4;
+
 /// Blocks of a group across and down at most.
 const MOST_BLOCKS: usize = 8;
 
@@ -36,13 +40,14 @@ const MOST_BLOCKS: usize = 8;
 pub(super) struct TiledFamily {
     kernel: cl::Kernel,
     group: GroupShape,
+    divides_window: bool,
 }
 
 impl TiledFamily {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let shape = TiledShape::new(build)?;
         let kernel = shape.group.build(build, KernelFile::Tiled, c"tiled", &shape.options(build))?;
-        Ok(Self { kernel, group: shape.group })
+        Ok(Self { kernel, group: shape.group, divides_window: build.tuning.divides_window })
     }
 }
 
@@ -55,8 +60,8 @@ impl KernelFamily for TiledFamily {
         true
     }
 
-    fn divides_window(&self) -> bool {
-        false
+    fn least_window_rows(&self) -> Option<usize> {
+        self.divides_window.then_some(self.group.tile_rows)
     }
 
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
@@ -94,6 +99,8 @@ struct TiledChoices {
     /// Blocks of a group.
     across: RangeInclusive<usize>,
     down: RangeInclusive<usize>,
+    /// Rows of a tile at most.
+    tile_rows: usize,
     /// Items that share a task at most.
     slices: usize,
     /// Whether searches in flight overlap.
@@ -110,16 +117,18 @@ impl TiledShape {
         let items = GroupShape::items(build, if on_cpu { 16 } else { 4 * STEP })?;
         let (part, run) = if on_cpu { (MOST_PART_CPU, MOST_RUN_CPU) } else { (MOST_PART, MOST_RUN) };
         let most = if on_cpu { 1 } else { MOST_BLOCKS };
+        let window = [layout.geometry.window_columns as usize, layout.geometry.window_rows as usize];
+        let window_rows = window[1];
         let choices = TiledChoices {
             run: tuning.run.unwrap_or(run).min(longest_run(parameters)),
             // One length for all windows means that few programs are compiled.
             one_length: on_cpu || tuning.run.is_some(),
             across: tuning.blocks_across.map_or(1..=most, |n| n..=n),
             down: tuning.blocks_down.map_or(1..=most, |n| n..=n),
+            tile_rows: if tuning.divides_window { window_rows.div_ceil(WINDOW_PARTS) } else { window_rows },
             slices: if on_cpu { 1 } else { MOST_SLICES },
             is_overlapped: tuning.depth.is_some_and(|depth| depth > 1),
         };
-        let window = [layout.geometry.window_columns as usize, layout.geometry.window_rows as usize];
         let smallest = Self::smallest(parameters, window, part, items);
         let limit = GroupShape::local_memory(device);
         smallest.best(&choices, &parameters.grid(), device.compute_units, limit).ok_or_else(|| {
@@ -170,7 +179,8 @@ impl TiledShape {
             let run = if choices.one_length { choices.run.min(tile_rows) } else { tile_rows.div_ceil(runs) };
             GroupShape { tile_rows, run, ..column }
         };
-        let fewest = (1..=window_rows).find(|tiles| fits(&with_group(with_rows(*tiles, 0))))?;
+        let fewest = window_rows.div_ceil(choices.tile_rows);
+        let fewest = (fewest..=window_rows).find(|tiles| fits(&with_group(with_rows(*tiles, 0))))?;
         let more_runs = if choices.one_length { 0 } else { 3 };
         let parts = self.group.block / self.part;
         let mut best: Option<(usize, Self)> = None;
@@ -281,6 +291,27 @@ mod tests {
     use super::*;
     use crate::estimator::Window;
 
+    /// The best shape whose tiles divide the window's rows by at least `parts`.
+    fn best_of(parts: usize, window: [usize; 2]) -> TiledShape {
+        let parameters = Parameters::new(320, 200, 16, Window::default());
+        let choices =
+            TiledChoices { tile_rows: window[1].div_ceil(parts), ..choices(&parameters, window, false) };
+        let smallest = TiledShape::smallest(&parameters, window, 4, 128);
+        smallest.best(&choices, &parameters.grid(), 132, 48 << 10).unwrap()
+    }
+
+    fn choices(parameters: &Parameters, window: [usize; 2], is_overlapped: bool) -> TiledChoices {
+        TiledChoices {
+            run: MOST_RUN.min(longest_run(parameters)),
+            one_length: false,
+            across: 1..=MOST_BLOCKS,
+            down: 1..=MOST_BLOCKS,
+            tile_rows: window[1],
+            slices: MOST_SLICES,
+            is_overlapped,
+        }
+    }
+
     fn best(
         window: [usize; 2],
         block: usize,
@@ -289,14 +320,7 @@ mod tests {
         is_overlapped: bool,
     ) -> Option<TiledShape> {
         let parameters = Parameters { metric, ..Parameters::new(320, 200, block, Window::default()) };
-        let choices = TiledChoices {
-            run: MOST_RUN.min(longest_run(&parameters)),
-            one_length: false,
-            across: 1..=MOST_BLOCKS,
-            down: 1..=MOST_BLOCKS,
-            slices: MOST_SLICES,
-            is_overlapped,
-        };
+        let choices = choices(&parameters, window, is_overlapped);
         TiledShape::smallest(&parameters, window, 4, 128).best(&choices, &parameters.grid(), 132, limit)
     }
 
@@ -323,6 +347,16 @@ mod tests {
             }
         }
         assert!(best([3, 3], 64, Metric::Sad, 8 << 10, false).is_none());
+    }
+
+    #[test]
+    fn tiles_are_low_where_the_window_is_divided() {
+        for rows in [1, 3, 33, 47, 129, 1001] {
+            for parts in [1, 2, 4] {
+                assert!(best_of(parts, [33, rows]).group.tile_rows <= rows.div_ceil(parts), "{rows} {parts}");
+            }
+        }
+        assert_eq!(best_of(1, [33, 33]).group.tile_rows, 33);
     }
 
     #[test]

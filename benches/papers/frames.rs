@@ -1,4 +1,4 @@
-//! The frames to search: synthetic frames, and the first two of a clip.
+//! The frames to search: synthetic frames, and the first ones of a clip.
 
 use std::error::Error;
 use std::fs;
@@ -82,18 +82,17 @@ impl Clip {
     /// # Errors
     /// Names the file, and what cannot be read, decoded or found in it.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
-        let is_y4m = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
-        let frames = if is_y4m {
-            fs::read(path)
-                .map_err(|error| name(error.into()))
-                .and_then(|bytes| y4m(&bytes, 2).map_err(|error| name(error.into())))?
-        } else {
-            luma::luma(path, 2).map_err(name)?
-        };
-        let [reference, current] = <[Frame; 2]>::try_from(frames)
-            .map_err(|frames| name(format!("{} frames, two are needed", frames.len()).into()))?;
+        let [reference, current] = <[Frame; 2]>::try_from(read(path, 2)?)
+            .map_err(|frames| format!("{}: {} frames, two are needed", path.display(), frames.len()))?;
         Ok(Self { path: path.to_owned(), scene: Scene { reference, current } })
+    }
+
+    /// Its first frames, at most `count`.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn frames(&self, count: usize) -> Result<Vec<Frame>, String> {
+        read(&self.path, count)
     }
 
     /// Width and height.
@@ -104,6 +103,17 @@ impl Clip {
     /// The name of its file.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// The luma planes of the first `count` frames of a file, fewer if it has no more.
+fn read(path: &Path, count: usize) -> Result<Vec<Frame>, String> {
+    let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m")) {
+        let bytes = fs::read(path).map_err(|error| name(error.into()))?;
+        y4m(&bytes, count).map_err(|error| name(error.into()))
+    } else {
+        luma::luma(path, count).map_err(name)
     }
 }
 

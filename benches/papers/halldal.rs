@@ -61,8 +61,12 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
         printed: [None, gtx480, gt280],
         work,
     });
-    let ours = more("reference, own group size", Engine::kernel(Kernel::Reference));
-    std::iter::once(cpu).chain(his).chain([ours]).collect()
+    let ours = [
+        // As many threads as stage his area, two rows at a time; his compute 29 x 15 candidates.
+        more("32 x 16, shared memory", Engine::grouped(Kernel::Reference, 32 * 16)),
+        more("reference, own group size", Engine::kernel(Kernel::Reference)),
+    ];
+    std::iter::once(cpu).chain(his).chain(ours).collect()
 }
 
 /// Section 7.1.

@@ -15,6 +15,7 @@ mod printed;
 mod report;
 mod several;
 mod table;
+mod two_windows;
 mod uta;
 mod zhang;
 

@@ -7,7 +7,7 @@ use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping
 use gstmotionestimate::compensation;
 use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Slot};
 use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::session::{self, Options, WeightedDevice};
+use gstmotionestimate::session::{self, Options, Split, WeightedDevice};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -28,10 +28,12 @@ pub enum Engine {
     /// The CPU without OpenCL, by default with the fastest instruction set and all cores. `kernel` is that of
     /// full search; three-step search has one only.
     Native { kernel: Kernel, level: Option<Level>, threads: Option<usize> },
-    /// The session's OpenCL device, by default with the kernel's own group size.
-    OpenCl { kernel: Kernel, group_size: Option<usize> },
-    /// `count` OpenCL devices with the name of the session's, each with an equal band of rows.
-    Equals { kernel: Kernel, count: usize },
+    /// The session's OpenCL device.
+    OpenCl { kernel: Kernel, tuning: Tuning },
+    /// The session's OpenCL device with groups of as many items as a row of the frame has blocks.
+    GroupOfRow { kernel: Kernel },
+    /// `count` OpenCL devices with the name of the session's, each with an equal part of the search.
+    Equals { kernel: Kernel, count: usize, split: Split },
 }
 
 impl Engine {
@@ -52,19 +54,19 @@ impl Engine {
 
     /// `kernel` with its own group size.
     pub fn kernel(kernel: Kernel) -> Self {
-        Self::OpenCl { kernel, group_size: None }
+        Self::OpenCl { kernel, tuning: Tuning::default() }
     }
 
     /// `kernel` with groups of `items`.
     pub fn grouped(kernel: Kernel, items: usize) -> Self {
-        Self::OpenCl { kernel, group_size: Some(items) }
+        Self::OpenCl { kernel, tuning: Tuning { group_size: Some(items), ..Tuning::default() } }
     }
 
     /// The name of what it runs on.
     pub fn device<'a>(self, session: &'a Session<'_>) -> &'a str {
         match self {
             Engine::Native { .. } => "native",
-            Engine::OpenCl { .. } | Engine::Equals { .. } => session.name(),
+            Engine::OpenCl { .. } | Engine::GroupOfRow { .. } | Engine::Equals { .. } => session.name(),
         }
     }
 
@@ -77,15 +79,18 @@ impl Engine {
                 let device = WeightedDevice { device, weight: 1.0 };
                 session::Session::new(parameters, 1, vec![device], Options::default())
             }
-            Engine::OpenCl { kernel, group_size } => {
-                let tuning = Tuning { group_size, ..Tuning::default() };
+            Engine::GroupOfRow { kernel } => {
+                Self::grouped(kernel, parameters.grid().columns).open(device, parameters)
+            }
+            Engine::OpenCl { kernel, tuning } => {
                 Ok(backend::open(&device.selector, kernel, &tuning, Grouping::default(), parameters)?.0)
             }
-            Engine::Equals { kernel, count } => {
+            Engine::Equals { kernel, count, split } => {
                 let each =
                     equals(device).into_iter().take(count).map(|device| format!("{}@1", device.selector));
                 let list = DeviceSelector::Several(each.collect::<Vec<_>>().join(","));
-                Ok(backend::open(&list, kernel, &Tuning::default(), Grouping::default(), parameters)?.0)
+                let grouping = Grouping { split, ..Grouping::default() };
+                Ok(backend::open(&list, kernel, &Tuning::default(), grouping, parameters)?.0)
             }
         }
     }
@@ -351,11 +356,8 @@ impl Session<'_> {
             let ((), output) = opened.finish()?;
             Ok((output.times.search, whole))
         };
-        // Warm-up, and the only run if it exceeds the limit.
-        let (kernel, whole) = once(Upload::Both)?;
-        if whole > self.limit {
-            return Ok(Timing::of(vec![kernel], vec![whole]));
-        }
+        // Warm-up: some drivers compile at the first launch.
+        once(Upload::Both)?;
         let start = Instant::now();
         let mut runs = Vec::new();
         while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {
@@ -368,10 +370,7 @@ impl Session<'_> {
     /// Median time of `work`, after one run to warm up.
     pub fn median_of<E>(&self, mut work: impl FnMut() -> Result<Duration, E>) -> Result<Duration, E> {
         let (most, budget) = self.effort();
-        let first = work()?;
-        if first > self.limit {
-            return Ok(first);
-        }
+        work()?;
         let start = Instant::now();
         let mut runs = Vec::new();
         while runs.is_empty() || (runs.len() < most && start.elapsed() < budget) {

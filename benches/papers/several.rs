@@ -46,11 +46,15 @@ fn scaling(
     let sizes = if session.quick { &sizes[..3] } else { sizes };
     let counts: Vec<usize> = UTA_GPUS.into_iter().filter(|&count| count <= present).collect();
     let kernels = [Kernel::Collaborative, Kernel::Auto];
-    let engine = |kernel, count| match count {
+    // The thesis divides the jobs; bands of rows are ours.
+    let ways = [Split::Candidates, Split::Rows];
+    let groups: Vec<(Kernel, Split)> =
+        kernels.iter().flat_map(|&kernel| ways.map(|split| (kernel, split))).collect();
+    let engine = |(kernel, split), count| match count {
         1 => Engine::kernel(kernel),
-        _ => Engine::Equals { kernel, count },
+        _ => Engine::Equals { kernel, count, split },
     };
-    let engines = kernels.iter().flat_map(|&kernel| counts.iter().map(move |&count| engine(kernel, count)));
+    let engines = groups.iter().flat_map(|&group| counts.iter().map(move |&count| engine(group, count)));
     let engines: Vec<Engine> = engines.collect();
     let window = Window::of_area(printed.window, BLOCK)?;
     let measured = session.measure(&Searches {
@@ -65,8 +69,9 @@ fn scaling(
 
     let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
     columns.extend(UTA_GPUS.map(|count| Column::new("GTX580", count.to_string())));
-    for kernel in kernels {
-        let group = format!("{} {kernel}", session.name());
+    for (kernel, split) in groups {
+        let by = if split == Split::Rows { "rows" } else { "jobs" };
+        let group = format!("{} {kernel}, {by}", session.name());
         columns.extend(counts.iter().map(|count| Column::new(&group, count.to_string())));
         columns.extend(counts[1..].iter().map(|count| Column::new(&group, format!("1 to {count}"))));
     }

@@ -6,7 +6,7 @@ use std::error::Error;
 use gstmotionestimate::backend;
 use gstmotionestimate::compensation;
 use gstmotionestimate::estimator::{self, Output, Parameters, Slot, Window};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;
@@ -15,6 +15,7 @@ use crate::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaT
 use crate::report::Report;
 use crate::several;
 use crate::table::{Cell, Column, Table};
+use crate::two_windows;
 
 const BLOCK: usize = 16;
 
@@ -37,7 +38,9 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         }
         scalability(session, report, printed)?;
     }
+    launches(session, report)?;
     several::uta(session, report)?;
+    two_windows::run(session, report)?;
     shifted(session, report)?;
     film(session, report)
 }
@@ -64,7 +67,17 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
     let kernel = |kernel: Kernel| ours(kernel.to_string(), Engine::kernel(kernel));
     let grouped = |kernel: Kernel, items| ours(format!("{kernel} T={items}"), Engine::grouped(kernel, items));
     match number {
-        1 | 2 => vec![kernel(Kernel::Reference), kernel(Kernel::Collaborative)],
+        1 | 2 => {
+            let candidates = (windows[0] - BLOCK + 1).pow(2);
+            // Those of the thesis: an item a candidate, and a group as wide as the frame.
+            let row = Engine::GroupOfRow { kernel: Kernel::Collaborative };
+            vec![
+                kernel(Kernel::Reference),
+                ours(format!("reference, T={candidates}"), Engine::grouped(Kernel::Reference, candidates)),
+                kernel(Kernel::Collaborative),
+                ours("collaborative, T=columns".into(), row),
+            ]
+        }
         3 => {
             windows
                 .iter()
@@ -151,6 +164,57 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
             shape: Shape::Lines,
         },
     )
+}
+
+/// Section 6.2.3: one launch of all jobs, and what OpenCL has for launches beside each other.
+fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    if session.is_native() {
+        report.say("Uta, 6.2.3: not run, it is about launches of OpenCL.");
+        return Ok(());
+    }
+    let launch = |launch, launches| Tuning { launch: Some(launch), launches, ..Tuning::default() };
+    let modes = [
+        ("one launch", launch(Launch::Once, None)),
+        ("64, 1 queue", launch(Launch::Queues(1), Some(64))),
+        ("64, 4 queues", launch(Launch::Queues(4), Some(64))),
+        ("64, 16 queues", launch(Launch::Queues(16), Some(64))),
+        ("64, out of order", launch(Launch::OutOfOrder, Some(64))),
+        ("a job each, 4 queues", launch(Launch::Queues(4), None)),
+        ("a job each, out of order", launch(Launch::OutOfOrder, None)),
+    ];
+    let sizes = [UTA_SIZES[2], UTA_SIZES[5], UTA_SIZES[6]];
+    let sizes = if session.quick { &sizes[..1] } else { &sizes[..] };
+    let engines = modes.map(|(_, tuning)| Engine::OpenCl { kernel: Kernel::Collaborative, tuning });
+    let window = Window::of_area(47, BLOCK)?;
+    let measured = session.measure(&Searches {
+        title: "Uta, 6.2.3",
+        rows: sizes.len(),
+        engines: &engines,
+        scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
+        parameters: &|row, _| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, window),
+        upload: Upload::Both,
+        is_predicting: false,
+    });
+    let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
+    columns.extend(modes.iter().map(|(name, _)| Column::new(session.name(), *name)));
+    let rows = sizes.iter().zip(&measured.rows).map(|(size, outcomes)| {
+        let mut row = vec![Cell::Label(format!("{}x{}", size.0, size.1)), Cell::Label(size.2.to_string())];
+        row.extend(outcomes.iter().map(|outcome| outcome.pair(milliseconds)));
+        row
+    });
+    let mut foot = vec![
+        "The thesis has no table of this. collaborative, 1024 jobs, one for each displacement, in so many \
+         launches."
+            .into(),
+    ];
+    foot.extend(measured.foot);
+    report.table(&Table {
+        stem: "uta-6-2-3".into(),
+        title: "Uta, 6.2.3: launches of the jobs, W=47 (ms)".into(),
+        columns,
+        rows: rows.collect(),
+        foot,
+    })
 }
 
 /// Table 9.

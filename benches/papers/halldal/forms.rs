@@ -18,44 +18,64 @@ const LARGE_GROUP: usize = 256;
 pub enum PredictionForm {
     /// The recurrence, by one work-item (section 7.2.1).
     OneItem,
-    /// The recurrence, one launch of one group per diagonal (7.2.2, listing 6.6).
-    HostManaged,
-    /// The recurrence, one launch of several groups per diagonal (7.2.4).
-    HostManagedGroups,
+    /// The recurrence, a launch a step.
+    HostManaged(HostManaged),
     /// The recurrence, one launch of one group for all diagonals (7.2.3, listing 6.5).
     DeviceManaged,
     /// H.264's median of vectors, one work-item per block.
     Median,
 }
 
+/// The recurrence with a launch for each step (7.2.2, listing 6.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostManaged {
+    /// Two blocks a work-item and step, as he has it; else a diagonal a step.
+    pub is_paired: bool,
+    /// Several groups a launch (7.2.4), else one.
+    pub has_groups: bool,
+    /// The host waits for each launch, as he has it.
+    pub waits: bool,
+}
+
 impl PredictionForm {
-    /// The forms of the recurrence, in the order of `printed::HALLDAL_PREDICTION`.
-    pub const RECURRENCE: [Self; 4] =
-        [Self::OneItem, Self::HostManaged, Self::DeviceManaged, Self::HostManagedGroups];
+    /// The forms of the recurrence.
+    pub const RECURRENCE: [Self; 8] = [
+        Self::OneItem,
+        Self::host_managed(true, false, true),
+        Self::host_managed(false, false, true),
+        Self::host_managed(false, false, false),
+        Self::DeviceManaged,
+        Self::host_managed(true, true, true),
+        Self::host_managed(false, true, true),
+        Self::host_managed(false, true, false),
+    ];
+
+    const fn host_managed(is_paired: bool, has_groups: bool, waits: bool) -> Self {
+        Self::HostManaged(HostManaged { is_paired, has_groups, waits })
+    }
 
     fn kernel(self) -> &'static str {
         match self {
             Self::OneItem => "recurrence_one_item",
-            Self::HostManaged | Self::HostManagedGroups => "recurrence_diagonal",
+            Self::HostManaged(HostManaged { is_paired: true, .. }) => "recurrence_pairs",
+            Self::HostManaged(_) => "recurrence_diagonal",
             Self::DeviceManaged => "recurrence_wavefront",
             Self::Median => "predict_median",
         }
-    }
-
-    fn is_host_managed(self) -> bool {
-        matches!(self, Self::HostManaged | Self::HostManagedGroups)
     }
 }
 
 impl fmt::Display for PredictionForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OneItem => "one-item",
-            Self::HostManaged => "host-managed",
-            Self::HostManagedGroups => "host-managed-groups",
-            Self::DeviceManaged => "device-managed",
-            Self::Median => "median",
-        })
+        let HostManaged { is_paired, has_groups, waits } = match self {
+            Self::OneItem => return f.write_str("one thread"),
+            Self::DeviceManaged => return f.write_str("kernel managed"),
+            Self::Median => return f.write_str("median"),
+            Self::HostManaged(form) => form,
+        };
+        f.write_str(if *has_groups { "host managed, several blocks" } else { "host managed" })?;
+        f.write_str(if *is_paired { "" } else { ", plain diagonals" })?;
+        f.write_str(if *waits { "" } else { ", one wait" })
     }
 }
 
@@ -92,7 +112,7 @@ impl FieldPredictor {
         let mut kernel = Kernel::builder();
         kernel.program(&program).name(form.kernel()).queue(queue.clone());
         kernel.arg(&vectors).arg(&results).arg(grid.columns as i32).arg(grid.rows as i32);
-        if form.is_host_managed() {
+        if matches!(form, PredictionForm::HostManaged(_)) {
             kernel.arg(0_i32);
         }
         // SAFETY: the types of the buffers' elements differ from the kernel's in name alone: bytes are
@@ -107,8 +127,8 @@ impl FieldPredictor {
         let items = match form {
             PredictionForm::OneItem => 1,
             PredictionForm::Median => SMALL_GROUP,
-            PredictionForm::HostManagedGroups => diagonal.min(SMALL_GROUP),
-            PredictionForm::HostManaged | PredictionForm::DeviceManaged => diagonal.min(LARGE_GROUP),
+            PredictionForm::HostManaged(HostManaged { has_groups: true, .. }) => diagonal.min(SMALL_GROUP),
+            PredictionForm::HostManaged(_) | PredictionForm::DeviceManaged => diagonal.min(LARGE_GROUP),
         };
         let items = items.min(1 << largest.max(1).ilog2());
         Ok(Self { form, grid, items, kernel, vectors, results, queue })
@@ -130,18 +150,21 @@ impl FieldPredictor {
     /// What OpenCL reports.
     pub fn compute(&self) -> ocl::Result<()> {
         let Grid { columns, rows } = self.grid;
-        if self.form.is_host_managed() {
-            // The queue is in order: unlike in listing 6.6 the host need not wait between launches.
-            for diagonal in 0..columns + rows - 1 {
-                let last_row = diagonal.min(rows - 1);
-                let blocks = last_row - diagonal.saturating_sub(columns - 1) + 1;
-                let is_split = self.form == PredictionForm::HostManagedGroups;
-                self.kernel.set_arg(4, diagonal as i32)?;
-                self.launch(if is_split { blocks.div_ceil(self.items) } else { 1 })?;
+        match self.form {
+            PredictionForm::HostManaged(HostManaged { is_paired, has_groups, waits }) => {
+                // The steps of a row; each row begins one step after the row above.
+                let length = if is_paired { columns.div_ceil(2) } else { columns };
+                for step in 0..length + rows - 1 {
+                    let active = step.min(rows - 1) - step.saturating_sub(length - 1) + 1;
+                    self.kernel.set_arg(4, step as i32)?;
+                    self.launch(if has_groups { active.div_ceil(self.items) } else { 1 })?;
+                    if waits {
+                        self.queue.finish()?;
+                    }
+                }
             }
-        } else {
-            let is_median = self.form == PredictionForm::Median;
-            self.launch(if is_median { self.grid.blocks().div_ceil(self.items) } else { 1 })?;
+            PredictionForm::Median => self.launch(self.grid.blocks().div_ceil(self.items))?,
+            PredictionForm::OneItem | PredictionForm::DeviceManaged => self.launch(1)?,
         }
         self.queue.finish()
     }

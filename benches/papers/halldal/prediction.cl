@@ -16,17 +16,18 @@
 // - His pattern is a knight's move, column + 2 row = k: a thread computes two blocks before the next
 //   thread starts, so that a row follows the one above it by two columns. For 480 x 270 blocks he
 //   has up to 239 threads at a time, in 238 growing, 62 full and, it seems, 238 shrinking iterations
-//   of two steps each. A neighbour above to the right needs that. With left, above and above-left
-//   the plain diagonals column + row = k suffice: each needs only the two before it, and there are
-//   columns + rows - 1 = 749 of them, of up to min(columns, rows) = 270 blocks.
+//   of two blocks each; `recurrence_pairs` has ceil(columns / 2) + rows - 1 = 509. A neighbour above to
+//   the right needs that. With left, above and above-left the plain diagonals column + row = k suffice:
+//   each needs only the two before it, and there are columns + rows - 1 = 749 of them, of up to
+//   min(columns, rows) = 270 blocks.
 // - He looks up the block of a thread in an array made beforehand. Here it is computed from the
 //   diagonal and the work-item, which takes a few integer operations instead of a read.
 // - His barrier is inside the branch that only active threads enter. Here all work-items of a group
 //   run the same loops and meet the same barriers; those without a block compute nothing.
 // - He needs as many threads in a group as blocks in a diagonal. Here the work-items of a smaller
 //   group take several blocks each.
-// - His host waits for every launch before the next (listing 6.6). Here the queue is in order and
-//   the host waits once.
+// - His host waits for every launch before the next (listing 6.6). Here the queue is in order, and the
+//   host waits once or after every launch.
 //
 //   vectors      the record of block b at b, row-major
 //   differences  of block b at b, x and y in quarter samples
@@ -89,6 +90,21 @@ __kernel void recurrence_diagonal(__global const MotionVector *vectors, __global
 {
     compute_diagonal(vectors, differences, columns, rows, diagonal, (int)get_global_id(0),
                      (int)get_global_size(0));
+}
+
+// Listing 6.6 as it is: one launch per step, of one or several groups, in which a work-item computes two
+// adjacent blocks of a row, two columns behind the row above.
+__kernel void recurrence_pairs(__global const MotionVector *vectors, __global short2 *differences,
+                               int columns, int rows, int step)
+{
+    const int pairs = (columns + 1) / 2, items = (int)get_global_size(0);
+    const int last_row = min(step, rows - 1);
+    for (int row = max(0, step - (pairs - 1)) + (int)get_global_id(0); row <= last_row; row += items) {
+        const int column = 2 * (step - row);
+        compute_block(vectors, differences, columns, column, row);
+        if (column + 1 < columns)
+            compute_block(vectors, differences, columns, column + 1, row);
+    }
 }
 
 // Listing 6.5 and section 7.2.3: one launch of one group, which computes all diagonals.

@@ -48,8 +48,9 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     rows.push("the element's own", [None; 3], Cell::Ours(rate(own)));
 
     let Rows { forms, ours, mut foot } = rows;
-    let note = "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers. The median is \
-                H.264's, of the neighbours' vectors; the element computes it on the CPU.";
+    let note = "His figures are of the kernel alone. Ours on a device: kernel alone / with transfers. Host managed: two \
+                blocks a thread and step, and a wait after each step, as he has it, except where plain diagonals or one \
+                wait are named. The median is H.264's, of the neighbours' vectors; the element computes it on the CPU.";
     foot.insert(0, note.into());
     let title = format!("Halldal, 7.2: MV prediction, {}x{} blocks (FPS)", grid.columns, grid.rows);
     write(session, report, "halldal-7-2", &title, &forms, ours, foot)
@@ -85,14 +86,15 @@ mod opencl {
             session.device.selector == DeviceSelector::Index(device.platform, device.index)
         };
         let Some(device) = devices().into_iter().find(is_ours) else { return };
-        let his = HALLDAL_PREDICTION.into_iter().zip(PredictionForm::RECURRENCE);
-        let his = his.map(|((name, gtx480, gt280), form)| (name, [None, Some(gtx480), Some(gt280)], form));
-        for (name, printed, form) in his.chain([("median", [None; 3], PredictionForm::Median)]) {
+        for form in PredictionForm::RECURRENCE.into_iter().chain([PredictionForm::Median]) {
+            let name = form.to_string();
+            let his = HALLDAL_PREDICTION.into_iter().find(|(his, ..)| *his == name);
+            let printed = his.map_or([None; 3], |(_, gtx480, gt280)| [None, Some(gtx480), Some(gt280)]);
             let ours = measure_form(session, &device, grid, vectors, form).unwrap_or_else(|error| {
                 rows.foot.push(format!("n/a: {form}: {error}."));
                 Cell::Refused
             });
-            rows.push(name, printed, ours);
+            rows.push(&name, printed, ours);
         }
     }
 

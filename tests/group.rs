@@ -148,6 +148,14 @@ fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
     );
     // A device by itself has the whole window.
     assert_eq!(notices("native,", Kernel::Elimination, grouping), []);
+    let opened = backend::open::<()>(
+        &DeviceSelector::Several("native,".into()),
+        Kernel::Auto,
+        &Tuning::default(),
+        grouping,
+        &parameters,
+    );
+    assert_eq!(opened.unwrap().0.kernel(), "elimination");
     #[cfg(feature = "opencl")]
     {
         assert_eq!(notices("0:0,native", Kernel::Auto, grouping), []);

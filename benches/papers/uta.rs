@@ -223,8 +223,9 @@ fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let foot = vec![
         "Ours: a synthetic frame of 1280x720, layers of smooth noise, moved by 40 samples on both axes."
             .into(),
-        "W: the side of the searched area, so that displacements are -16..15 with W = 47. ±W: displacements \
-         of W samples each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
+        "W: the side of the searched area, so that displacements are -16..15 with W = 47. From -16: by the \
+         offsets of 6.2.3, which end at W - 32; with W = 31 they leave out 0. ±W: displacements of W samples \
+         each way, which fits the thesis' figures: 40 is found with 47, and not with 35."
             .into(),
         "W = 96 is the smallest area that holds displacements of 40 both ways: -40..40.".into(),
     ];
@@ -246,7 +247,7 @@ fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>
     quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)
 }
 
-/// PSNR and MSE of the prediction, for each window in both meanings of W.
+/// PSNR and MSE of the prediction, for each window in three meanings of W.
 fn quality(
     session: &Session<'_>,
     report: &mut Report,
@@ -258,18 +259,29 @@ fn quality(
 ) -> Result<(), Box<dyn Error>> {
     let mut sides: Vec<(usize, Option<&Quality>)> = printed.iter().map(|row| (row.0, Some(row))).collect();
     sides.push((96, None));
-    let progress = session.progress(&format!("Uta, table {number}"), 2 * sides.len());
+    let progress = session.progress(&format!("Uta, table {number}"), 3 * sides.len());
     let mut rows = Vec::new();
     for (side, figures) in sides {
         let reach = i32::try_from(side)?;
-        let windows = [Window::of_area(side, BLOCK)?, Window::symmetric(reach, reach)?];
+        let block = i32::try_from(BLOCK)?;
+        // The offsets of 6.2.3 begin at -B for every W, and for the smallest W end before 0.
+        let last = reach - 2 * block;
+        let windows = [
+            Ok(Window::of_area(side, BLOCK)?),
+            Window::new(-block, last, -block, last),
+            Ok(Window::symmetric(reach, reach)?),
+        ];
         let mut row = vec![Cell::Label(side.to_string())];
         row.extend(figures.map_or([Cell::Missing, Cell::Missing], |&(_, psnr, mse)| {
             [Cell::Printed(psnr, 2), Cell::Printed(mse, 2)]
         }));
-        for (is_reach, window) in [false, true].into_iter().zip(windows) {
+        for (reading, window) in windows.into_iter().enumerate() {
             progress.inc(1);
-            if is_reach && (session.quick || figures.is_none()) {
+            let Ok(window) = window else {
+                row.extend([Cell::Refused, Cell::Refused]);
+                continue;
+            };
+            if reading > 0 && (session.quick || figures.is_none()) {
                 row.extend([Cell::Missing, Cell::Missing]);
                 continue;
             }
@@ -283,6 +295,7 @@ fn quality(
     let mut columns = vec![Column::new("", "Search Window Size")];
     columns.extend(heading("Uta"));
     columns.extend(heading("ours, W"));
+    columns.extend(heading("ours, from -16"));
     columns.extend(heading("ours, ±W"));
     report.table(&Table {
         stem: format!("uta-table-{number}"),

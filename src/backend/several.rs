@@ -82,10 +82,11 @@ pub(super) fn open(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<(Vec<WeightedDevice>, Balance), SetupError> {
-    let tuning = &Tuning { divides_window: grouping.split == Split::Candidates, ..*tuning };
     let mut known: Vec<DeviceSelector> = Vec::new();
     let mut devices = Vec::new();
     let named = parse(list)?;
+    let divides_window = grouping.split == Split::Candidates && named.len() > 1;
+    let tuning = &Tuning { divides_window, ..*tuning };
     let is_weighted = named.iter().any(|named| named.weight.is_some());
     // The kernel is used on the devices that have it; the others use their own.
     let is_for_native = |named: &Named| named.selector == DeviceSelector::Native;

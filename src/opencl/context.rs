@@ -1,6 +1,7 @@
 //! What all searches on a device share while there is one.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ocl::ffi::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
@@ -14,6 +15,8 @@ use crate::lock::lock;
 pub(super) struct Context {
     // Released before the context in which they were made.
     programs: Mutex<Vec<(String, Arc<Program>)>>,
+    /// Whether the compiler refused the instructions for four samples that the device seems to have.
+    lacks_four_samples: AtomicBool,
     context: cl::Context,
     watch: Arc<Watch>,
 }
@@ -31,12 +34,22 @@ impl Context {
         let context = cl::Context::new(device)?;
         let is_gpu = cl::device_number(device, CL_DEVICE_TYPE)? & CL_DEVICE_TYPE_GPU != 0;
         let watch = Arc::new(Watch::new(is_gpu));
-        Ok(Self { programs: Mutex::default(), context, watch })
+        Ok(Self { programs: Mutex::default(), lacks_four_samples: AtomicBool::new(false), context, watch })
     }
 
     /// How commands in this context are waited for.
     pub(super) fn watch(&self) -> &Arc<Watch> {
         &self.watch
+    }
+
+    /// Whether the compiler refused the instructions for four samples: later builds do without.
+    pub(super) fn lacks_four_samples(&self) -> bool {
+        self.lacks_four_samples.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the compiler refused the instructions for four samples.
+    pub(super) fn refuse_four_samples(&self) {
+        self.lacks_four_samples.store(true, Ordering::Relaxed);
     }
 
     /// The program known by `key`, or what `build` makes: a second user of the device, or one for frames of

@@ -124,13 +124,20 @@ impl BuildContext<'_> {
             let options = program::options(file, four_samples, self.parameters, group_size) + options;
             program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)
         };
-        let four_samples = self.device.four_samples();
+        let four_samples = self.four_samples();
         let program = build(four_samples).or_else(|error| match error {
             // The compiler lacks instructions that the device seems to have.
-            SetupError::KernelBuild { .. } if four_samples != 0 => build(0),
+            SetupError::KernelBuild { .. } if four_samples != 0 => {
+                build(0).inspect(|_| self.context.refuse_four_samples())
+            }
             error => Err(error),
         })?;
         program.kernel(name).map_err(|error| self.device.refused(error))
+    }
+
+    /// `FOUR_SAMPLES` in `common.cl`: the instructions for four samples that the device has, and its compiler takes.
+    pub(super) fn four_samples(&self) -> u8 {
+        if self.context.lacks_four_samples() { 0 } else { self.device.four_samples() }
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {

@@ -312,4 +312,21 @@ mod tests {
             assert_eq!(searched(&device, Kernel::Tiled, true, -12..=7), -12..=7);
         }
     }
+
+    #[test]
+    fn instructions_that_a_compiler_lacks_are_tried_once() {
+        let parameters = Parameters::new(32, 32, 16, Window::symmetric(1, 1).unwrap());
+        for mut device in devices() {
+            let opens = |device: &OpenClDevice| {
+                OpenCl::new(device, Kernel::ReferenceNaive, &Tuning::default(), &parameters).unwrap()
+            };
+            let lacks = |opened: &OpenCl| opened.context.lacks_four_samples();
+            if device.four_samples() > 0 {
+                assert!(!lacks(&opens(&device)), "{}", device.name);
+                continue;
+            }
+            device.extensions = "cl_amd_media_ops".into();
+            assert!(lacks(&opens(&device)), "{}", device.name);
+        }
+    }
 }

@@ -265,7 +265,7 @@ impl TiledShape {
             let vectors = GroupShape::local_memory(build.device) / VECTOR;
             return format!(" -D PART={part} -D LOCAL_VECTORS={vectors}");
         }
-        let is_unrolled = self.is_unrolled() && build.device.four_samples() > 0;
+        let is_unrolled = self.is_unrolled() && build.four_samples() > 0;
         let unrolled = if is_unrolled { self.group.block / 4 } else { 1 };
         let vectors = self.local_bytes() / VECTOR;
         format!(" -D PART={part} -D LOCAL_VECTORS={vectors} -D SLICES={slices} -D UNROLL_WORDS={unrolled}")

@@ -123,7 +123,7 @@ fn lists_of_devices_open() {
 #[test]
 fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
     let frames = stream(61, 47, 5);
-    let parameters = Parameters::new(61, 47, 8, Window::symmetric(8, 8).unwrap());
+    let parameters = Parameters::new(61, 47, 16, Window::symmetric(8, 8).unwrap());
     let grouping = Grouping { split: Split::Candidates, ..Grouping::default() };
     let notices = |list: &str, kernel: Kernel, grouping: Grouping| {
         let Ok(device) = list.parse::<DeviceSelector>();

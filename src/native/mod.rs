@@ -51,8 +51,15 @@ pub struct Native {
     threads: Option<Arc<rayon::ThreadPool>>,
 }
 
-/// Elimination does not pay for fewer candidates.
-const FEW_CANDIDATES: usize = 100;
+/// Elimination does not pay for fewer candidates: `benches/RESULTS.md`.
+fn few_candidates(block_size: usize) -> usize {
+    match block_size {
+        // A bound costs as much as the few samples.
+        ..8 => usize::MAX,
+        8 => 2000,
+        _ => 100,
+    }
+}
 
 impl Native {
     /// The name of this device.
@@ -75,7 +82,7 @@ impl Native {
     }
 
     /// A device for `parameters` with `kernel` in the instructions of `level`.
-    /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] if the window is too small for
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] if the blocks or the window are too small for
     /// elimination to pay or memory for its sums is missing.
     ///
     /// # Errors
@@ -103,7 +110,7 @@ impl Native {
             _ if parameters.algorithm != Algorithm::Full => None,
             Kernel::Exhaustive => None,
             Kernel::Elimination => Some(Eliminator::new(instructions, &parameters, &layout)?),
-            _ if parameters.window.candidates() < FEW_CANDIDATES => None,
+            _ if parameters.window.candidates() < few_candidates(parameters.block_size) => None,
             _ => Eliminator::new(instructions, &parameters, &layout).ok(),
         };
         let info = DeviceInfo {

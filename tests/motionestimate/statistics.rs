@@ -21,7 +21,7 @@ fn figures_are_those_of_the_frames() {
     assert_eq!(stats.get::<u64>("frames"), Ok(4));
     assert_eq!(stats.get::<u64>("frames-with-vectors"), Ok(3));
     assert_eq!(stats.get::<&str>("device"), Ok("native"));
-    assert_eq!(stats.get::<&str>("kernel"), Ok("elimination"));
+    assert_eq!(stats.get::<&str>("kernel"), Ok("exhaustive"));
     assert!(stats.get::<u64>("upload-time").unwrap() > 0);
     assert!(stats.get::<u64>("download-time").is_ok());
 

@@ -82,8 +82,8 @@ impl Native {
     }
 
     /// A device for `parameters` with `kernel` in the instructions of `level`.
-    /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] if the blocks or the window are too small for
-    /// elimination to pay or memory for its sums is missing.
+    /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] if the blocks or the window are
+    /// too small for elimination to pay or memory for its sums is missing.
     ///
     /// # Errors
     /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] if `kernel` is one of

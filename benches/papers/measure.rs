@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Slot};
+use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Slot, Window};
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{self, Options, Split, WeightedDevice};
 use gstmotionestimate::tuning::{Kernel, Tuning};
@@ -223,6 +223,27 @@ impl Session<'_> {
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let prefix = format!("{}: {title}", self.device.selector);
         ProgressBar::new(cells as u64).with_style(style).with_prefix(prefix)
+    }
+
+    /// Measures moving frames of `sizes`, width and height first, as in Uta's tables: a column has an engine and
+    /// a window, both frames are uploaded.
+    pub fn measure_sizes(
+        &self,
+        title: &str,
+        sizes: &[(usize, usize, usize)],
+        engines: &[Engine],
+        window: &dyn Fn(usize) -> Window,
+    ) -> Measured {
+        const BLOCK: usize = 16;
+        self.measure(&Searches {
+            title,
+            rows: sizes.len(),
+            engines,
+            scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
+            parameters: &|row, column| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, window(column)),
+            upload: Upload::Both,
+            is_predicting: false,
+        })
     }
 
     /// Measures a table of searches, row by row.

@@ -9,7 +9,7 @@ use gstmotionestimate::session::{self, Balance, Split};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 use crate::frames::Scene;
-use crate::measure::{Engine, Searches, Session, Upload, equals, median, milliseconds, rate};
+use crate::measure::{Engine, Session, equals, median, milliseconds, rate};
 use crate::printed::{
     UTA_CPU_GPU, UTA_GPUS, UTA_SCALING, UTA_SIZES, UtaScaling, ZHANG_BALANCE, ZHANG_SEQUENCES,
 };
@@ -57,15 +57,8 @@ fn scaling(
     let engines = groups.iter().flat_map(|&group| counts.iter().map(move |&count| engine(group, count)));
     let engines: Vec<Engine> = engines.collect();
     let window = Window::of_area(printed.window, BLOCK)?;
-    let measured = session.measure(&Searches {
-        title: &format!("Uta, table {}", printed.number),
-        rows: sizes.len(),
-        engines: &engines,
-        scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
-        parameters: &|row, _| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, window),
-        upload: Upload::Both,
-        is_predicting: false,
-    });
+    let measured =
+        session.measure_sizes(&format!("Uta, table {}", printed.number), sizes, &engines, &|_| window);
 
     let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
     columns.extend(UTA_GPUS.map(|count| Column::new("GTX580", count.to_string())));

@@ -10,7 +10,7 @@ use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;
-use crate::measure::{Engine, Searches, Session, Upload, milliseconds};
+use crate::measure::{Engine, Session, milliseconds};
 use crate::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
 use crate::report::Report;
 use crate::several;
@@ -109,15 +109,10 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
     let engines: Vec<Engine> = ours.iter().map(|column| column.engine).collect();
     let windows =
         ours.iter().map(|column| Window::of_area(column.window, BLOCK)).collect::<Result<Vec<_>, _>>()?;
-    let measured = session.measure(&Searches {
-        title: &format!("Uta, table {}", printed.number),
-        rows: sizes.len(),
-        engines: &engines,
-        scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
-        parameters: &|row, column| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, windows[column]),
-        upload: Upload::Both,
-        is_predicting: false,
-    });
+    let measured =
+        session.measure_sizes(&format!("Uta, table {}", printed.number), sizes, &engines, &|column| {
+            windows[column]
+        });
 
     let name = |&(width, height, _): &(usize, usize, usize)| format!("{width}x{height}");
     let mut headings = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
@@ -186,15 +181,7 @@ fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
     let sizes = if session.quick { &sizes[..1] } else { &sizes[..] };
     let engines = modes.map(|(_, tuning)| Engine::OpenCl { kernel: Kernel::Collaborative, tuning });
     let window = Window::of_area(47, BLOCK)?;
-    let measured = session.measure(&Searches {
-        title: "Uta, 6.2.3",
-        rows: sizes.len(),
-        engines: &engines,
-        scene: &|row| Scene::moving(sizes[row].0, sizes[row].1),
-        parameters: &|row, _| Parameters::new(sizes[row].0, sizes[row].1, BLOCK, window),
-        upload: Upload::Both,
-        is_predicting: false,
-    });
+    let measured = session.measure_sizes("Uta, 6.2.3", sizes, &engines, &|_| window);
     let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "#MBs")];
     columns.extend(modes.iter().map(|(name, _)| Column::new(session.name(), *name)));
     let rows = sizes.iter().zip(&measured.rows).map(|(size, outcomes)| {

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
-
 use crate::estimator::prediction::median_predictors;
 use crate::estimator::{Prediction, Ticket, Window, oracle};
 use crate::native::Native;

@@ -41,6 +41,14 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
     costs[(size_t)first_slot * blocks + index] = cost;
 }
 
+// Writes the words of `span` to local memory, `stride` words apart.
+static inline void stage_span(Span span, __local uint *words, int stride)
+{
+    const uint *from = (const uint *)&span;
+    for (int j = 0; j < SPAN / 4; ++j)
+        words[j * stride] = from[j];
+}
+
 // Figure 7: a group takes a row of blocks. Each item reads its block row by row, in aligned spans,
 // stages the reference samples of that row in local memory, and compares them at the job's offset.
 // Adjacent items read adjacent spans.
@@ -50,15 +58,17 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
 // 0 to SPAN - 1 samples remain, and one more span on the right, read by the last item, is enough for
 // any window. Figure 7 has one buffer and one barrier a row, so a fast item may overwrite what a slow
 // one still reads; here two buffers are used in turn. Figure 7 reads single bytes from local memory;
-// here two words are joined. A row wider than the largest group is cut into segments, a group each.
+// here two words are joined. There the samples of adjacent items are 16 bytes apart, which fall into a
+// quarter of the banks of local memory; here word j of all items lies together. A row wider than the
+// largest group is cut into segments, a group each.
 //
 //   group  (job, row, segment) by the group's number, segment fastest; ceil(columns / items) segments
 //          a row
-//   lines  two buffers of items * BLOCK_SPANS + 1 spans; of type Span, because a device may align
-//          local memory no better than its type needs
+//   lines  two buffers; in each, word j of item i at j * (items + 1) + i, and the span on the right as
+//          the first words of item `items`
 __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
                                                __global const uchar *reference, __global uint *costs,
-                                               __local Span *lines, int first_job, int first_slot,
+                                               __local uint *lines, int first_job, int first_slot,
                                                Geometry g)
 {
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
@@ -67,7 +77,7 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
     const int batch_job = group / segments / g.rows;
     const int2 d = displacement_at(g, first_job + batch_job);
 
-    const int column = segment * items + item, line_spans = items * BLOCK_SPANS + 1;
+    const int column = segment * items + item, stride = items + 1;
     // Items past the row take part with the samples right of it.
     const int left = min(column, g.columns) * BLOCK;
     // SPAN is a power of two: this rounds down, also below zero.
@@ -78,20 +88,23 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
         const int top = row * BLOCK + i;
         __global const Span *c = (__global const Span *)sample_at(current, g, left, top);
         __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + d.y);
-        __local Span *staged = lines + (i & 1) * line_spans + item * BLOCK_SPANS;
+        __local uint *staged = lines + (i & 1) * stride * BLOCK_WORDS + item;
         Span block_line[BLOCK_SPANS];
         for (int s = 0; s < BLOCK_SPANS; ++s) {
             block_line[s] = c[s];
-            staged[s] = r[s];
+            stage_span(r[s], staged + s * (SPAN / 4) * stride, stride);
         }
         if (item == items - 1)
-            staged[BLOCK_SPANS] = r[BLOCK_SPANS];
+            stage_span(r[BLOCK_SPANS], staged + 1, stride);
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint *block_words = (const uint *)block_line;
-        __local const uint *line = (__local const uint *)staged + over / 4;
-        uint low = line[0];
+        int word = over / 4;
+        __local const uint *line = staged + word * stride;
+        uint low = *line;
         for (int j = 0; j < BLOCK_WORDS; ++j) {
-            const uint high = line[j + 1];
+            // The word after an item's last is the next item's first.
+            line += ++word == BLOCK_WORDS ? stride * (1 - BLOCK_WORDS) + 1 : stride;
+            const uint high = *line;
             cost = compare_four(block_words[j], join_words(low, high, shift), cost);
             low = high;
         }

@@ -32,7 +32,8 @@ struct Found {
 }
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    let Some(clip) = session.clips.first() else {
+    // The last clip, so that table 10 can have another one, of few large frames.
+    let Some(clip) = session.clips.last() else {
         report.say("Uta, chapter 9: not run, there is no clip; name one with --clip.");
         return Ok(());
     };

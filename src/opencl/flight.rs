@@ -25,13 +25,23 @@ impl Queues {
     /// One queue for all if one search is in flight at a time; else a queue each for uploads, searches and
     /// downloads, and two for searches that are independent: the first work-groups of one search then fill
     /// the units that the last ones of the search before leave idle.
+    ///
+    /// Commands that record their times take the driver longer. With several searches in flight they do so only if
+    /// they `are_timed`.
     pub(super) fn new(
         context: &Context,
         device: &OpenClDevice,
         depth: usize,
         are_independent: bool,
+        are_timed: bool,
     ) -> Result<Self, SetupError> {
-        let queue = || context.timed_queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
+        let queue = || {
+            let device_queue = match are_timed || depth == 1 {
+                true => context.timed_queue(device.raw()),
+                false => context.queue(device.raw()),
+            };
+            device_queue.map(Arc::new).map_err(|error| device.refused(error))
+        };
         let search = queue()?;
         if depth == 1 {
             return Ok(Self { upload: search.clone(), download: search.clone(), searches: vec![search] });
@@ -84,6 +94,8 @@ pub(super) struct Searches {
     begun: usize,
     /// When the previous search was done, by the device's clock.
     searched: Option<u64>,
+    /// When its vectors were on the host.
+    copied: Option<Instant>,
     watch: Arc<Watch>,
     pace: Pace,
     /// The absolute differences of a whole search.
@@ -111,6 +123,7 @@ impl Searches {
             rooms: (0..info.depth).map(room).collect::<Result<_, SetupError>>()?,
             begun: 0,
             searched: None,
+            copied: None,
             watch: context.watch().clone(),
             pace: Pace::default(),
             differences: pace::differences(&info.parameters),
@@ -170,6 +183,7 @@ impl Searches {
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.watch.wait(&flight.read, allowed)?;
         let copied = Instant::now();
+        let previous_copied = self.copied.replace(copied);
         // SAFETY: the download is done, and the device writes here again only for a later search.
         let bytes = unsafe { self.rooms[flight.room].host.as_slice() };
         let vectors = bytemuck::cast_slice_mut(vectors);
@@ -179,9 +193,10 @@ impl Searches {
         // Some drivers note when a barrier was next in its queue, not when it was passed.
         let start = flight.started.ended().max(ready()).max(previous);
         let device_time = cl::between(start, found);
-        // Without the device's clock, everything since the beginning counts as search.
+        // Without the device's clock, everything counts as search since it was begun and the search before was over.
+        let begun = previous_copied.map_or(flight.begun, |previous| previous.max(flight.begun));
         let times = StageTimes {
-            search: device_time.unwrap_or_else(|| copied - flight.begun),
+            search: device_time.unwrap_or_else(|| copied.saturating_duration_since(begun)),
             download: cl::between(flight.read.started(), flight.read.ended()).unwrap_or_default()
                 + copied.elapsed(),
             ..StageTimes::default()
@@ -198,7 +213,7 @@ impl Searches {
 
     /// Forgets the previous search. No search may be running.
     pub(super) fn clear(&mut self) {
-        self.searched = None;
+        (self.searched, self.copied) = (None, None);
     }
 }
 

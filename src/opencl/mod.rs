@@ -115,7 +115,8 @@ impl OpenCl {
         let family = families::build(&build)?;
         let depth = tuning.depth.unwrap_or(1);
         let slots = depth + 1;
-        let queues = Queues::new(&context, device, depth, family.is_stateless())?;
+        let are_timed = tuning.is_one_of_several;
+        let queues = Queues::new(&context, device, depth, family.is_stateless(), are_timed)?;
         let memory =
             PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
         let info = DeviceInfo {

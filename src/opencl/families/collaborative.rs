@@ -4,8 +4,8 @@
 use super::super::cl::{self, Arg, Buffer, Event};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
 use super::super::program::KernelFile;
-use super::KEY;
 use super::launch::{Jobs, Launcher};
+use super::{KEY, equal_part};
 use crate::estimator::SetupError;
 use crate::tuning::Kernel;
 
@@ -50,8 +50,7 @@ impl CollaborativeFamily {
             (_, false) => (c"collaborative_unaligned", 8),
         };
         let kernel = build.build(KernelFile::Collaborative, name)?;
-        // Powers of two, so that few sizes are ever compiled for.
-        let usual = 1 << build.largest_group(&kernel)?.min(usual).ilog2();
+        let usual = build.largest_group(&kernel)?.min(usual);
         let chosen = build.chosen_group(&kernel)?;
         let (grid, candidates) = (build.grid(), build.candidates());
         let (items, job_items) = match build.kernel {
@@ -88,19 +87,18 @@ fn row_items(build: &BuildContext<'_>, chosen: Option<usize>, usual: usize) -> R
         }
         Some(items) => Ok(items),
         None => {
-            let mut items = build.grid().columns.next_power_of_two().min(usual);
+            let mut items = equal_part(build.grid().columns, usual);
             while items > 1 && !fits(items) {
-                items /= 2;
+                items = items.div_ceil(2);
             }
             Ok(items)
         }
     }
 }
 
-/// Bytes of `lines` in `collaborative_staged`: two buffers of `items` blocks and a span.
+/// Bytes of `lines` in `collaborative_staged`: two buffers of a row of samples an item, and one more.
 fn line_bytes(items: usize, block_size: usize) -> usize {
-    let span = [16, 8, 4].into_iter().find(|span| block_size.is_multiple_of(*span)).unwrap_or(4);
-    2 * (items * block_size + span)
+    2 * (items + 1) * block_size
 }
 
 impl KernelFamily for CollaborativeFamily {

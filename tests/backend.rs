@@ -111,7 +111,7 @@ fn wrong_parameters_are_errors_for_every_device() {
                 open_device(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).err().unwrap();
             let expected = match block_size {
                 16 => matches!(error, SetupError::FrameSize { .. }),
-                _ => matches!(error, SetupError::BlockSize(b) if b == block_size),
+                _ => matches!(error, SetupError::BlockSize { size, .. } if size == block_size),
             };
             assert!(expected, "{device}: {error}");
         }

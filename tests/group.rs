@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{Cut, cases, check_parts, check_session, check_stream, stream, three_step_cases};
+use common::{
+    Cut, cases, check_parts, check_session, check_stream, hierarchical_cases, stream, three_step_cases,
+};
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 #[cfg(feature = "opencl")]
 use gstmotionestimate::estimator::{Border, Metric};
@@ -36,7 +38,8 @@ fn pocl(parameters: &Parameters, depth: usize) -> Box<dyn Device> {
 
 #[test]
 fn natives_together_are_the_oracle() {
-    for (index, case) in cases().into_iter().chain(three_step_cases()).enumerate() {
+    let all = cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases());
+    for (index, case) in all.enumerate() {
         let weights: &[f64] = [&[1.0][..], &[1.0, 1.0], &[0.3, 0.1, 5.0, 1.0], &[1.0; 9]][index % 4];
         check_session(&case, natives(&case.parameters, 1, weights), split(SPLITS[index / 4 % 3]));
     }

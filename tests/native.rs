@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Case, Noise, cases, check, frames, three_step_cases};
+use common::{Case, Noise, cases, check, frames, hierarchical_cases, three_step_cases};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, SetupError, Slot,
-    Window, oracle, search,
+    Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, Quality, SetupError,
+    Slot, Window, oracle, search,
 };
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::tuning::Kernel;
@@ -116,6 +116,15 @@ fn every_level_finds_the_oracles_field_by_three_steps() {
 }
 
 #[test]
+fn every_level_finds_the_oracles_field_by_hierarchical_search() {
+    for case in hierarchical_cases() {
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
+        }
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let (reference, current) = frames(common::Content::Moved, 150, 131);
     let window = Window::symmetric(9, 9).unwrap();
@@ -126,6 +135,11 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for level in all() {
             pool.install(|| check(&case, &mut native(&case.parameters, level)));
+        }
+        let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..case.parameters.clone() };
+        let case = Case { parameters: hierarchical, name: "threads, hierarchical".into(), ..case.clone() };
+        for level in Level::available() {
+            pool.install(|| check(&case, &mut native(&case.parameters, (level, Kernel::Auto))));
         }
     }
 }
@@ -171,8 +185,8 @@ fn what_cannot_be_searched_is_an_error() {
         change(&mut parameters);
         Native::new(parameters).err()
     };
-    assert!(matches!(made(|p| p.block_size = 18), Some(SetupError::BlockSize(18))));
-    assert!(matches!(made(|p| p.block_size = 68), Some(SetupError::BlockSize(68))));
+    assert!(matches!(made(|p| p.block_size = 18), Some(SetupError::BlockSize { size: 18, .. })));
+    assert!(matches!(made(|p| p.block_size = 68), Some(SetupError::BlockSize { size: 68, .. })));
     assert!(matches!(made(|p| p.width = 0), Some(SetupError::FrameSize { .. })));
     assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::FrameSize { .. })));
 
@@ -196,10 +210,17 @@ prop_compose! {
         (width, height) in (1..90_usize, 1..90_usize),
         block_size in (1..=16_usize).prop_map(|quarter| quarter * 4),
         (x0, x1, y0, y1) in (-40..=0, 0..=40, -20..=0, 0..=20),
-        (is_sad, is_extended, is_full) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        (is_sad, is_extended) in (any::<bool>(), any::<bool>()),
+        algorithm in proptest::sample::select(&[Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]),
+        quality in proptest::sample::select(&[Quality::Fast, Quality::Balanced, Quality::High]),
     ) -> Parameters {
+        let block_size = match algorithm {
+            Algorithm::Hierarchical => block_size.next_power_of_two(),
+            _ => block_size,
+        };
         Parameters {
-            algorithm: if is_full { Algorithm::Full } else { Algorithm::ThreeStep },
+            algorithm,
+            quality,
             metric: if is_sad { Metric::Sad } else { Metric::Ssd },
             border: if is_extended { Border::Extend } else { Border::Restrict },
             ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())

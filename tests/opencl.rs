@@ -353,7 +353,7 @@ fn wrong_use_is_an_error() {
         let bad = Parameters { block_size: 18, ..p.clone() };
         assert!(matches!(
             OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &bad),
-            Err(SetupError::BlockSize(18))
+            Err(SetupError::BlockSize { size: 18, .. })
         ));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::CompensationError;
-use crate::estimator::{FrameView, MotionVector, Parameters};
+use crate::estimator::{FrameView, MotionVector, Parameters, UNITS_PER_SAMPLE};
 
 /// The sampling of a plane relative to luma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,13 +29,6 @@ impl Sampling {
     pub fn plane_size(&self, width: usize, height: usize) -> (usize, usize) {
         (first_sample(width, self.halved_x) * self.pixel(), first_sample(height, self.halved_y))
     }
-
-    /// `vector` in eighths of the plane's samples.
-    #[inline]
-    pub(super) fn eighths(&self, vector: MotionVector) -> (isize, isize) {
-        let eighths = |quarters: i16, halved: bool| isize::from(quarters) << usize::from(!halved);
-        (eighths(vector.x, self.halved_x), eighths(vector.y, self.halved_y))
-    }
 }
 
 /// The first sample along an axis of the plane whose luma sample is at or after `luma`.
@@ -53,12 +46,14 @@ pub struct Field<'a> {
     block_width: usize,
     block_height: usize,
     columns: usize,
+    /// Units of the vectors per luma sample.
+    scale: i32,
 }
 
 impl<'a> Field<'a> {
     /// The field of a frame of `width × height` luma samples in blocks of
     /// `block_width × block_height` samples. The last column and row of blocks may be partial.
-    /// `vectors` holds one vector per block, row-major.
+    /// `vectors` holds one vector per block, row-major, in quarter samples unless [`Self::with_scale`] says otherwise.
     ///
     /// # Errors
     /// [`CompensationError::Blocks`] if frame or blocks are empty,
@@ -78,7 +73,14 @@ impl<'a> Field<'a> {
         }
         // A block larger than the frame equals one of the frame's size, which cannot overflow sums.
         let (block_width, block_height) = (block_width.min(width), block_height.min(height));
-        Ok(Self { vectors, width, height, block_width, block_height, columns })
+        let scale = UNITS_PER_SAMPLE;
+        Ok(Self { vectors, width, height, block_width, block_height, columns, scale })
+    }
+
+    /// The same field with vectors in units of one `scale`-th luma sample; 0 counts as 1.
+    #[must_use]
+    pub fn with_scale(self, scale: u32) -> Self {
+        Self { scale: scale.clamp(1, i32::MAX as u32 / 4) as i32, ..self }
     }
 
     /// The field that a search with `parameters` found.
@@ -87,7 +89,20 @@ impl<'a> Field<'a> {
     /// As [`Self::new`].
     pub fn of(parameters: &Parameters, vectors: &'a [MotionVector]) -> Result<Self, CompensationError> {
         let &Parameters { width, height, block_size, .. } = parameters;
-        Self::new((width, height), (block_size, block_size), vectors)
+        let field = Self::new((width, height), (block_size, block_size), vectors)?;
+        Ok(field.with_scale(parameters.algorithm.scale() as u32))
+    }
+
+    /// `vector` in eighths of the samples of a plane: an even number where the plane has all of luma's columns or rows,
+    /// as the vector is rounded to quarter luma samples, halves away from zero.
+    #[inline]
+    pub(super) fn eighths(&self, sampling: Sampling, vector: MotionVector) -> (isize, isize) {
+        let eighths = |units: i16, halved: bool| {
+            let doubled = 2 * 4 * i64::from(units).abs() + i64::from(self.scale);
+            let quarters = doubled / (2 * i64::from(self.scale)) * i64::from(units.signum());
+            (quarters as isize) << usize::from(!halved)
+        };
+        (eighths(vector.x, sampling.halved_x), eighths(vector.y, sampling.halved_y))
     }
 
     /// Checks that `plane` has the size of such a plane of the field's frame.

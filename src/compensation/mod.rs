@@ -9,7 +9,7 @@
 //! - A sample of a plane uses the vector of the block that holds its luma sample; for subsampled
 //!   chroma that is the top left of its luma samples, `(2x, 2y)` for the 4:2:0 sample at `(x, y)`.
 //!   Blocks of any size, also odd ones, therefore work with any subsampling.
-//! - Vectors are in quarter luma samples, which are eighths of a chroma sample on a subsampled axis.
+//! - Vectors are rounded to quarter luma samples, which are eighths of a chroma sample on a subsampled axis.
 //!   All computation is in eighths of the plane's samples.
 //! - Between samples the prediction is bilinear, as in H.264, 8.4.2.2.2: with the fractions
 //!   `fx`, `fy` in eighths and the four surrounding samples `a b / c d`,

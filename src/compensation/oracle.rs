@@ -29,7 +29,7 @@ fn sample(
     component: usize,
 ) -> u8 {
     let vector = field.vector_at(sampling, x, y);
-    let (eighths_x, eighths_y) = sampling.eighths(vector);
+    let (eighths_x, eighths_y) = field.eighths(sampling, vector);
     let (x, y) = (8 * x as isize + eighths_x, 8 * y as isize + eighths_y);
     let (left, above) = (x.div_euclid(8), y.div_euclid(8));
     let (fx, fy) = (x.rem_euclid(8) as u32, y.rem_euclid(8) as u32);

@@ -157,7 +157,7 @@ fn predict_pixels<const P: usize>(
         for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
             let samples = field.samples(sampling, column..column + run.len());
             column += run.len();
-            let (x, dy) = sampling.eighths(run[0]);
+            let (x, dy) = field.eighths(sampling, run[0]);
             let left = samples.start as isize + (x >> 3);
             let fraction = Fraction { x: (x & 7) as u16, y: (dy & 7) as u16 };
             let above = y as isize + (dy >> 3);

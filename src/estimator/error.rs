@@ -7,9 +7,10 @@ use super::units::MAX_DISPLACEMENT;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The block size is not supported.
-    #[error("block size {0} is not supported: use a multiple of 4 from 4 to 64")]
-    BlockSize(usize),
+    /// The block size is not supported by the algorithm.
+    #[error("block size {size} is not supported by algorithm {algorithm}: use {supported}")]
+    #[allow(missing_docs)]
+    BlockSize { size: usize, algorithm: &'static str, supported: &'static str },
     /// The window does not contain the zero vector, or exceeds what a vector can hold.
     #[error(
         "search window x {x0}..={x1}, y {y0}..={y1} is not usable: it must hold (0, 0) and stay \

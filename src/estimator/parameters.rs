@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Grid, Prediction, SetupError, Window};
+use super::{Grid, Prediction, SetupError, Window, pyramid};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,6 +19,10 @@ pub enum Algorithm {
     /// count, nor do those that the border excludes; the centre always counts. The result is the
     /// last centre and its cost.
     ThreeStep,
+    /// Hierarchical search: motion near the true one, finer than a sample, over a pyramid of frames.
+    ///
+    /// `docs/algorithms.md` defines it. Of the other parameters only the block size and [`Quality`] apply.
+    Hierarchical,
 }
 
 impl Algorithm {
@@ -27,8 +31,42 @@ impl Algorithm {
         match self {
             Algorithm::Full => "full",
             Algorithm::ThreeStep => "three-step",
+            Algorithm::Hierarchical => "hierarchical",
         }
     }
+
+    /// Whether rows of blocks can be searched without the others.
+    pub(crate) fn divides_rows(self) -> bool {
+        self != Algorithm::Hierarchical
+    }
+
+    /// Its block sizes, in words.
+    fn block_sizes(self) -> &'static str {
+        match self {
+            Algorithm::Full | Algorithm::ThreeStep => "a multiple of 4 from 4 to 64",
+            Algorithm::Hierarchical => "4, 8, 16, 32 or 64",
+        }
+    }
+
+    /// Units of its vectors per sample.
+    pub fn scale(self) -> i32 {
+        match self {
+            Algorithm::Full | Algorithm::ThreeStep => 4,
+            Algorithm::Hierarchical => 32,
+        }
+    }
+}
+
+/// How much [`Algorithm::Hierarchical`] does for the truth of its vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quality {
+    /// Nearly as true as [`Quality::High`], in about two thirds of the time.
+    #[default]
+    Balanced,
+    /// Half the time of [`Quality::Balanced`].
+    Fast,
+    /// The motion is searched both ways, which finds vectors where something is covered or uncovered.
+    High,
 }
 
 /// The measure of difference of two blocks.
@@ -84,6 +122,8 @@ pub struct Parameters {
     pub window: Window,
     /// Which candidates are compared.
     pub algorithm: Algorithm,
+    /// How much [`Algorithm::Hierarchical`] does.
+    pub quality: Quality,
     /// How blocks are compared.
     pub metric: Metric,
     /// How candidates outside the reference frame are treated.
@@ -99,8 +139,8 @@ impl Parameters {
     /// Full search by SAD, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
-        let prediction = Prediction::default();
-        Self { width, height, block_size, window, algorithm, metric, border, prediction }
+        let (quality, prediction) = (Quality::default(), Prediction::default());
+        Self { width, height, block_size, window, algorithm, quality, metric, border, prediction }
     }
 
     /// Checks the block size and the frame size.
@@ -108,14 +148,28 @@ impl Parameters {
     /// # Errors
     /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
     pub fn validate(&self) -> Result<(), SetupError> {
-        if !(4..=64).contains(&self.block_size) || !self.block_size.is_multiple_of(4) {
-            return Err(SetupError::BlockSize(self.block_size));
+        let is_block_size = (4..=64).contains(&self.block_size)
+            && match self.algorithm {
+                Algorithm::Full | Algorithm::ThreeStep => self.block_size.is_multiple_of(4),
+                Algorithm::Hierarchical => self.block_size.is_power_of_two(),
+            };
+        if !is_block_size {
+            return Err(SetupError::BlockSize {
+                size: self.block_size,
+                algorithm: self.algorithm.name(),
+                supported: self.algorithm.block_sizes(),
+            });
         }
         let Self { width, height, .. } = *self;
         if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
             return Err(SetupError::FrameSize { width, height });
         }
         Ok(())
+    }
+
+    /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.
+    pub fn metric_of_costs(&self) -> Metric {
+        if self.algorithm == Algorithm::Hierarchical { Metric::Sad } else { self.metric }
     }
 
     /// The grid of blocks over the frame.
@@ -139,6 +193,12 @@ impl Parameters {
             Algorithm::Full => self.window.candidates(),
             // The centre is compared once; a step adds eight.
             Algorithm::ThreeStep => 1 + 8 * self.window.steps().count(),
+            // On level 0, in samples of a cell; the coarser levels are a third of it.
+            Algorithm::Hierarchical => {
+                let preset = self.quality.preset();
+                let directions = if preset.checked_from == 0 { 2 } else { 1 };
+                directions * pyramid::most_candidates(preset.jumps_on_finest, preset.iterations[0])
+            }
         }
     }
 

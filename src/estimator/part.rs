@@ -59,10 +59,12 @@ impl Part {
     ///
     /// # Errors
     /// [`EstimateError::NoSuchPart`], also if the displacements of an algorithm that goes from one to the next are
-    /// divided.
+    /// divided, or anything of one that searches whole frames.
     pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
         let whole = Self::whole(parameters);
+        let is_divisible = parameters.algorithm.divides_rows();
         let has_rows = self.first_row < self.end_row && self.end_row <= whole.end_row;
+        let has_rows = has_rows && (is_divisible || self.rows() == whole.rows());
         let has_displacements =
             whole.first_y <= self.first_y && self.first_y <= self.last_y && self.last_y <= whole.last_y;
         let can_be_cut =
@@ -81,6 +83,9 @@ impl Part {
 
     /// The rows of the current frame that are compared.
     pub fn current_samples(&self, parameters: &Parameters) -> Range<usize> {
+        if !parameters.algorithm.divides_rows() {
+            return 0..parameters.height;
+        }
         self.reached(parameters, 0, 0)
     }
 
@@ -88,6 +93,9 @@ impl Part {
     ///
     /// Rows outside the frame repeat its first or last row, which is then included.
     pub fn reference_samples(&self, parameters: &Parameters) -> Range<usize> {
+        if !parameters.algorithm.divides_rows() {
+            return 0..parameters.height;
+        }
         // Those of the whole window: a device may compare more displacements than those of the part. None of
         // them is better than the result of the whole search.
         self.reached(parameters, parameters.window.y0(), parameters.window.y1())
@@ -148,5 +156,8 @@ mod tests {
         let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..parameters };
         assert!(whole.with_rows(1..2).check(&three_step).is_ok());
         assert!(whole.with_displacements(0..=4).check(&three_step).is_err());
+        let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..three_step };
+        assert!(whole.check(&hierarchical).is_ok());
+        assert!(whole.with_rows(1..2).check(&hierarchical).is_err());
     }
 }

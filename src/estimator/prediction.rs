@@ -49,9 +49,9 @@ pub enum Prediction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Predictor {
-    /// To the right, in quarter samples.
+    /// To the right, in the units of the vectors.
     pub x: i16,
-    /// Down, in quarter samples.
+    /// Down, in the units of the vectors.
     pub y: i16,
 }
 

@@ -8,16 +8,16 @@ use super::units::UNITS_PER_SAMPLE;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct MotionVector {
-    /// To the right, in quarter samples.
+    /// To the right, in the units of [`Algorithm::scale`](super::Algorithm::scale).
     pub x: i16,
-    /// Down, in quarter samples.
+    /// Down, in the same units.
     pub y: i16,
     /// SAD or SSD of the match.
     pub cost: u32,
 }
 
 impl MotionVector {
-    /// A vector of whole samples.
+    /// A vector of whole samples, of full or three-step search.
     #[inline]
     pub fn from_samples(x: i32, y: i32, cost: u32) -> Self {
         Self { x: (x * UNITS_PER_SAMPLE) as i16, y: (y * UNITS_PER_SAMPLE) as i16, cost }

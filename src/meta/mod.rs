@@ -40,7 +40,7 @@ use std::ops::ControlFlow;
 
 use gst::buffer::BufferMetaForeachAction;
 
-use crate::estimator::{Grid, Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
+use crate::estimator::{Grid, Metric, MotionVector, Predictor};
 
 pub use devices::RowDevices;
 pub use transform::register;
@@ -61,9 +61,9 @@ pub enum MetaError {
     /// The structure is of a later version.
     #[error("unknown meta version {0}: this build reads version {VERSION}")]
     Version(u32),
-    /// The vectors have another unit.
-    #[error("vectors have {0} units per sample, expected {UNITS_PER_SAMPLE}")]
-    Scale(u32),
+    /// The vectors have no unit.
+    #[error("vectors have 0 units per sample: 1 or more are needed")]
+    Scale,
     /// The metric is not known.
     #[error("unknown metric \"{0}\": expected \"sad\" or \"ssd\"")]
     Metric(String),
@@ -110,6 +110,8 @@ pub struct FieldDescription {
     pub columns: u32,
     /// Rows of blocks.
     pub rows: u32,
+    /// Units of the vectors per sample, at least 1.
+    pub scale: u32,
     /// The reference frame: -1 the previous frame, +1 the next one.
     pub reference_offset: i32,
     /// The timestamp of the reference frame.
@@ -163,8 +165,8 @@ impl FieldDescription {
             return Err(MetaError::Version(version));
         }
         let scale = field(structure, "scale")?;
-        if scale != UNITS_PER_SAMPLE as u32 {
-            return Err(MetaError::Scale(scale));
+        if scale == 0 {
+            return Err(MetaError::Scale);
         }
         let metric = field::<&str>(structure, "metric")?;
         let metric = [Metric::Sad, Metric::Ssd]
@@ -172,6 +174,7 @@ impl FieldDescription {
             .find(|known| known.name() == metric)
             .ok_or_else(|| MetaError::Metric(metric.into()))?;
         Ok(Self {
+            scale,
             width: field(structure, "width")?,
             height: field(structure, "height")?,
             block_width: field(structure, "block-width")?,
@@ -195,7 +198,7 @@ impl FieldDescription {
         structure.set("block-height", self.block_height);
         structure.set("columns", self.columns);
         structure.set("rows", self.rows);
-        structure.set("scale", UNITS_PER_SAMPLE as u32);
+        structure.set("scale", self.scale);
         structure.set("reference-offset", self.reference_offset);
         structure.set("reference-pts", self.reference_pts.map_or(u64::MAX, gst::ClockTime::nseconds));
         structure.set("metric", self.metric.name());

@@ -10,7 +10,7 @@ use gst_base::subclass::prelude::*;
 use gst_video::subclass::prelude::*;
 use gst_video::{VideoFrameRef, VideoInfo};
 
-use super::quality::{Quality, Totals};
+use super::quality::{PredictionQuality, Totals};
 use super::stream::{CompensateStream, Failure, Target, map};
 use super::{MotionCompensateMeasure, MotionCompensateMode};
 use crate::compensation::Compensated;
@@ -80,7 +80,7 @@ impl MotionCompensate {
         &self,
         state: &mut State,
         buffer: &mut gst::BufferRef,
-        quality: Option<Quality>,
+        quality: Option<PredictionQuality>,
     ) -> Result<Option<gst::Structure>, Failure> {
         let quality = quality.filter(|_| state.settings.measure == MotionCompensateMeasure::Psnr);
         state.totals.add(quality);

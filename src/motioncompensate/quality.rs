@@ -22,12 +22,12 @@ pub fn register() {
 
 /// The squared errors of the prediction of one or more frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quality {
+pub struct PredictionQuality {
     luma: SquaredError,
     all: SquaredError,
 }
 
-impl Quality {
+impl PredictionQuality {
     /// Adds the error of plane `index`; plane 0 is luma.
     pub fn add(&mut self, index: usize, error: SquaredError) {
         self.all += error;
@@ -72,14 +72,14 @@ impl Quality {
 pub struct Totals {
     frames: u64,
     predicted: u64,
-    quality: Quality,
+    quality: PredictionQuality,
 }
 
 impl Totals {
     /// Counts a frame and adds its quality, if it was measured.
-    pub fn add(&mut self, quality: Option<Quality>) {
+    pub fn add(&mut self, quality: Option<PredictionQuality>) {
         self.frames += 1;
-        if let Some(Quality { luma, all }) = quality {
+        if let Some(PredictionQuality { luma, all }) = quality {
             self.predicted += 1;
             self.quality.luma += luma;
             self.quality.all += all;

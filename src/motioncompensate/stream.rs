@@ -2,7 +2,7 @@
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
-use super::quality::Quality;
+use super::quality::PredictionQuality;
 use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
@@ -125,14 +125,14 @@ impl CompensateStream {
         current: &VideoFrameRef<&gst::BufferRef>,
         wanted: (Compensated, bool),
         mut target: Target<'_, '_>,
-    ) -> Result<Quality, Failure> {
+    ) -> Result<PredictionQuality, Failure> {
         let Self { info, samplings, reference, scratch } = self;
         let reference = map(reference.as_ref().ok_or(Failure::NotNegotiated)?, info)?;
         let description = field.description();
         let size = (description.width as usize, description.height as usize);
         let block = (description.block_width as usize, description.block_height as usize);
-        let vectors = Field::new(size, block, field.vectors())?;
-        let mut quality = Quality::default();
+        let vectors = Field::new(size, block, field.vectors())?.with_scale(description.scale);
+        let mut quality = PredictionQuality::default();
         for (index, &sampling) in samplings.iter().enumerate() {
             let planes =
                 (&plane(current, info, index, sampling)?, &plane(&reference, info, index, sampling)?);

@@ -130,7 +130,10 @@ mod tests {
         fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
             match bytes {
                 ..1_000_000 => Ok(Box::new(vec![0; bytes])),
-                _ => Err(SetupError::BlockSize(bytes)),
+                _ => Err(SetupError::Device {
+                    device: "test".into(),
+                    message: format!("{bytes} bytes are too many"),
+                }),
             }
         }
     }

@@ -159,7 +159,7 @@
 use glib::prelude::*;
 
 use crate::backend::OnDeviceFailure;
-use crate::estimator::{Algorithm, Border, Metric, Prediction};
+use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality};
 use crate::session::{Balance, Split};
 use crate::tuning::Kernel;
 
@@ -187,6 +187,30 @@ pub enum MotionEstimateAlgorithm {
     /// See [`Algorithm::ThreeStep`].
     #[enum_value(name = "Three-step search: few candidates, in decreasing steps", nick = "three-step")]
     ThreeStep = 1,
+    /// See [`Algorithm::Hierarchical`].
+    #[enum_value(
+        name = "Hierarchical search: near the true motion, in 1/32 sample; search-range, metric and border do not apply",
+        nick = "hierarchical"
+    )]
+    Hierarchical = 2,
+}
+
+/// How much hierarchical search does: the `quality` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateQuality")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum MotionEstimateQuality {
+    /// See [`Quality::Balanced`].
+    #[default]
+    #[enum_value(name = "Nearly as true as high, in about two thirds of its time", nick = "balanced")]
+    Balanced = 0,
+    /// See [`Quality::Fast`].
+    #[enum_value(name = "Half the time of balanced", nick = "fast")]
+    Fast = 1,
+    /// See [`Quality::High`].
+    #[enum_value(name = "Searches both ways: better where something is covered or uncovered", nick = "high")]
+    High = 2,
 }
 
 /// The implementation of the algorithm on the device: the `kernel` property.
@@ -253,6 +277,9 @@ pub enum MotionEstimateKernel {
         nick = "three-step-unaligned"
     )]
     ThreeStepUnaligned = 12,
+    /// See [`Kernel::Hierarchical`].
+    #[enum_value(name = "algorithm=hierarchical: a launch a pass", nick = "hierarchical")]
+    Hierarchical = 13,
 }
 
 /// The matching cost: the `metric` property.
@@ -312,10 +339,11 @@ macro_rules! conversions {
 }
 
 conversions! {
-    MotionEstimateAlgorithm => Algorithm { Full, ThreeStep }
+    MotionEstimateAlgorithm => Algorithm { Full, ThreeStep, Hierarchical }
+    MotionEstimateQuality => Quality { Balanced, Fast, High }
     MotionEstimateKernel => Kernel {
         Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
-        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned
+        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical
     }
     MotionEstimateMetric => Metric { Sad, Ssd }
     MotionEstimateBorder => Border { Extend, Restrict }

@@ -7,7 +7,8 @@ use gst::prelude::*;
 use super::tuning::tuning;
 use super::{
     MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateKernel,
-    MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateSplit,
+    MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateQuality,
+    MotionEstimateSplit,
 };
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Window};
@@ -72,6 +73,9 @@ macro_rules! settings {
 settings! {
     algorithm: MotionEstimateAlgorithm = Default::default(),
         "algorithm", "Algorithm", "Search algorithm. It decides which vectors are found",
+        ParamSpecEnum::builder_with_default;
+    quality: MotionEstimateQuality = Default::default(),
+        "quality", "Quality", "How much algorithm=hierarchical does for the truth of its vectors",
         ParamSpecEnum::builder_with_default;
     kernel: MotionEstimateKernel = Default::default(),
         "kernel", "Kernel", "Method of the search on the device. It changes the speed, never the vectors",
@@ -145,6 +149,7 @@ impl Settings {
             block_size: self.block_size as usize,
             window: Window::symmetric(x, y)?,
             algorithm: self.algorithm.into(),
+            quality: self.quality.into(),
             metric: self.metric.into(),
             border: self.border.into(),
             prediction: self.prediction.into(),

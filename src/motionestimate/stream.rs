@@ -244,9 +244,10 @@ impl Stream {
             block_height: parameters.block_size as u32,
             columns: grid.columns as u32,
             rows: grid.rows as u32,
+            scale: parameters.algorithm.scale() as u32,
             reference_offset: -1,
             reference_pts,
-            metric: parameters.metric,
+            metric: parameters.metric_of_costs(),
         };
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);

@@ -14,9 +14,9 @@ use super::MotionOverlayStyle;
 use super::arrows::{Arrow, ArrowLayer};
 use super::canvas::Component;
 use super::color::{self, Model, Rgb};
-use crate::estimator::{MotionVector, UNITS_PER_SAMPLE};
+use crate::estimator::MotionVector;
 use crate::lock::lock;
-use crate::meta::MotionVectorMeta;
+use crate::meta::{FieldDescription, MotionVectorMeta};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -71,14 +71,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The movement described by `vector`, in samples; `None` if it is too short to be drawn.
-    /// The sign of `reference_offset` says whether the vector points to an earlier or a later frame.
-    fn movement(&self, vector: MotionVector, reference_offset: i32) -> Option<(f32, f32)> {
-        let unit = UNITS_PER_SAMPLE as f32;
+    /// The movement described by `vector` of `field`, in samples; `None` if it is too short to be drawn.
+    /// The sign of the reference offset says whether the vector points to an earlier or a later frame.
+    fn movement(&self, vector: MotionVector, field: &FieldDescription) -> Option<(f32, f32)> {
+        let unit = field.scale as f32;
         let (x, y) = (f32::from(vector.x) / unit, f32::from(vector.y) / unit);
         let length = x.hypot(y);
         let seen = length > 0.0 && f64::from(length) >= self.threshold;
-        let sign = if reference_offset > 0 { 1.0 } else { -1.0 };
+        let sign = if field.reference_offset > 0 { 1.0 } else { -1.0 };
         seen.then_some((sign * x, sign * y))
     }
 }
@@ -260,7 +260,7 @@ impl State {
         let (block_width, block_height) = (description.block_width as f32, description.block_height as f32);
         let scale = settings.scale as f32;
         let arrows = field.vectors().iter().enumerate().filter_map(|(index, &vector)| {
-            let (x, y) = settings.movement(vector, description.reference_offset)?;
+            let (x, y) = settings.movement(vector, description)?;
             let (x, y) = (x * scale, y * scale);
             let middle = (
                 middle_of_block(index % columns, description.block_width, description.width),
@@ -292,7 +292,7 @@ impl State {
             (description.block_width as usize, description.block_height as usize);
         let scale = settings.scale as f32;
         let tint = |&vector: &MotionVector| {
-            let (x, y) = settings.movement(vector, description.reference_offset).unwrap_or_default();
+            let (x, y) = settings.movement(vector, description).unwrap_or_default();
             self.model.components(color::of_movement(x * scale, y * scale))
         };
         self.tints.clear();

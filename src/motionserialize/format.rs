@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use crate::estimator::{Metric, MotionVector, Predictor, UNITS_PER_SAMPLE};
+use crate::estimator::{Metric, MotionVector, Predictor};
 use crate::meta::{MotionVectorMeta, RowDevices};
 
 /// An output format.
@@ -92,7 +92,7 @@ struct Object<'a> {
     block_height: Option<u32>,
     columns: Option<u32>,
     rows: Option<u32>,
-    scale: Option<i32>,
+    scale: Option<u32>,
     reference_offset: Option<i32>,
     reference_pts: Option<u64>,
     metric: Option<&'static str>,
@@ -138,7 +138,7 @@ fn write_ndjson(
         block_height: description.map(|field| field.block_height),
         columns: description.map(|field| field.columns),
         rows: description.map(|field| field.rows),
-        scale: description.map(|_| UNITS_PER_SAMPLE),
+        scale: description.map(|field| field.scale),
         reference_offset: description.map(|field| field.reference_offset),
         reference_pts: description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds()),
         metric: description.map(|field| field.metric.name()),
@@ -152,7 +152,7 @@ fn write_ndjson(
     Ok(())
 }
 
-const CSV_COLUMNS: [&str; 15] = [
+const CSV_COLUMNS: [&str; 16] = [
     "frame",
     "pts",
     "duration",
@@ -163,6 +163,7 @@ const CSV_COLUMNS: [&str; 15] = [
     "reference_offset",
     "reference_pts",
     "metric",
+    "scale",
     "column",
     "row",
     "x",
@@ -183,6 +184,7 @@ fn write_csv(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec
         description.reference_offset,
         description.reference_pts.map(|pts| pts.nseconds()),
         description.metric.name(),
+        description.scale,
     );
     for (row, vectors) in field.vectors().chunks_exact(description.columns as usize).enumerate() {
         for (column, MotionVector { x, y, cost }) in vectors.iter().enumerate() {
@@ -217,7 +219,7 @@ fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut 
         number(|field| field.columns),
         number(|field| field.rows),
         number(|field| field.reference_offset as u32),
-        number(|_| UNITS_PER_SAMPLE as u32),
+        number(|field| field.scale),
     ] {
         out.extend_from_slice(&value.to_le_bytes());
     }

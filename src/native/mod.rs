@@ -1,6 +1,7 @@
 //! Search on the CPU's cores, without OpenCL, in the widest instructions that the CPU has.
 //!
-//! Frames lie padded in memory (`plane`), so that inner loops need not know where a frame ends. Exhaustive search
+//! A device is one `FrameSearch` and the bookkeeping around it: `BlockSearch`, whose frames lie padded in memory
+//! (`plane`), so that inner loops need not know where a frame ends, or `HierarchicalSlots`. Exhaustive search
 //! (`exhaustive`), successive elimination (`elimination`) and three-step search (`three_step`) are written once, generic
 //! over the metric (`cost`) and the instruction set (`engine`); `arch` has an implementation for each instruction set.
 //! [`Level`] selects one at run time: all of a search that is not shared by threads is a `Work` that `level` compiles
@@ -8,11 +9,14 @@
 
 mod aligned;
 mod arch;
+mod block_search;
 mod candidates;
 mod cost;
 mod elimination;
 mod engine;
 mod exhaustive;
+mod frame_search;
+mod hierarchical;
 mod job;
 mod level;
 mod plane;
@@ -29,36 +33,22 @@ use crate::estimator::{
     Slot, StageTimes, Ticket,
 };
 use crate::tuning::Kernel;
-use elimination::Eliminator;
-use job::{RowSearch, SearchJob};
-use level::Instructions;
-use plane::{Plane, PlaneLayout, available_memory};
+use block_search::BlockSearch;
+use frame_search::FrameSearch;
+use hierarchical::HierarchicalSlots;
 
-/// Full or three-step search on the CPU's cores.
+/// Search on the CPU's cores.
 ///
 /// It runs in the current rayon pool, or in that of [`Self::with_threads`]. A search in flight is computed when it is
-/// finished: its vectors are then written once, to the caller's memory. Each slot holds a padded frame.
+/// finished: its vectors are then written once, to the caller's memory.
 pub struct Native {
     info: DeviceInfo,
     level: Level,
-    instructions: Instructions,
-    elimination: Option<Eliminator>,
-    /// One a slot.
-    planes: Vec<Plane>,
-    /// How long each took to fill.
+    search: Box<dyn FrameSearch>,
+    /// How long the frame of each slot took to load.
     uploads: Vec<Duration>,
     flights: Flights<()>,
     threads: Option<Arc<rayon::ThreadPool>>,
-}
-
-/// Elimination does not pay for fewer candidates: `benches/RESULTS.md`.
-fn few_candidates(block_size: usize) -> usize {
-    match block_size {
-        // A bound costs as much as the few samples.
-        ..8 => usize::MAX,
-        8 => 2000,
-        _ => 100,
-    }
 }
 
 impl Native {
@@ -103,38 +93,30 @@ impl Native {
             wanted: Self::NAME.into(),
             reason: format!("this CPU does not have {level}"),
         })?;
-        let layout = PlaneLayout::new(&parameters);
-        let plane = || Plane::new(layout, available_memory());
-        let planes = vec![plane()?, plane()?];
-        let elimination = match kernel {
-            _ if parameters.algorithm != Algorithm::Full => None,
-            Kernel::Exhaustive => None,
-            Kernel::Elimination => Some(Eliminator::new(instructions, &parameters, &layout)?),
-            _ if parameters.window.candidates() < few_candidates(parameters.block_size) => None,
-            _ => Eliminator::new(instructions, &parameters, &layout).ok(),
+        let mut search: Box<dyn FrameSearch> = match parameters.algorithm {
+            Algorithm::Full | Algorithm::ThreeStep => {
+                Box::new(BlockSearch::new(&parameters, kernel, instructions)?)
+            }
+            Algorithm::Hierarchical => Box::new(HierarchicalSlots::new(&parameters, instructions)?),
         };
+        let slots = 2;
+        search.set_slots(slots)?;
         let info = DeviceInfo {
             name: Self::NAME.into(),
-            kernel: match (parameters.algorithm, &elimination) {
-                (Algorithm::ThreeStep, _) => Self::NAME,
-                (Algorithm::Full, None) => Kernel::Exhaustive.name(),
-                (Algorithm::Full, Some(_)) => Kernel::Elimination.name(),
-            },
+            kernel: search.kernel(),
             parameters,
-            divides_window: elimination.is_none(),
+            divides_window: search.divides_window(),
             depth: 1,
-            slots: planes.len(),
+            slots,
             can_fail: false,
             can_hang: false,
             memory: None,
         };
         Ok(Self {
             level,
-            instructions,
-            elimination,
-            uploads: vec![Duration::ZERO; planes.len()],
-            flights: Flights::new(planes.len(), info.depth),
-            planes,
+            search,
+            uploads: vec![Duration::ZERO; slots],
+            flights: Flights::new(slots, info.depth),
             threads: None,
             info,
         })
@@ -145,11 +127,8 @@ impl Native {
     /// # Errors
     /// [`SetupError::Memory`] if the frames do not fit into memory.
     pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
-        let (depth, layout) = (depth.max(1), *self.planes[0].layout());
-        self.planes.truncate(depth + 1);
-        while self.planes.len() <= depth {
-            self.planes.push(Plane::new(layout, available_memory())?);
-        }
+        let depth = depth.max(1);
+        self.search.set_slots(depth + 1)?;
         self.uploads = vec![Duration::ZERO; depth + 1];
         self.flights = Flights::new(depth + 1, depth);
         (self.info.depth, self.info.slots) = (depth, depth + 1);
@@ -168,14 +147,6 @@ impl Native {
     /// The instruction set in use.
     pub fn level(&self) -> Level {
         self.level
-    }
-
-    /// The search of a row of blocks without elimination.
-    fn row_search(&self) -> RowSearch {
-        match self.info.parameters.algorithm {
-            Algorithm::Full => exhaustive::search_row,
-            Algorithm::ThreeStep => three_step::search_row,
-        }
     }
 }
 
@@ -196,8 +167,8 @@ impl Device for Native {
         self.flights.empty(slot)?;
         frame.view().check_size(&self.info.parameters)?;
         let start = Instant::now();
-        let plane = &mut self.planes[slot.index()];
-        run(self.threads.as_deref(), || plane.fill(&frame.view(), &frame.rows()));
+        let search = &mut self.search;
+        run(self.threads.as_deref(), || search.load(slot.index(), frame));
         self.flights.fill(slot);
         self.uploads[slot.index()] = start.elapsed();
         Ok(())
@@ -209,7 +180,7 @@ impl Device for Native {
             return Ok(None);
         }
         let mut samples = vec![0; width * height];
-        self.planes[slot.index()].frame(width, height).copy_to(&mut samples);
+        self.search.frame(slot.index()).copy_to(&mut samples);
         Ok(Frame::from_samples(samples, width, height).ok())
     }
 
@@ -221,26 +192,12 @@ impl Device for Native {
 
     fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
         let Request { current, reference, part } = self.flights.oldest(ticket)?.request;
-        let parameters = &self.info.parameters;
-        part.grid(parameters).check(&output.vectors)?;
+        part.grid(&self.info.parameters).check(&output.vectors)?;
         self.flights.finish();
-        let window = part.window(&parameters.window);
-        let is_cut = window != parameters.window;
-        let parameters = Parameters { window, ..parameters.clone() };
-        let row_search = self.row_search();
-        let job = SearchJob {
-            instructions: self.instructions,
-            parameters: &parameters,
-            current: &self.planes[current.index()],
-            reference: &self.planes[reference.index()],
-        };
-        let (elimination, vectors) = (&mut self.elimination, &mut output.vectors[..]);
+        let (search, vectors) = (&mut self.search, &mut output.vectors[..]);
+        let frames = [current, reference].map(Slot::index);
         let start = Instant::now();
-        run(self.threads.as_deref(), || match elimination {
-            // Elimination starts at no motion, which a part of the window may leave out.
-            Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
-            _ => job.search_rows(row_search, part.rows().start, vectors),
-        });
+        run(self.threads.as_deref(), || search.search(frames, part, vectors));
         output.device_time = None;
         output.times = StageTimes {
             upload: self.uploads[current.index()],

@@ -143,6 +143,7 @@ impl<T> Session<T> {
             return Err(refused("the devices of a session must be made for the same search"));
         }
         let split = match (options.split, parameters.algorithm) {
+            (_, algorithm) if !algorithm.divides_rows() => Split::Frames,
             // An algorithm that goes from one displacement to the next cannot divide them.
             (Split::Candidates, algorithm) if algorithm != Algorithm::Full => Split::Rows,
             (split, _) => split,

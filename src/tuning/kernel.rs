@@ -39,6 +39,8 @@ pub enum Kernel {
     ThreeStep,
     /// Three-step search: one work-item per block, unaligned 16-byte reads, for CPU devices.
     ThreeStepUnaligned,
+    /// Hierarchical search: a launch a pass, a work-item or a few a cell (ours).
+    Hierarchical,
 }
 
 impl Kernel {
@@ -66,6 +68,7 @@ impl Kernel {
         match algorithm {
             Algorithm::Full => &Self::OPENCL,
             Algorithm::ThreeStep => &Self::OPENCL_THREE_STEP,
+            Algorithm::Hierarchical => &[Kernel::Hierarchical],
         }
     }
 
@@ -104,6 +107,7 @@ impl Kernel {
             Kernel::ThreeStepNaive => "three-step-naive",
             Kernel::ThreeStep => "three-step",
             Kernel::ThreeStepUnaligned => "three-step-unaligned",
+            Kernel::Hierarchical => "hierarchical",
         }
     }
 }

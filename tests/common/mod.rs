@@ -6,11 +6,12 @@ use std::sync::Arc;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
     Algorithm, BlockHandle, Border, Device, EstimateError, Frame, FrameSource, FrameView, HostBlock, Metric,
-    MotionVector, Output, Parameters, Part, Prediction, Request, Slot, Window, oracle, search,
+    MotionVector, Output, Parameters, Part, Prediction, Quality, Request, Slot, Window, oracle, search,
 };
 use gstmotionestimate::session::{Options, Session, WeightedDevice};
 
 /// Two frames and what to find in them.
+#[derive(Clone)]
 pub struct Case {
     pub name: String,
     pub parameters: Parameters,
@@ -169,6 +170,35 @@ pub fn three_step_cases() -> Vec<Case> {
     for case in &mut cases {
         case.parameters.algorithm = Algorithm::ThreeStep;
         case.name += ", three-step";
+    }
+    cases
+}
+
+/// Cases for hierarchical search: every quality and block size; frames of one to four levels, smaller than a cell, and
+/// narrow; and parameters that do not apply to it.
+pub fn hierarchical_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |content, size, block_size, quality| {
+        let window = Window::symmetric(1, 2).unwrap();
+        let mut case = case(content, size, block_size, window, Metric::Ssd, Border::Restrict);
+        case.parameters = Parameters { algorithm: Algorithm::Hierarchical, quality, ..case.parameters };
+        case.name = format!("{content:?} {:?}", case.parameters);
+        cases.push(case);
+    };
+    for quality in [Quality::Fast, Quality::Balanced, Quality::High] {
+        for content in CONTENTS {
+            add(content, (61, 60), 8, quality);
+        }
+        for size in [(1, 1), (7, 5), (8, 8), (15, 15), (3, 130), (130, 3), (59, 131), (131, 122), (250, 241)]
+        {
+            add(Content::Moved, size, 8, quality);
+            add(Content::Noise, size, 16, quality);
+        }
+        for block_size in [4, 16, 32, 64] {
+            add(Content::Moved, (131, 122), block_size, quality);
+            add(Content::Noise, (77, 70), block_size, quality);
+            add(Content::Opposite, (9, 30), block_size, quality);
+        }
     }
     cases
 }

@@ -28,6 +28,7 @@ pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {
         block_height: block,
         columns: width.div_ceil(block),
         rows: height.div_ceil(block),
+        scale: 4,
         reference_offset: -1,
         reference_pts: Some(gst::ClockTime::from_mseconds(40)),
         metric: Metric::Sad,

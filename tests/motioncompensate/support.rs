@@ -118,6 +118,7 @@ pub fn description(info: &VideoInfo, block: (u32, u32), time: usize) -> FieldDes
         block_height: block.1,
         columns: width.div_ceil(block.0),
         rows: height.div_ceil(block.1),
+        scale: 4,
         reference_pts: Some(gst::ClockTime::from_mseconds(40) * (time as u64 - 1)),
         ..fields::description(width, height, block.0)
     }

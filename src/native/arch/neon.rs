@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::*;
 
-use crate::native::arch::register::{Register, SUMS};
+use crate::native::arch::register::{Register, SUMS, SampleRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
@@ -91,6 +91,51 @@ unsafe impl Register for uint8x16_t {
             let totals = vpaddq_u32(pair(sums[0], sums[1]), pair(sums[2], sums[3]));
             std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
         }
+    }
+}
+
+// SAFETY: no pointers.
+unsafe impl SampleRegister for uint8x16_t {
+    #[inline(always)]
+    unsafe fn all(sample: u8) -> Self {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { vdupq_n_u8(sample) }
+    }
+
+    #[inline(always)]
+    unsafe fn average(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { vrhaddq_u8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { vqaddq_u8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { vqsubq_u8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn cut_differences(self, other: Self, most: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { vminq_u8(vabdq_u8(self, other), most) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u8; 16]) {
+        // SAFETY: as above; `to` has the bytes of a register.
+        unsafe { vst1q_u8(to.as_mut_ptr(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn total(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { vaddvq_u32(vreinterpretq_u32_u8(self)) }
     }
 }
 

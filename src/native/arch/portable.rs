@@ -1,6 +1,6 @@
 //! Plain Rust, written so that the compiler finds the wide instructions itself.
 
-use crate::native::arch::register::{Register, SUMS, SumRegister};
+use crate::native::arch::register::{Register, SUMS, SampleRegister, SumRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::Engine;
 use crate::native::exhaustive::engine::TileEngine;
@@ -78,6 +78,45 @@ unsafe impl Register for Samples {
     #[inline(always)]
     unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
         sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0)[0])
+    }
+}
+
+// SAFETY: no pointers.
+unsafe impl SampleRegister for Samples {
+    #[inline(always)]
+    unsafe fn all(sample: u8) -> Self {
+        Self([sample; 16])
+    }
+
+    #[inline(always)]
+    unsafe fn average(self, other: Self) -> Self {
+        let average = |i: usize| ((u16::from(self.0[i]) + u16::from(other.0[i]) + 1) >> 1) as u8;
+        Self(std::array::from_fn(average))
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].saturating_add(other.0[i])))
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].saturating_sub(other.0[i])))
+    }
+
+    #[inline(always)]
+    unsafe fn cut_differences(self, other: Self, most: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i].abs_diff(other.0[i]).min(most.0[i])))
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u8; 16]) {
+        *to = self.0;
+    }
+
+    #[inline(always)]
+    unsafe fn total(self) -> u32 {
+        bytemuck::cast::<_, [u32; 4]>(self.0)[0]
     }
 }
 

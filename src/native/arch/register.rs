@@ -15,7 +15,7 @@ pub unsafe trait Register: Copy {
     const SAMPLES: usize;
 
     /// A register of 16 samples of the same instruction set.
-    type Narrow: Register;
+    type Narrow: SampleRegister;
 
     /// All zero.
     unsafe fn zero() -> Self;
@@ -35,6 +35,33 @@ pub unsafe trait Register: Copy {
 
     /// The total of each of four registers of partial sums.
     unsafe fn totals(sums: [Self; 4]) -> [u32; 4];
+}
+
+/// 16 samples that are also computed with.
+///
+/// # Safety
+/// The functions touch no memory.
+pub unsafe trait SampleRegister: Register {
+    /// 16 times `sample`.
+    unsafe fn all(sample: u8) -> Self;
+
+    /// The averages of the samples, halves rounded up.
+    unsafe fn average(self, other: Self) -> Self;
+
+    /// The sums of the samples, at most 255.
+    unsafe fn plus(self, other: Self) -> Self;
+
+    /// The samples minus those of `other`, at least 0.
+    unsafe fn minus(self, other: Self) -> Self;
+
+    /// The absolute differences of the samples, at most `most`.
+    unsafe fn cut_differences(self, other: Self, most: Self) -> Self;
+
+    /// Writes the samples.
+    unsafe fn store(self, to: &mut [u8; 16]);
+
+    /// The total of partial sums.
+    unsafe fn total(self) -> u32;
 }
 
 /// 32 sums of samples, 16 bits each: of the candidates of a group, or of neighbouring positions of a row.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::register::{Register, SUMS};
+use crate::native::arch::register::{Register, SUMS, SampleRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
@@ -89,6 +89,54 @@ unsafe impl Register for __m128i {
             let totals = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
             std::mem::transmute::<__m128i, [u32; 4]>(totals)
         }
+    }
+}
+
+// SAFETY: no pointers.
+unsafe impl SampleRegister for __m128i {
+    #[inline(always)]
+    unsafe fn all(sample: u8) -> Self {
+        // SAFETY: every x86-64 CPU has SSE2, here and below.
+        unsafe { _mm_set1_epi8(sample as i8) }
+    }
+
+    #[inline(always)]
+    unsafe fn average(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm_avg_epu8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm_adds_epu8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm_subs_epu8(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn cut_differences(self, other: Self, most: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let differences = _mm_or_si128(_mm_subs_epu8(self, other), _mm_subs_epu8(other, self));
+            _mm_min_epu8(differences, most)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u8; 16]) {
+        // SAFETY: as above; `to` has the bytes of a register.
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn total(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { _mm_cvtsi128_si32(_mm_add_epi32(self, _mm_unpackhi_epi64(self, self))) as u32 }
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) fn fastest(algorithm: Algorithm, device: &OpenClDevice) -> Kernel {
         (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
         (Algorithm::Full, DeviceKind::Accelerator) => Kernel::Reference,
         (Algorithm::ThreeStep, _) => Kernel::ThreeStep,
+        (Algorithm::Hierarchical, _) => Kernel::Hierarchical,
     }
 }
 
@@ -35,6 +36,7 @@ pub(super) fn undemanding(algorithm: Algorithm) -> Kernel {
     match algorithm {
         Algorithm::Full => Kernel::CollaborativeUnaligned,
         Algorithm::ThreeStep => Kernel::ThreeStepUnaligned,
+        Algorithm::Hierarchical => Kernel::Hierarchical,
     }
 }
 
@@ -50,6 +52,7 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
             let side = parameters.block_size as i32;
             parameters.window.clipped(-side..=side, -side..=side)
         }
+        Algorithm::Hierarchical => parameters.window.clipped(0..=0, 0..=0),
     }
 }
 
@@ -75,6 +78,9 @@ pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, S
         Kernel::ThreeStepNaive => Box::new(three_step::ThreeStepSamples::new(build)?),
         Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
+        Kernel::Hierarchical => {
+            return Err(build.unsupported("it is not written".into(), "choose device native"));
+        }
     })
 }
 

@@ -2,6 +2,10 @@
 //!
 //! Every device is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
+mod hierarchical;
+
+pub use hierarchical::hierarchical;
+
 use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, Window};
 
 /// The field that `parameters.algorithm` defines.
@@ -12,6 +16,7 @@ pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &Fram
     match parameters.algorithm {
         Algorithm::Full => full_search(parameters, current, reference),
         Algorithm::ThreeStep => three_step(parameters, current, reference),
+        Algorithm::Hierarchical => hierarchical(parameters, current, reference),
     }
 }
 

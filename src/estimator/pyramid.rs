@@ -1,0 +1,72 @@
+//! What hierarchical search is made of, for the oracle and the devices: its levels, its cells and its presets.
+
+use super::Quality;
+
+/// Samples on a side of a cell, the unit of hierarchical search on every level.
+pub(crate) const CELL: usize = 8;
+
+/// The most levels of a pyramid.
+pub(crate) const MOST_LEVELS: usize = 8;
+
+/// The shorter side of the coarsest level has at least this many samples, if the frame has.
+const SHORTEST_SIDE: usize = 30;
+
+/// The neighbours of a cell, in the order in which they are tried.
+pub(crate) const NEIGHBOURS: [(i32, i32); 8] =
+    [(0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1)];
+
+/// The most candidates that are compared for a cell of level 0 in so many iterations.
+pub(crate) const fn most_candidates(has_jumps: bool, iterations: usize) -> usize {
+    // The parents; then neighbours, parent, mean and steps; at the end those beside the vector.
+    4 + iterations * (4 + 1 + 1 + 4 + if has_jumps { 8 } else { 0 }) + 4
+}
+
+/// The constants of a [`Quality`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Preset {
+    /// The most that one sample adds to a cost on level 0, and on the coarser levels; 255 is no limit.
+    pub(crate) cuts: [u8; 2],
+    /// Whether cells two away are candidates on level 0 too.
+    pub(crate) jumps_on_finest: bool,
+    /// Iterations on level 0, and on each coarser level.
+    pub(crate) iterations: [usize; 2],
+    /// From this level up to the coarsest the motion of both frames is searched, and each field checked with the other.
+    pub(crate) checked_from: usize,
+}
+
+impl Quality {
+    /// The constants that it stands for.
+    pub(crate) fn preset(self) -> Preset {
+        match self {
+            Quality::Fast => {
+                Preset { cuts: [255, 255], jumps_on_finest: false, iterations: [3, 4], checked_from: 2 }
+            }
+            Quality::Balanced => {
+                Preset { cuts: [16, 24], jumps_on_finest: true, iterations: [5, 4], checked_from: 1 }
+            }
+            Quality::High => Preset { checked_from: 0, ..Quality::Balanced.preset() },
+        }
+    }
+}
+
+/// The width and height of each level of a frame's pyramid, finest first.
+pub(crate) fn level_sizes(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
+    let shorter = width.min(height);
+    let is_large_enough = move |level: &usize| *level == 0 || shorter >> level >= SHORTEST_SIDE;
+    (0..MOST_LEVELS).take_while(is_large_enough).map(move |level| (width >> level, height >> level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_end_where_a_side_gets_short() {
+        let sizes = |width, height| level_sizes(width, height).collect::<Vec<_>>();
+        assert_eq!(sizes(1, 1), [(1, 1)]);
+        assert_eq!(sizes(500, 59), [(500, 59)]);
+        assert_eq!(sizes(61, 60), [(61, 60), (30, 30)]);
+        assert_eq!(sizes(1920, 1080).last(), Some(&(60, 33)));
+        assert_eq!(sizes(32768, 32768).len(), MOST_LEVELS);
+    }
+}

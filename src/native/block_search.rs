@@ -1,0 +1,110 @@
+//! Full and three-step search, a row of blocks at a time.
+
+use super::elimination::Eliminator;
+use super::frame_search::FrameSearch;
+use super::job::{RowSearch, SearchJob};
+use super::level::Instructions;
+use super::plane::{Plane, PlaneLayout, available_memory};
+use super::{exhaustive, three_step};
+use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, Part, SetupError};
+use crate::native::Native;
+use crate::tuning::Kernel;
+
+/// Full or three-step search. Each slot holds a padded frame.
+pub struct BlockSearch {
+    parameters: Parameters,
+    instructions: Instructions,
+    layout: PlaneLayout,
+    elimination: Option<Eliminator>,
+    /// One a slot.
+    planes: Vec<Plane>,
+}
+
+/// Elimination does not pay for fewer candidates: `benches/RESULTS.md`.
+fn few_candidates(block_size: usize) -> usize {
+    match block_size {
+        // A bound costs as much as the few samples.
+        ..8 => usize::MAX,
+        8 => 2000,
+        _ => 100,
+    }
+}
+
+impl BlockSearch {
+    /// A search without slots.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if the sums of `kernel` elimination do not fit into memory.
+    pub fn new(
+        parameters: &Parameters,
+        kernel: Kernel,
+        instructions: Instructions,
+    ) -> Result<Self, SetupError> {
+        let layout = PlaneLayout::new(parameters);
+        let elimination = match kernel {
+            _ if parameters.algorithm != Algorithm::Full => None,
+            Kernel::Exhaustive => None,
+            Kernel::Elimination => Some(Eliminator::new(instructions, parameters, &layout)?),
+            _ if parameters.window.candidates() < few_candidates(parameters.block_size) => None,
+            _ => Eliminator::new(instructions, parameters, &layout).ok(),
+        };
+        Ok(Self { parameters: parameters.clone(), instructions, layout, elimination, planes: Vec::new() })
+    }
+
+    fn is_full(&self) -> bool {
+        self.parameters.algorithm == Algorithm::Full
+    }
+
+    /// The search of a row of blocks without elimination.
+    fn row_search(&self) -> RowSearch {
+        if self.is_full() { exhaustive::search_row } else { three_step::search_row }
+    }
+}
+
+impl FrameSearch for BlockSearch {
+    fn kernel(&self) -> &'static str {
+        match &self.elimination {
+            _ if !self.is_full() => Native::NAME,
+            None => Kernel::Exhaustive.name(),
+            Some(_) => Kernel::Elimination.name(),
+        }
+    }
+
+    fn divides_window(&self) -> bool {
+        self.elimination.is_none()
+    }
+
+    fn set_slots(&mut self, count: usize) -> Result<(), SetupError> {
+        self.planes.truncate(count);
+        while self.planes.len() < count {
+            self.planes.push(Plane::new(self.layout, available_memory())?);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, slot: usize, frame: &Frame) {
+        self.planes[slot].fill(&frame.view(), &frame.rows());
+    }
+
+    fn frame(&self, slot: usize) -> FrameView<'_> {
+        self.planes[slot].frame(self.parameters.width, self.parameters.height)
+    }
+
+    fn search(&mut self, [current, reference]: [usize; 2], part: Part, vectors: &mut [MotionVector]) {
+        let window = part.window(&self.parameters.window);
+        let is_cut = window != self.parameters.window;
+        let parameters = Parameters { window, ..self.parameters.clone() };
+        let row_search = self.row_search();
+        let job = SearchJob {
+            instructions: self.instructions,
+            parameters: &parameters,
+            current: &self.planes[current],
+            reference: &self.planes[reference],
+        };
+        match &mut self.elimination {
+            // Elimination starts at no motion, which a part of the window may leave out.
+            Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
+            _ => job.search_rows(row_search, part.rows().start, vectors),
+        }
+    }
+}

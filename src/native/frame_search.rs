@@ -1,0 +1,27 @@
+use crate::estimator::{Frame, FrameView, MotionVector, Part, SetupError};
+
+/// A search on frames in slots, each in the form that the search reads. It runs in the rayon pool that it is called
+/// from.
+pub trait FrameSearch: Send {
+    /// The name of its kernel.
+    fn kernel(&self) -> &'static str;
+
+    /// Whether it tries some rows of the window in less time than all of them.
+    fn divides_window(&self) -> bool;
+
+    /// Allocates as many slots, all empty.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if the frames do not fit into memory.
+    fn set_slots(&mut self, count: usize) -> Result<(), SetupError>;
+
+    /// Loads the needed rows of `frame` into the slot with this index.
+    fn load(&mut self, slot: usize, frame: &Frame);
+
+    /// The frame in the slot with this index.
+    fn frame(&self, slot: usize) -> FrameView<'_>;
+
+    /// Searches `part` of the current frame in the reference frame, which are in the slots with these indices, and
+    /// writes a vector for each block of the part.
+    fn search(&mut self, current_and_reference: [usize; 2], part: Part, vectors: &mut [MotionVector]);
+}

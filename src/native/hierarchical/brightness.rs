@@ -1,0 +1,143 @@
+//! The differences of brightness of the finest level's cells, from the vectors of the level above it.
+
+use rayon::prelude::*;
+
+use crate::native::hierarchical::grid::{CellGrid, LANES};
+use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
+use crate::native::hierarchical::memory::{chunk, chunk_mut};
+use crate::native::hierarchical::start::parent;
+use crate::native::hierarchical::state::{CellVectors, LevelField};
+use crate::native::level::{InstructionSet, Instructions, Work};
+
+/// Marks a place outside the grid.
+const NONE: i8 = i8::MAX;
+
+/// More than any absolute offset.
+const OFFSETS: u16 = 64;
+
+/// The offsets of a level's cells: as measured, and the medians of them.
+pub struct BrightnessOffsets {
+    measured: Vec<i8>,
+    medians: Vec<i8>,
+}
+
+impl BrightnessOffsets {
+    /// Memory for those of `grid`.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`](crate::estimator::SetupError::Memory) if there is too little.
+    pub fn new(grid: &CellGrid) -> Result<Self, crate::estimator::SetupError> {
+        let mut measured = grid.values()?;
+        measured.fill(NONE);
+        Ok(Self { measured, medians: grid.values()? })
+    }
+
+    /// Computes them from the vectors of `coarse` by its `matcher`, and hands each to the children of its cell among the cells `to`.
+    pub fn hand_down(
+        &mut self,
+        instructions: Instructions,
+        matcher: &CellMatcher<'_>,
+        coarse: &LevelField,
+        (to, offsets): (&CellGrid, &mut [i8]),
+    ) {
+        let grid = coarse.rules.grid;
+        let length = grid.pitch * grid.rows_a_task();
+        let bands = grid.inside(&mut self.measured).par_chunks_mut(length).enumerate();
+        bands.for_each(|(band, offsets)| {
+            let (first, vectors) = (band * grid.rows_a_task(), &coarse.vectors);
+            instructions.run(MeasuredOffsets { grid: &grid, matcher, vectors, first, offsets });
+        });
+        let measured = &self.measured[..];
+        let bands = grid.inside(&mut self.medians).par_chunks_mut(length).enumerate();
+        bands.for_each(|(band, medians)| {
+            let first = band * grid.rows_a_task();
+            instructions.run(OffsetMedians { grid: &grid, measured, first, medians });
+        });
+        for row in 0..to.rows {
+            let from = &self.medians[grid.at(0, parent(row, grid.rows))..][..grid.columns];
+            let offsets = &mut offsets[to.at(0, row)..][..to.columns];
+            for (column, offset) in offsets.iter_mut().enumerate() {
+                *offset = from[parent(column, grid.columns)];
+            }
+        }
+    }
+}
+
+/// The offsets of some rows of cells at their vectors.
+struct MeasuredOffsets<'a> {
+    grid: &'a CellGrid,
+    matcher: &'a CellMatcher<'a>,
+    vectors: &'a CellVectors,
+    /// The first row.
+    first: usize,
+    offsets: &'a mut [i8],
+}
+
+impl Work for MeasuredOffsets<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        let mut cells = ChunkCells::default();
+        for (row, offsets) in self.offsets.chunks_exact_mut(self.grid.pitch).enumerate() {
+            for (column, count) in self.grid.chunks() {
+                let cell = (column, self.first + row);
+                let at = self.grid.at(cell.0, cell.1);
+                self.matcher.collect::<E>(&mut cells, cell, at, count);
+                for lane in 0..count {
+                    let offset = self.matcher.offset::<E>(&cells, lane, self.vectors.get(at + lane));
+                    offsets[CellGrid::column(column + lane)] = offset as i8;
+                }
+            }
+        }
+    }
+}
+
+/// The medians of the offsets of 3 × 3 cells, for some rows of cells.
+struct OffsetMedians<'a> {
+    grid: &'a CellGrid,
+    measured: &'a [i8],
+    /// The first row.
+    first: usize,
+    medians: &'a mut [i8],
+}
+
+impl Work for OffsetMedians<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        for (row, medians) in self.medians.chunks_exact_mut(self.grid.pitch).enumerate() {
+            for (column, _) in self.grid.chunks() {
+                let at = self.grid.at(column, self.first + row);
+                let around: [&[i8; LANES]; 9] = std::array::from_fn(|k| {
+                    let (x, y) = (k as i32 % 3 - 1, k as i32 / 3 - 1);
+                    chunk(self.measured, self.grid.beside(at, (x, y)))
+                });
+                *chunk_mut(medians, CellGrid::column(column)) = median(around);
+            }
+        }
+    }
+}
+
+/// In each lane the offset with the least sum of distances to the others; of equal sums that with the least absolute value,
+/// and then the first.
+#[inline(always)]
+fn median(around: [&[i8; LANES]; 9]) -> [i8; LANES] {
+    let mut median = [0; LANES];
+    for i in 0..LANES {
+        let mut best = u16::MAX;
+        for a in around {
+            let distance = |other: i8| match other {
+                NONE => 0,
+                _ => i16::from(a[i]).abs_diff(i16::from(other)),
+            };
+            let sum: u16 = around.iter().map(|other| distance(other[i])).sum();
+            let order = if a[i] == NONE { u16::MAX } else { sum * OFFSETS + u16::from(a[i].unsigned_abs()) };
+            if order < best {
+                (best, median[i]) = (order, a[i]);
+            }
+        }
+    }
+    median
+}

@@ -1,0 +1,108 @@
+//! The cells of a level: where their values lie in memory, and how rows of them are shared by threads.
+
+use crate::estimator::SetupError;
+use crate::estimator::pyramid::CELL;
+use crate::native::hierarchical::memory::values;
+
+/// Cells of a row that are computed together.
+pub const LANES: usize = 32;
+
+/// Rows of cells above and below the grid, which repeat its edges. Candidates come from up to two cells away.
+pub const MARGIN: usize = 2;
+
+/// Cells before the first column, a multiple of what any register holds; as many lie after the last chunk.
+const BEFORE: usize = 16;
+
+/// With fewer cells, starting a task costs more than it saves.
+const CELLS_A_TASK: usize = 1024;
+
+/// The layout of one value a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct CellGrid {
+    /// Cells across.
+    pub columns: usize,
+    /// Cells down.
+    pub rows: usize,
+    /// Values from one row to the next.
+    pub pitch: usize,
+}
+
+impl CellGrid {
+    /// The cells of a frame of this size.
+    pub fn new(width: usize, height: usize) -> Self {
+        let (columns, rows) = (width.div_ceil(CELL), height.div_ceil(CELL));
+        Self { columns, rows, pitch: columns.next_multiple_of(LANES) + 2 * BEFORE }
+    }
+
+    /// Values in all, with margins.
+    pub fn length(&self) -> usize {
+        (self.rows + 2 * MARGIN) * self.pitch
+    }
+
+    /// Cells in all.
+    pub fn cells(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// The index of the value of a cell.
+    #[inline(always)]
+    pub fn at(&self, column: usize, row: usize) -> usize {
+        (row + MARGIN) * self.pitch + BEFORE + column
+    }
+
+    /// The index of the value of a cell as far away as `(x, y)`, at most two cells on an axis.
+    #[inline(always)]
+    pub fn beside(&self, at: usize, (x, y): (i32, i32)) -> usize {
+        at.wrapping_add_signed(y as isize * self.pitch as isize + x as isize)
+    }
+
+    /// The column and row of the cell whose value has this index.
+    pub fn position(&self, at: usize) -> (usize, usize) {
+        (at % self.pitch - BEFORE, at / self.pitch - MARGIN)
+    }
+
+    /// The first columns of the chunks of a row, with the number of their cells.
+    #[inline(always)]
+    pub fn chunks(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.columns).step_by(LANES).map(move |first| (first, LANES.min(self.columns - first)))
+    }
+
+    /// Rows that a task computes.
+    pub fn rows_a_task(&self) -> usize {
+        (CELLS_A_TASK / self.columns).max(1)
+    }
+
+    /// Memory for one value a cell.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn values<T: Copy + Default>(&self) -> Result<Vec<T>, SetupError> {
+        values("the cells of a frame", self.length())
+    }
+
+    /// The rows of `values` without the margins above and below.
+    pub fn inside<'a, T>(&self, values: &'a mut [T]) -> &'a mut [T] {
+        &mut values[MARGIN * self.pitch..][..self.rows * self.pitch]
+    }
+
+    /// The index of a column in a row.
+    #[inline(always)]
+    pub fn column(column: usize) -> usize {
+        BEFORE + column
+    }
+
+    /// Repeats the edges of `values` in the margins.
+    pub fn repeat_edges<T: Copy>(&self, values: &mut [T]) {
+        for row in 0..self.rows {
+            let (first, last) = (self.at(0, row), self.at(self.columns - 1, row));
+            let ends = [values[first], values[last]];
+            values[first - MARGIN..first].fill(ends[0]);
+            values[last + 1..=last + MARGIN].fill(ends[1]);
+        }
+        let last = (self.rows + MARGIN - 1) * self.pitch;
+        for row in 0..MARGIN {
+            values.copy_within(MARGIN * self.pitch..(MARGIN + 1) * self.pitch, row * self.pitch);
+            values.copy_within(last..last + self.pitch, last + (row + 1) * self.pitch);
+        }
+    }
+}

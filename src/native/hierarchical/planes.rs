@@ -1,0 +1,110 @@
+//! The samples of a level: its frame, the half-sample planes, and margins of repeated edge samples around them.
+//!
+//! Some samples outside the frame every plane becomes constant across its edge. So a position further out is moved to where
+//! it does, and no margin depends on the length of a vector.
+
+use crate::estimator::SetupError;
+use crate::native::aligned::Line;
+use crate::native::hierarchical::memory::{LINE, bytes, bytes_mut, lines};
+
+/// Samples before the first column, and at least as many after the last one.
+pub const SIDE: usize = 32;
+
+/// Rows above the first one.
+pub const ABOVE: usize = 16;
+
+/// Rows below the last one.
+pub const BELOW: usize = 24;
+
+/// Further than this from the frame, no plane changes across its edge: six taps only reach repeated edge samples.
+const CONSTANT: i32 = 8;
+
+/// The most samples on a side that are read from a position on.
+const READ: i32 = 8;
+
+/// The planes of a frame: whole samples, half a sample to the right, half below, and both.
+pub const PLANES: usize = 4;
+
+/// The layout of each plane of a level.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelLayout {
+    /// Samples a row of the frame.
+    pub width: usize,
+    /// Rows of the frame.
+    pub height: usize,
+    /// Samples from one row to the next.
+    pub pitch: usize,
+}
+
+impl LevelLayout {
+    /// The layout for frames of this size.
+    pub fn new(width: usize, height: usize) -> Self {
+        // An odd number of cache lines a row spreads the rows of a block over the whole cache.
+        let pitch = (SIDE + width + SIDE).next_multiple_of(LINE) | LINE;
+        Self { width, height, pitch }
+    }
+
+    /// Rows with margins.
+    pub fn rows(&self) -> usize {
+        ABOVE + self.height + BELOW
+    }
+
+    /// Samples of a plane.
+    pub fn length(&self) -> usize {
+        self.pitch * self.rows()
+    }
+
+    /// The index of the first sample of the frame's row nearest to `y`.
+    #[inline(always)]
+    pub fn row(&self, y: isize) -> usize {
+        let nearest = y.clamp(0, self.height as isize - 1) as usize;
+        (ABOVE + nearest) * self.pitch + SIDE
+    }
+
+    /// The index of the sample at `(x, y)`, which lies in the margins at most.
+    #[inline(always)]
+    pub fn at(&self, x: i32, y: i32) -> usize {
+        (y + ABOVE as i32) as usize * self.pitch + (x + SIDE as i32) as usize
+    }
+
+    /// The position of the first of at most 8 × 8 samples that are equal to those at `(x, y)`, in the margins at most.
+    #[inline(always)]
+    pub fn near(&self, x: i32, y: i32) -> (i32, i32) {
+        let near = |at: i32, length: usize| at.clamp(-CONSTANT - READ, length as i32 + CONSTANT);
+        (near(x, self.width), near(y, self.height))
+    }
+}
+
+/// One plane, or the four of interpolation one after the other.
+pub struct LevelPlanes {
+    /// The layout of each.
+    pub layout: LevelLayout,
+    lines: Vec<Line>,
+}
+
+impl LevelPlanes {
+    /// Memory for `planes` planes.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(layout: LevelLayout, planes: usize) -> Result<Self, SetupError> {
+        Ok(Self { layout, lines: lines("a frame", layout.length() * planes)? })
+    }
+
+    /// Every sample of every plane.
+    #[inline(always)]
+    pub fn samples(&self) -> &[u8] {
+        bytes(&self.lines)
+    }
+
+    /// The frame, and the planes of half samples.
+    pub fn split(&mut self) -> (&mut [u8], &mut [u8]) {
+        let length = self.layout.length();
+        bytes_mut(&mut self.lines).split_at_mut(length)
+    }
+
+    /// The frame with its margins, to be written.
+    pub fn frame_mut(&mut self) -> &mut [u8] {
+        self.split().0
+    }
+}

@@ -55,13 +55,14 @@ fn expected(source: &str) -> String {
         with_field += 1;
         let d = field.description();
         text += &format!(
-            "field {} {} {} {} {} {} {} {} {}\n",
+            "field {} {} {} {} {} {} {} {} {} {}\n",
             d.width,
             d.height,
             d.block_width,
             d.block_height,
             d.columns,
             d.rows,
+            d.scale,
             d.reference_offset,
             d.reference_pts.unwrap().nseconds(),
             d.metric.name()
@@ -73,7 +74,8 @@ fn expected(source: &str) -> String {
             if let Some(devices) = field.devices().filter(|_| column == 0) {
                 text += &format!("by {}\n", devices.names()[usize::from(devices.rows()[row])]);
             }
-            text += &format!("{} {} {}", vector.x, vector.y, vector.cost);
+            let [x, y] = [vector.x, vector.y].map(|units| f32::from(units) / d.scale as f32);
+            text += &format!("{} {} {} {x:.5} {y:.5}", vector.x, vector.y, vector.cost);
             if let Some(predictors) = field.predictors() {
                 text += &format!(" {} {}", predictors[index].x, predictors[index].y);
             }
@@ -100,7 +102,8 @@ fn c_reads_what_rust_reads() {
     );
     // A list of one device says which found each row.
     let listed = SOURCE.replace("device=native", "device=native,");
-    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed] {
+    let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8");
+    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed, hierarchical] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
         assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
     }

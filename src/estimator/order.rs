@@ -44,7 +44,7 @@ impl OrderKey {
         (if tie & 1 == 1 { x } else { -x }, y)
     }
 
-    /// The candidate as a motion vector in quarter samples.
+    /// The candidate as a motion vector, with [`UNITS_PER_SAMPLE`](super::UNITS_PER_SAMPLE).
     #[inline]
     pub fn vector(self) -> MotionVector {
         let (x, y) = self.displacement();

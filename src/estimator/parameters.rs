@@ -2,7 +2,8 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Grid, Prediction, SetupError, Window, pyramid};
+use super::pyramid::{self, Quality};
+use super::{Grid, Prediction, SetupError, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,18 +56,6 @@ impl Algorithm {
             Algorithm::Hierarchical => 32,
         }
     }
-}
-
-/// How much [`Algorithm::Hierarchical`] does for the truth of its vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Quality {
-    /// Nearly as true as [`Quality::High`], in about two thirds of the time.
-    #[default]
-    Balanced,
-    /// Half the time of [`Quality::Balanced`].
-    Fast,
-    /// The motion is searched both ways, which finds vectors where something is covered or uncovered.
-    High,
 }
 
 /// The measure of difference of two blocks.

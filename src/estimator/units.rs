@@ -1,6 +1,6 @@
 //! Units and limits of vectors.
 
-/// Units of a vector in one sample: vectors are stored in quarter samples.
+/// Units per sample of the vectors of full and three-step search: quarter samples.
 pub const UNITS_PER_SAMPLE: i32 = 4;
 
 /// The longest displacement an axis, so that a vector in quarter samples fits 16 bits.

@@ -10,7 +10,7 @@
 //! | `width`, `height` | guint | frame size in samples |
 //! | `block-width`, `block-height` | guint | block size in samples |
 //! | `columns`, `rows` | guint | grid: `ceil(width / block-width) × ceil(height / block-height)` |
-//! | `scale` | guint | 4: vector units per sample |
+//! | `scale` | guint | vector units per sample: 4 for `full` and `three-step` search, 32 for `hierarchical`; readers divide by it |
 //! | `reference-offset` | gint | the reference frame: -1 the previous frame, +1 the next one |
 //! | `reference-pts` | guint64 | timestamp of the reference frame, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
@@ -25,7 +25,7 @@
 //! - Conversion to another format at the same size keeps it.
 //! - Scaling scales it with the frame if every block then has a whole number of samples, the grid
 //!   is unchanged and the aspect ratio is unchanged (otherwise the scaler may add borders).
-//!   Vectors and predictors are rounded to quarter samples; costs are kept. In all other cases
+//!   Vectors and predictors are rounded to their units; costs are kept. In all other cases
 //!   scaling drops it.
 //! - Other filters that create new buffers (cropping, flipping, rotating) drop it. In-place filters
 //!   keep it.

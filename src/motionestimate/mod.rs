@@ -26,6 +26,16 @@
  * frame. Three-step search is much faster than computing every cost. The longer the motion, the more
  * often its result is not the best match.
  *
+ * `algorithm=hierarchical` finds vectors near the true motion, in 1/32 sample. It searches small
+ * versions of the frames first, and weighs how well a block matches against the vectors around it, so
+ * that flat areas move with what surrounds them. `quality` is `balanced`, `fast` or `high`.
+ * `block-size` is 4, 8, 16, 32 or 64. `search-range`, `metric` and `border` do not apply: how far it
+ * reaches follows from the frame size (about ±95 samples at 1080p), and costs are SAD. Several
+ * devices divide whole frames, whatever `split` says. Its vectors are for what follows objects; the
+ * block that looks most alike is found by `full`.
+ *
+ * Vectors are in units of 1 / `scale` sample: 4 for `full` and `three-step`, 32 for `hierarchical`.
+ *
  * ## Devices
  *
  * `device=auto` selects the best OpenCL GPU, and without one the CPU path `native`, which needs no
@@ -79,7 +89,7 @@
  * ## Prediction
  *
  * With `prediction=median` the meta has an additional field `predictors`: a GBytes of
- * `columns · rows` records `gint16 x`, `gint16 y` in quarter samples, host byte order. Each is the
+ * `columns · rows` records `gint16 x`, `gint16 y` in the units of the vectors, host byte order. Each is the
  * vector that H.264 predicts for the block from its neighbours: the median of the vectors to the
  * left, above, and above right (above left in the last column); in the first row the vector to the
  * left; in a frame with one column the vector above. It does not change vectors and costs.
@@ -131,10 +141,10 @@
  * | `frames` | guint64 | frames since start |
  * | `frames-with-vectors` | guint64 | frames with vectors |
  * | `upload-time` | guint64 | mean time to copy a frame to the device, ns |
- * | `search-time` | guint64 | mean time of a search, by the device's clock if it has one, ns |
+ * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one frame is in flight and it has one, otherwise between its begin or the end of the search before and its end |
  * | `download-time` | guint64 | mean time to copy the vectors from the device, ns |
  * | `prediction-time` | guint64 | mean time to compute the predictors and copy them from the device, ns |
- * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps |
+ * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps; of `hierarchical`: the most it compares on its finest level |
  * | `mean-cost` | gdouble | mean matching cost per sample |
  * | `devices` | GstValueArray | with several devices, one structure `motion-device` for each: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
  * | `device`, `kernel` | string | device and kernel in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and also the kernel if it has only one |

@@ -12,8 +12,8 @@
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! application/x-motion-vectors ! filesink location=vectors.bin
  * ```
  *
- * In all formats vectors are row-major, `x` to the right and `y` down, in quarter samples (`scale` is
- * 4 units per sample); the block at column `c` and row `r` begins at sample
+ * In all formats vectors are row-major, `x` to the right and `y` down, `scale` units per sample (4, and
+ * 32 for `algorithm=hierarchical`); the block at column `c` and row `r` begins at sample
  * `(c · block_width, r · block_height)`; times are in nanoseconds; `frame` counts frames from 0.
  * A frame without vectors (the first of a stream, and the first after a discontinuity) has an entry
  * without vectors. A frame with several fields gives one object, set of rows or record per field,
@@ -41,7 +41,7 @@
  * One header line, then one row per vector:
  *
  * ```text
- * frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,metric,column,row,x,y,cost
+ * frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,metric,scale,column,row,x,y,cost
  * ```
  *
  * Unknown times are empty. A frame without vectors has one row in which every column from

@@ -19,9 +19,10 @@ print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
   printf ("frame %" G_GUINT64_FORMAT "\n", GST_BUFFER_PTS (buffer));
   if (!gst_motion_vector_field_read (buffer, &field))
     return;
-  printf ("field %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n", field.width,
-      field.height, field.block_width, field.block_height, field.columns,
-      field.rows, field.reference_offset, field.reference_pts, field.metric);
+  printf ("field %u %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n",
+      field.width, field.height, field.block_width, field.block_height,
+      field.columns, field.rows, field.scale, field.reference_offset,
+      field.reference_pts, field.metric);
   for (row = 0; row < field.rows; row++) {
     const gchar *device = gst_motion_vector_field_get_row_device (&field, row);
 
@@ -32,7 +33,10 @@ print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
           gst_motion_vector_field_get (&field, column, row);
       GstMotionVectorPredictor predictor =
           gst_motion_vector_field_get_predictor (&field, column, row);
-      printf ("%d %d %u", vector.x, vector.y, vector.cost);
+      gfloat x, y;
+
+      gst_motion_vector_field_get_samples (&field, column, row, &x, &y);
+      printf ("%d %d %u %.5f %.5f", vector.x, vector.y, vector.cost, x, y);
       if (field.predictors != NULL)
         printf (" %d %d", predictor.x, predictor.y);
       printf ("\n");

@@ -3,10 +3,10 @@
 use gst::prelude::*;
 use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, Window};
 use gstmotionestimate::motionestimate::{
     MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
-    MotionEstimatePrediction,
+    MotionEstimatePrediction, MotionEstimateQuality,
 };
 
 use crate::support::*;
@@ -56,6 +56,22 @@ fn changes_hold_from_the_next_frame_and_keep_the_reference() {
     }
     element.set_property("device", "auto");
     check(&expected);
+    element.set_property("algorithm", MotionEstimateAlgorithm::Full);
+    expected.algorithm = Algorithm::Full;
+    check(&expected);
+    element.set_property("algorithm", MotionEstimateAlgorithm::Hierarchical);
+    element.set_property("block-size", 8u32);
+    (expected.algorithm, expected.block_size) = (Algorithm::Hierarchical, 8);
+    check(&expected);
+    for (property, quality) in [
+        (MotionEstimateQuality::High, Quality::High),
+        (MotionEstimateQuality::Fast, Quality::Fast),
+        (MotionEstimateQuality::Balanced, Quality::Balanced),
+    ] {
+        element.set_property("quality", property);
+        expected.quality = quality;
+        check(&expected);
+    }
     element.set_property("algorithm", MotionEstimateAlgorithm::Full);
     expected.algorithm = Algorithm::Full;
     check(&expected);
@@ -120,6 +136,12 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
     element.set_property("block-size", 10u32);
     assert_eq!(harness.push(frame(&info, 1)), Err(gst::FlowError::Error));
     assert!(error_text(&wait(&bus)).contains("block size 10"));
+
+    element.set_property("algorithm", MotionEstimateAlgorithm::Hierarchical);
+    element.set_property("block-size", 12u32);
+    assert_eq!(harness.push(frame(&info, 1)), Err(gst::FlowError::Error));
+    assert!(error_text(&wait(&bus)).contains("use 4, 8, 16, 32 or 64"));
+    element.set_property("algorithm", MotionEstimateAlgorithm::Full);
 
     element.set_property("block-size", 8u32);
     element.set_property("kernel", MotionEstimateKernel::ThreeStep);

@@ -134,7 +134,8 @@ pub fn check_vectors(
     assert_eq!(description.block_width as usize, parameters.block_size);
     assert_eq!(description.block_height as usize, parameters.block_size);
     assert_eq!(description.grid(), parameters.grid());
-    assert_eq!(description.metric, parameters.metric);
+    assert_eq!(description.metric, parameters.metric_of_costs());
+    assert_eq!(description.scale, parameters.algorithm.scale() as u32);
     assert_eq!((description.reference_offset, description.reference_pts), (-1, reference.pts()));
     let (current, reference) = (luma(current, info), luma(reference, info));
     let expected = oracle::search(parameters, &current.view(), &reference.view());

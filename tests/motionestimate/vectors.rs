@@ -2,7 +2,7 @@
 
 use gst_video::VideoFormat;
 use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, Window};
 
 use crate::support::*;
 
@@ -59,6 +59,26 @@ fn three_steps_on_every_device_in_a_real_pipeline() {
             algorithm: Algorithm::ThreeStep,
             block_size: 20,
             window: Window::symmetric(7, 7).unwrap(),
+            ..parameters(info)
+        });
+    }
+}
+
+#[test]
+fn hierarchical_search_on_every_device_in_a_real_pipeline() {
+    for device in backend::devices() {
+        let (samples, end) = run(&format!(
+            "videotestsrc num-buffers=4 pattern=ball ! video/x-raw,format=NV12,width=150,height=125 \
+             ! motionestimate algorithm=hierarchical quality=high device=\"{}\" pipeline-depth=2 metric=ssd \
+             ! queue ! appsink name=sink",
+            device.selector
+        ));
+        assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
+        assert_eq!(samples.len(), 4);
+        check_samples(&samples, |info| Parameters {
+            algorithm: Algorithm::Hierarchical,
+            quality: Quality::High,
+            block_size: 16,
             ..parameters(info)
         });
     }

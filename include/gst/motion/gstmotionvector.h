@@ -20,7 +20,9 @@
  * if (gst_motion_vector_field_read (buffer, &field)) {
  *   for (guint row = 0; row < field.rows; row++) {
  *     for (guint column = 0; column < field.columns; column++) {
- *       GstMotionVector mv = gst_motion_vector_field_get (&field, column, row);
+ *       gfloat x, y;
+ *
+ *       gst_motion_vector_field_get_samples (&field, column, row, &x, &y);
  *       ...
  *     }
  *   }
@@ -45,20 +47,15 @@ G_BEGIN_DECLS
 #define GST_MOTION_VECTOR_META_VERSION 1
 
 /**
- * GST_MOTION_VECTOR_SCALE:
- *
- * Vector units per sample.
- */
-#define GST_MOTION_VECTOR_SCALE 4
-
-/**
  * GstMotionVector:
- * @x: to the right, in quarter samples
- * @y: down, in quarter samples
+ * @x: to the right, in units of 1 / `scale` sample
+ * @y: down, in units of 1 / `scale` sample
  * @cost: matching cost, SAD or SSD
  *
  * The motion vector of one block: the block at `(bx, by)` of the current frame is matched by the block
- * at `(bx + x, by + y)` of the reference frame.
+ * at `(bx + x / scale, by + y / scale)` of the reference frame. `scale` is a member of
+ * #GstMotionVectorField, and not the same for every algorithm; gst_motion_vector_field_get_samples()
+ * divides by it.
  */
 typedef struct {
   gint16 x;
@@ -70,8 +67,8 @@ G_STATIC_ASSERT (sizeof (GstMotionVector) == 8);
 
 /**
  * GstMotionVectorPredictor:
- * @x: to the right, in quarter samples
- * @y: down, in quarter samples
+ * @x: to the right, in units of 1 / `scale` sample
+ * @y: down, in units of 1 / `scale` sample
  *
  * The vector that an H.264 encoder predicts for one block from those of its neighbours.
  */
@@ -90,6 +87,7 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  * @block_height: block height in samples
  * @columns: columns of blocks
  * @rows: rows of blocks
+ * @scale: units of vectors and predictors per sample, at least 1
  * @reference_offset: the reference frame: -1 the previous frame, +1 the next one
  * @reference_pts: timestamp of the reference frame, or %GST_CLOCK_TIME_NONE
  * @metric: matching cost: "sad" or "ssd"
@@ -112,6 +110,7 @@ typedef struct {
   guint block_height;
   guint columns;
   guint rows;
+  guint scale;
   gint reference_offset;
   GstClockTime reference_pts;
   const gchar *metric;
@@ -136,7 +135,7 @@ gst_motion_vector_field_parse (const GstStructure * structure,
     GstMotionVectorField * field)
 {
   GstMotionVectorField read;
-  guint version = 0, scale = 0;
+  guint version = 0;
   guint64 pts = 0;
   const GValue *bytes;
   gsize length = 0;
@@ -145,8 +144,8 @@ gst_motion_vector_field_parse (const GstStructure * structure,
   memset (&read, 0, sizeof (read));
   if (!gst_structure_get_uint (structure, "version", &version)
       || version != GST_MOTION_VECTOR_META_VERSION
-      || !gst_structure_get_uint (structure, "scale", &scale)
-      || scale != GST_MOTION_VECTOR_SCALE
+      || !gst_structure_get_uint (structure, "scale", &read.scale)
+      || read.scale == 0
       || !gst_structure_get_uint (structure, "width", &read.width)
       || !gst_structure_get_uint (structure, "height", &read.height)
       || !gst_structure_get_uint (structure, "block-width", &read.block_width)
@@ -289,6 +288,26 @@ gst_motion_vector_field_get (const GstMotionVectorField * field, guint column,
         + ((gsize) row * field->columns + column) * sizeof (vector),
         sizeof (vector));
   return vector;
+}
+
+/**
+ * gst_motion_vector_field_get_samples:
+ * @field: a motion field
+ * @column: less than `columns`
+ * @row: less than `rows`
+ * @x: (out): to the right, in samples
+ * @y: (out): down, in samples
+ *
+ * Reads the vector of the block at @column and @row in samples; zero outside the grid.
+ */
+static inline void
+gst_motion_vector_field_get_samples (const GstMotionVectorField * field,
+    guint column, guint row, gfloat * x, gfloat * y)
+{
+  GstMotionVector vector = gst_motion_vector_field_get (field, column, row);
+
+  *x = field->scale == 0 ? 0 : (gfloat) vector.x / field->scale;
+  *y = field->scale == 0 ? 0 : (gfloat) vector.y / field->scale;
 }
 
 /**

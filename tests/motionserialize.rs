@@ -147,16 +147,16 @@ fn csv_has_its_header_once_and_a_row_a_vector() {
     assert_eq!(
         reader.headers().unwrap().iter().collect::<Vec<_>>().join(","),
         "frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,\
-         metric,column,row,x,y,cost"
+         metric,scale,column,row,x,y,cost"
     );
     let rows: Vec<Vec<String>> =
         reader.records().map(|row| row.unwrap().iter().map(String::from).collect()).collect();
     assert_eq!(rows.len(), 1 + 6 + 6);
-    assert_eq!(rows[0].join(","), "0,0,40000000,40,20,,,,,,,,,,");
+    assert_eq!(rows[0].join(","), "0,0,40000000,40,20,,,,,,,,,,,");
     for (index, vector) in vectors.iter().enumerate() {
         let MotionVector { x, y, cost } = vector;
         let expected = format!(
-            "1,40000000,40000000,40,20,16,16,-1,40000000,ssd,{},{},{x},{y},{cost}",
+            "1,40000000,40000000,40,20,16,16,-1,40000000,ssd,4,{},{},{x},{y},{cost}",
             index % 3,
             index / 3
         );
@@ -195,4 +195,33 @@ fn binary_is_as_documented() {
         assert_eq!(MotionVector { x, y, cost: u32_at(at + 4) }, *vector);
     }
     assert_eq!(output.len(), 16 + 3 * 72 + 2 * 6 * 8);
+}
+
+#[test]
+fn flo_has_a_vector_a_sample() {
+    let (field, vectors) = one_field();
+    let field = FieldDescription { scale: 32, ..field };
+    // A second field of the same frame has no place in the file.
+    let fields = vec![(field.clone(), vectors.clone()), (field, vec![MotionVector::default(); 6])];
+    let buffers = serialize("application/x-flo", fields);
+    let floats = |buffer: &gst::Buffer| {
+        let bytes = buffer.map_readable().unwrap().to_vec();
+        assert_eq!(bytes[..12], *b"PIEH\x28\0\0\0\x14\0\0\0");
+        let floats: Vec<f32> =
+            bytes[12..].chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
+        assert_eq!(floats.len(), 2 * 40 * 20);
+        floats
+    };
+    assert!(floats(&buffers[0]).iter().all(|&unknown| unknown == 1e10));
+    let written = floats(&buffers[2]);
+    let at = |x: usize, y: usize| [written[2 * (40 * y + x)], written[2 * (40 * y + x) + 1]];
+    let units = |vector: MotionVector| [vector.x, vector.y].map(|units| f32::from(units) / 32.0);
+    // The middle of the first block is between its samples 7 and 8: a 32nd of the way to the next.
+    assert_eq!(at(0, 0), units(vectors[0]));
+    let [a, b] = [units(vectors[0]), units(vectors[1])];
+    assert_eq!(at(8, 0), [0, 1].map(|axis| a[axis] + (b[axis] - a[axis]) / 32.0));
+    assert_eq!(
+        at(39, 19)[0],
+        units(vectors[2])[0] + (units(vectors[5])[0] - units(vectors[2])[0]) * (11.5 / 16.0)
+    );
 }

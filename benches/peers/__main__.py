@@ -72,6 +72,15 @@ def parse_arguments():
     parser.add_argument("--frames", type=int, metavar="N", help="frames to search in each clip (default: 10)")
     parser.add_argument("--skip", type=int, metavar="N", help="frames to skip first (default: up to the middle)")
     parser.add_argument("--seconds", type=float, help="least time of each measurement (default: 2)")
+    parser.add_argument(
+        "--flow",
+        nargs="*",
+        type=pathlib.Path,
+        metavar="FOLDER",
+        help="instead: how far vectors are from the true motion, on the pairs in FOLDER (two .png and a .flo "
+        "each), and on pairs made of their frames or of the first clip's",
+    )
+    parser.add_argument("--device", default="native", metavar="D", help="our device with --flow (default: native)")
     parser.add_argument("--quick", action="store_true", help="two frames and few repetitions")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
     options = parser.parse_args()
@@ -149,6 +158,13 @@ def main():
             raise PeersError(f"{clip.name} is too small: it needs four blocks in each direction")
         if clip.frames < options.frames:
             print(f"peers: {clip.name} has only {clip.frames} frames to search", file=sys.stderr)
+    if options.flow is not None:
+        if cv2 is None:
+            raise PeersError("--flow needs python3-opencv: run scripts/deps peers")
+        import flow
+
+        print(f"{datetime.date.today()}, {describe_machine()}")
+        return flow.compare(options.flow, clips[0].samples[0], options.device, progress)
     if cv2 is None:
         print("peers: **** OpenCV is not measured: python3-opencv is not installed ****", file=sys.stderr)
 

@@ -108,20 +108,32 @@ class Session:
         return device if device == kernel else f"{device}, {kernel}"
 
 
-def read_field(buffer, rows, columns):
-    """The vectors of the first `rows x columns` blocks in samples, and their costs."""
+def read_records(buffer):
+    """The records of all blocks, and the units of their vectors per sample."""
     meta = buffer.get_custom_meta("MotionVectorMeta")
     if meta is None:
         raise PeersError("motionestimate returned a frame without vectors")
     structure = meta.get_structure()
     shape = structure.get_value("rows"), structure.get_value("columns")
-    scale = structure.get_value("scale")
     records = numpy.frombuffer(structure.get_value("vectors").get_data(), RECORD).reshape(shape)
+    return records, structure.get_value("scale")
+
+
+def read_field(buffer, rows, columns):
+    """The vectors of the first `rows x columns` blocks in whole samples, and their costs."""
+    records, scale = read_records(buffer)
     records = records[:rows, :columns]
     vectors = numpy.stack([records["x"], records["y"]], axis=-1).astype(int)
     if (vectors % scale).any():
         raise PeersError("motionestimate returned sub-sample vectors, which this comparison does not support")
     return vectors // scale, records["cost"].astype(int)
+
+
+def vectors_of_pair(reference, current, settings):
+    """The vectors of all blocks of `current`, in samples."""
+    with Session(numpy.stack([reference, current]), settings) as session:
+        records, scale = read_records(session.one_pass()[1])
+    return numpy.stack([records["x"], records["y"]], axis=-1) / scale
 
 
 def search(frames, settings, block_size):

@@ -30,7 +30,7 @@
  * versions of the frames first, and weighs how well a block matches against the vectors around it, so
  * that flat areas move with what surrounds them. `quality` is `balanced`, `fast` or `high`.
  * `block-size` is 4, 8, 16, 32 or 64. `search-range`, `metric` and `border` do not apply: how far it
- * reaches follows from the frame size (about ±95 samples at 1080p), and costs are SAD. Several
+ * reaches follows from the frame size (±256 samples at 1080p), and costs are SAD. Several
  * devices divide whole frames, whatever `split` says. Its vectors are for what follows objects; the
  * block that looks most alike is found by `full`.
  *

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use super::flo;
 use crate::estimator::{Metric, MotionVector, Predictor};
 use crate::meta::{MotionVectorMeta, RowDevices};
 
@@ -12,10 +13,11 @@ pub(super) enum Format {
     Ndjson,
     Csv,
     Binary,
+    Flo,
 }
 
 impl Format {
-    pub(super) const ALL: [Self; 3] = [Self::Ndjson, Self::Csv, Self::Binary];
+    pub(super) const ALL: [Self; 4] = [Self::Ndjson, Self::Csv, Self::Binary, Self::Flo];
 
     /// The name of the format's caps.
     pub(super) fn media_type(self) -> &'static str {
@@ -23,6 +25,7 @@ impl Format {
             Self::Ndjson => "application/x-ndjson",
             Self::Csv => "text/csv",
             Self::Binary => "application/x-motion-vectors",
+            Self::Flo => "application/x-flo",
         }
     }
 
@@ -30,10 +33,15 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.media_type() == name)
     }
 
+    /// Whether an output buffer holds all fields of a frame, not only the first.
+    pub(super) fn holds_all_fields(self) -> bool {
+        self != Self::Flo
+    }
+
     /// Appends the header of the format, if it has one.
     pub(super) fn write_header(self, out: &mut Vec<u8>) {
         match self {
-            Self::Ndjson => {}
+            Self::Ndjson | Self::Flo => {}
             Self::Csv => {
                 out.extend_from_slice(CSV_COLUMNS.join(",").as_bytes());
                 out.push(b'\n');
@@ -60,6 +68,7 @@ impl Format {
             Self::Ndjson => write_ndjson(frame, field, out)?,
             Self::Csv => write_csv(frame, field, out)?,
             Self::Binary => write_binary(frame, field, out),
+            Self::Flo => flo::write(frame, field, out),
         }
         Ok(())
     }

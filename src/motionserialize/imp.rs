@@ -17,7 +17,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
         "motionserialize",
         gst::DebugColorFlags::empty(),
-        Some("Writes motion vectors as NDJSON, CSV or binary"),
+        Some("Writes motion vectors as NDJSON, CSV, binary or .flo"),
     )
 });
 
@@ -60,7 +60,7 @@ impl MotionSerialize {
         });
         let mut written = Ok(());
         let mut count = 0;
-        for field in fields {
+        for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {
             written = written.and_then(|()| format.write_field(&frame, Some(&field), &mut out));
             count += 1;
         }
@@ -103,7 +103,7 @@ impl ElementImpl for MotionSerialize {
             gst::subclass::ElementMetadata::new(
                 "Motion vector serializer",
                 "Converter/Video",
-                "Writes the motion vectors attached to video frames as NDJSON, CSV or packed binary",
+                "Writes the motion vectors attached to video frames as NDJSON, CSV, packed binary or .flo files",
                 "The gst-plugin-motionestimate authors",
             )
         });

@@ -1,18 +1,19 @@
 /*!
  * element-motionserialize:
  *
- * Converts the motion fields on raw video buffers to NDJSON, CSV or packed binary. Each frame gives
- * one output buffer with the same timestamp and duration; pixels are not read. The caps downstream
- * select the format: `application/x-ndjson` (the default), `text/csv` or
- * `application/x-motion-vectors`.
+ * Converts the motion fields on raw video buffers to NDJSON, CSV, packed binary or Middlebury's `.flo`.
+ * Each frame gives one output buffer with the same timestamp and duration; pixels are not read. The
+ * caps downstream select the format: `application/x-ndjson` (the default), `text/csv`,
+ * `application/x-motion-vectors` or `application/x-flo`.
  *
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! filesink location=vectors.ndjson
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! text/csv ! filesink location=vectors.csv
  * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate ! motionserialize ! application/x-motion-vectors ! filesink location=vectors.bin
+ * gst-launch-1.0 videotestsrc num-buffers=30 pattern=ball ! motionestimate algorithm=hierarchical block-size=8 ! motionserialize ! application/x-flo ! multifilesink location=%05d.flo
  * ```
  *
- * In all formats vectors are row-major, `x` to the right and `y` down, `scale` units per sample (4, and
+ * In the first three formats vectors are row-major, `x` to the right and `y` down, `scale` units per sample (4, and
  * 32 for `algorithm=hierarchical`); the block at column `c` and row `r` begins at sample
  * `(c · block_width, r · block_height)`; times are in nanoseconds; `frame` counts frames from 0.
  * A frame without vectors (the first of a stream, and the first after a discontinuity) has an entry
@@ -69,7 +70,16 @@
  *
  * In the record of a frame without vectors everything from offset 48 on is 0, and the timestamp at
  * offset 32 is unknown.
+ *
+ * ## .flo
+ *
+ * Each buffer is a file, to be written by `multifilesink`: the 4 characters `PIEH`, `u32` width and
+ * height of the frame, and for each sample x and y in samples as 32-bit floats, little-endian. The
+ * vectors are those of the blocks at their middles, and bilinear in between. A frame without vectors
+ * has 1e10 everywhere; of several fields the first is written. `examples/flow_error.py` compares such
+ * files with true motion.
  */
+mod flo;
 mod format;
 mod imp;
 

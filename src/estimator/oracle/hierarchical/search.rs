@@ -2,10 +2,7 @@
 
 use super::cells::{CellIndex, CellVector, Cells};
 use super::level::SearchLevel;
-use crate::estimator::pyramid::{NEIGHBOURS, Preset};
-
-/// Every displacement up to this many samples is a candidate on the coarsest level.
-const COARSEST_RANGE: i32 = 3;
+use crate::estimator::pyramid::{COARSEST_RANGE, NEIGHBOURS, Preset};
 
 /// The vectors of the cells of `level`. `coarser` are those of the next coarser level, if there is one.
 pub(super) fn search(

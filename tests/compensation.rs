@@ -147,12 +147,14 @@ fn samples_are_those_of_the_formula() {
     assert_eq!(luma(4, 0), [[20, 40, 40], [90, 130, 130]]);
     assert_eq!(luma(0, -4), [[10, 20, 40], [10, 20, 40]]);
     assert_eq!(luma(-32768, 32767), [[50, 50, 50], [50, 50, 50]]);
-    // A quarter to the right: (3 · 10 + 20) / 4 = 12.5 is rounded up.
-    assert_eq!(luma(1, 0), [[13, 25, 40], [60, 100, 130]]);
-    // Three quarters down: (10 + 3 · 50) / 4.
+    // Half to the right, by six taps: (10 - 5 · 10 + 20 · 10 + 20 · 20 - 5 · 40 + 40 + 16) / 32.
+    assert_eq!(luma(2, 0)[0], [13, 31, 42]);
+    // A quarter: the mean of the sample and the half, rounded up.
+    assert_eq!(luma(1, 0)[0], [12, 26, 41]);
+    // Half down, between rows of which one repeats above and the other below.
+    assert_eq!(luma(0, 2)[0], [30, 55, 85]);
+    // Three quarters down: the mean of the half and the row below.
     assert_eq!(luma(0, 3)[0], [40, 73, 108]);
-    // Half of both: (10 + 20 + 50 + 90) / 4 = 42.5.
-    assert_eq!(luma(2, 2)[0][0], 43);
     // One quarter of luma is an eighth of chroma: (7 · 10 + 20 + 4) / 8 = 11.75.
     let chroma = Sampling { halved_x: true, halved_y: true, interleaved: false };
     assert_eq!(predicted(chroma, (6, 4), 1, 0)[0], [11, 23, 40]);

@@ -20,6 +20,11 @@ impl Sampling {
     /// Luma, and chroma without subsampling.
     pub const LUMA: Self = Self { halved_x: false, halved_y: false, interleaved: false };
 
+    /// Whether the plane has all of luma's columns and rows.
+    pub fn is_full(&self) -> bool {
+        !self.halved_x && !self.halved_y
+    }
+
     /// Bytes per pixel: one per component.
     pub fn pixel(&self) -> usize {
         1 + usize::from(self.interleaved)

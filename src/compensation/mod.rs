@@ -10,11 +10,11 @@
 //!   chroma that is the top left of its luma samples, `(2x, 2y)` for the 4:2:0 sample at `(x, y)`.
 //!   Blocks of any size, also odd ones, therefore work with any subsampling.
 //! - Vectors are rounded to quarter luma samples, which are eighths of a chroma sample on a subsampled axis.
-//!   All computation is in eighths of the plane's samples.
-//! - Between samples the prediction is bilinear, as in H.264, 8.4.2.2.2: with the fractions
-//!   `fx`, `fy` in eighths and the four surrounding samples `a b / c d`,
-//!   `((8 - fx)(8 - fy) a + fx (8 - fy) b + (8 - fx) fy c + fx fy d + 32) >> 6`. The same formula is
-//!   used for luma (where H.264 has a six-tap filter); whole-sample vectors copy.
+//! - Between samples, a plane with all of luma's columns and rows (luma, and chroma of 4:4:4) is predicted by the luma
+//!   interpolation of H.264, 8.4.2.2.1: six taps to half samples, means to quarter samples.
+//! - A subsampled plane is predicted as H.264, 8.4.2.2.2 does: with the fractions `fx`, `fy` in eighths and the four
+//!   surrounding samples `a b / c d`,
+//!   `((8 - fx)(8 - fy) a + fx (8 - fy) b + (8 - fx) fy c + fx fy d + 32) >> 6`.
 //! - Outside the frame the reference repeats its edge samples without limit.
 
 mod blend;
@@ -24,6 +24,7 @@ mod measure;
 pub mod oracle;
 mod plane;
 mod predict;
+mod six_tap;
 
 pub use error::CompensationError;
 pub use field::{Field, Sampling};

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::{BAND_BYTES, squared_error_of_row};
+use super::six_tap::interpolate_rows;
 use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
 use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
 
@@ -171,6 +172,12 @@ fn predict_pixels<const P: usize>(
                 let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
                 let length = samples.len() * P;
                 copy_rows((from, reference.stride()), (out, stride), length, end - y);
+                continue;
+            }
+            if sampling.is_full() && !fraction.is_none() {
+                let quarters = (4 * samples.start as isize + x / 2, 4 * y as isize + dy / 2);
+                let length = samples.len() * P;
+                interpolate_rows::<P>(reference, quarters, (out, stride), (length, end - y));
                 continue;
             }
             let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);

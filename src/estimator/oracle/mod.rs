@@ -3,6 +3,7 @@
 //! Every device is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
 mod hierarchical;
+pub(crate) mod interpolation;
 
 pub use hierarchical::hierarchical;
 

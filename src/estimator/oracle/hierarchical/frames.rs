@@ -1,5 +1,6 @@
 //! The frames of a pyramid, and the samples between samples.
 
+use crate::estimator::oracle::interpolation;
 use crate::estimator::pyramid::level_sizes;
 use crate::estimator::{Frame, FrameView};
 
@@ -66,37 +67,13 @@ impl Interpolated {
     }
 }
 
-/// The sample of `points` at `(x, y)`, in quarter samples: a point, or the mean of two.
+/// The sample of `points` at `(x, y)`, in quarter samples.
 fn quarter_sample(points: &FrameView<'_>, x: i32, y: i32) -> i32 {
-    let point = |x: i32, y: i32| i32::from(points.extended(x + 2 * MARGIN, y + 2 * MARGIN));
-    let (left, top) = (x >> 1, y >> 1);
-    let is_diagonal_up = (left + top) & 1 == 0;
-    let (first, second) = match (x & 1 == 1, y & 1 == 1) {
-        (false, false) => return point(left, top),
-        (true, false) => (point(left, top), point(left + 1, top)),
-        (false, true) => (point(left, top), point(left, top + 1)),
-        // Of the four points around, the two with one coordinate at a half sample.
-        (true, true) if is_diagonal_up => (point(left + 1, top), point(left, top + 1)),
-        (true, true) => (point(left, top), point(left + 1, top + 1)),
-    };
-    (first + second + 1) >> 1
+    let point = |x, y| i32::from(points.extended(x + 2 * MARGIN, y + 2 * MARGIN));
+    interpolation::quarter_sample(point, x, y)
 }
 
 /// The point of `frame` at `(x, y)`, in half samples.
 pub(super) fn half_sample(frame: &FrameView<'_>, x: i32, y: i32) -> u8 {
-    let is_half = (x & 1 == 1, y & 1 == 1);
-    let (x, y) = (x >> 1, y >> 1);
-    let column = |x: i32| six_taps(|i| i32::from(frame.extended(x, y + i)));
-    let (sum, shift) = match is_half {
-        (false, false) => return frame.extended(x, y),
-        (true, false) => (six_taps(|i| i32::from(frame.extended(x + i, y))), 5),
-        (false, true) => (column(x), 5),
-        (true, true) => (six_taps(|i| column(x + i)), 10),
-    };
-    ((sum + (1 << (shift - 1))) >> shift).clamp(0, 255) as u8
-}
-
-/// The filter of H.264 for a point halfway between `value(0)` and `value(1)`.
-fn six_taps(value: impl Fn(i32) -> i32) -> i32 {
-    value(-2) + value(3) - 5 * (value(-1) + value(2)) + 20 * (value(0) + value(1))
+    interpolation::half_sample(|x, y| frame.extended(x, y), x, y)
 }

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{video}: {} frames of {} x {}", frames.len(), first.width(), first.height());
 
     let settings = [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)];
-    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
+    let algorithms = [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical];
     for (algorithm, (metric, border)) in algorithms.into_iter().flat_map(|a| settings.map(|s| (a, s))) {
         let parameters = Parameters {
             algorithm,

@@ -61,8 +61,8 @@ fn native_refuses_opencl_kernels_with_advice() {
 
 #[test]
 fn a_kernel_of_the_other_algorithm_is_refused_by_every_device() {
-    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
-    for (algorithm, other) in [(algorithms[0], algorithms[1]), (algorithms[1], algorithms[0])] {
+    let [full, three_step, hierarchical] = [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical];
+    for (algorithm, other) in [(full, three_step), (three_step, hierarchical), (hierarchical, full)] {
         let p = Parameters { algorithm, ..parameters() };
         for device in devices().into_iter().map(|device| device.selector).chain([DeviceSelector::Auto]) {
             open_device(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();

@@ -48,6 +48,27 @@ fn every_format_and_odd_sizes_are_drawn_into() {
 }
 
 #[test]
+fn the_legend_has_the_color_of_each_direction() {
+    let draw = |size| samples(&draw("RGB", size, "style=color legend=true", Some(MotionVector::default())));
+    let (width, height) = (200, 100);
+    let drawn = draw((width, height));
+    let at = |x: usize, y: usize| {
+        let at = 3 * (y * width as usize + x);
+        [drawn[at], drawn[at + 1], drawn[at + 2]].map(|part| part > 100)
+    };
+    // The disc has a radius of 10 and its middle at (188, 88): right is red, left cyan, down green.
+    assert_eq!(
+        [at(196, 88), at(180, 88), at(188, 96)],
+        [[true, false, false], [false, true, true], [true, true, false]]
+    );
+    // Outside the disc there is no movement.
+    assert_eq!(at(20, 20), [false; 3]);
+    for size in [(1, 1), (3, 50), (16, 16)] {
+        draw(size);
+    }
+}
+
+#[test]
 fn frames_without_vectors_pass_unchanged() {
     let through = |elements: &str| -> Vec<_> {
         let pipeline = fields::launch(&format!(

@@ -4,7 +4,7 @@
 pub(super) type Rgb = [f32; 3];
 
 /// Length of a movement, in samples, from which on its colour has full brightness.
-const FULL_LENGTH: f32 = 16.0;
+pub(super) const FULL_LENGTH: f32 = 16.0;
 
 /// The colour of a movement by `(x, y)` samples. The hue is the direction, clockwise, red for right;
 /// the brightness grows with the square root of the length.

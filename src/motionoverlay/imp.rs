@@ -54,6 +54,8 @@ const RIM: Rgb = [0.0, 0.0, 0.0];
 /// Opacity of the rim and of a block's tint, of 255.
 const RIM_OPACITY: u8 = 170;
 const TINT_OPACITY: u8 = 185;
+/// The largest radius of the legend, in samples.
+const LEGEND_RADIUS: usize = 96;
 /// Lower, so that the frame remains visible.
 const DEVICE_OPACITY: u8 = 110;
 
@@ -62,11 +64,12 @@ struct Settings {
     style: MotionOverlayStyle,
     scale: f64,
     threshold: f64,
+    legend: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { style: MotionOverlayStyle::Arrows, scale: 1.0, threshold: 0.5 }
+        Self { style: MotionOverlayStyle::Arrows, scale: 1.0, threshold: 0.5, legend: false }
     }
 }
 
@@ -133,6 +136,12 @@ impl ObjectImpl for MotionOverlay {
                     .default_value(default.threshold)
                     .mutable_playing()
                     .build(),
+                glib::ParamSpecBoolean::builder("legend")
+                    .nick("Legend")
+                    .blurb("With style=color, draw the colours of all directions at the bottom right")
+                    .default_value(default.legend)
+                    .mutable_playing()
+                    .build(),
             ]
         });
         &PROPERTIES
@@ -144,6 +153,7 @@ impl ObjectImpl for MotionOverlay {
             "style" => settings.style = value.get().expect("type checked upstream"),
             "scale" => settings.scale = value.get().expect("type checked upstream"),
             "threshold" => settings.threshold = value.get().expect("type checked upstream"),
+            "legend" => settings.legend = value.get().expect("type checked upstream"),
             name => unreachable!("no property {name}"),
         }
     }
@@ -154,6 +164,7 @@ impl ObjectImpl for MotionOverlay {
             "style" => settings.style.to_value(),
             "scale" => settings.scale.to_value(),
             "threshold" => settings.threshold.to_value(),
+            "legend" => settings.legend.to_value(),
             name => unreachable!("no property {name}"),
         }
     }
@@ -305,6 +316,34 @@ impl State {
                     let rows = y..(y + block_height).min(height);
                     component.tint(columns, rows, tint[index], TINT_OPACITY);
                 }
+            }
+        })?;
+        if settings.legend { self.draw_legend(frame) } else { Ok(()) }
+    }
+
+    /// Draws the colour of every movement up to full brightness, in a disc at the bottom right.
+    fn draw_legend(
+        &mut self,
+        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
+    ) -> Result<(), glib::BoolError> {
+        /// Samples on the side of a square of one colour.
+        const SIDE: usize = 2;
+        let (width, height) = (frame.width() as usize, frame.height() as usize);
+        let radius = (width.min(height) / 10).clamp(1, LEGEND_RADIUS);
+        let middle = [width, height].map(|size| size.saturating_sub(radius + radius / 4) as f32);
+        let squares = |size: usize| (size.saturating_sub(3 * radius) / SIDE * SIDE..size).step_by(SIDE);
+        let of_square = |(x, y): (usize, usize)| {
+            let middle_of = |start: usize| (start + SIDE / 2) as f32;
+            let (right, down) = (middle_of(x) - middle[0], middle_of(y) - middle[1]);
+            let unit = color::FULL_LENGTH / radius as f32;
+            let color = self.model.components(color::of_movement(right * unit, down * unit));
+            (right.hypot(down) <= radius as f32).then_some((x, y, color))
+        };
+        let places = squares(height).flat_map(|y| squares(width).map(move |x| (x, y)));
+        let disc: Vec<_> = places.filter_map(of_square).collect();
+        each_component(frame, |index, mut component| {
+            for &(x, y, color) in &disc {
+                component.tint(x..(x + SIDE).min(width), y..(y + SIDE).min(height), color[index], 255);
             }
         })
     }

@@ -20,7 +20,8 @@
  *   position there. `scale` multiplies the length; the end in the middle of the block is fixed.
  * - `style=color`: every block is tinted. The hue is the direction (right red, down green, left cyan,
  *   up violet), the brightness grows with the square root of the length and is full at
- *   16 samples / `scale`. Blocks without movement are darkened.
+ *   16 samples / `scale`. Blocks without movement are darkened. `legend=true` draws a disc of these
+ *   colours at the bottom right, whose rim stands for movements of 16 samples / `scale`.
  * - `style=devices`: every row of blocks is tinted by the device that searched it, if
  *   `motionestimate` runs on several devices with `split=rows` or `split=frames`. The colours, in
  *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,

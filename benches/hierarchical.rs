@@ -1,0 +1,165 @@
+//! Hierarchical search on real clips: the time of a frame, loaded and searched, for each quality.
+//!
+//! `cargo bench --bench hierarchical -- CLIP...`: on the CPU with every instruction set, one thread and all; on every
+//! OpenCL device one frame at a time and with four in flight. All fields are compared first. `noise:WxH` is a clip of
+//! noise. Times are medians of rounds over the clip's frames.
+#![allow(missing_docs)]
+
+#[path = "../examples/shared/luma.rs"]
+mod luma;
+
+use std::env;
+use std::error::Error;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
+use gstmotionestimate::estimator::{
+    Algorithm, Device, Frame, MotionVector, Output, Parameters, Quality, Slot, Window, search,
+};
+use gstmotionestimate::native::{Level, Native};
+use gstmotionestimate::session::Session;
+use gstmotionestimate::tuning::{Kernel, Tuning};
+
+/// Frames of a clip.
+const FRAMES: usize = 8;
+
+/// Rounds over them, of which the median counts, and how long they may take together.
+const ROUNDS: usize = 15;
+const LONGEST: Duration = Duration::from_secs(3);
+
+const DEPTH: usize = 4;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Result<()> {
+    let clips: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if clips.is_empty() {
+        eprintln!("usage: cargo bench --bench hierarchical -- CLIP...");
+        return Ok(());
+    }
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let all = rayon::ThreadPoolBuilder::new().build()?;
+    for clip in &clips {
+        let frames = frames_of(clip)?;
+        let first = frames.first().ok_or("no frames")?.view();
+        for quality in [Quality::Fast, Quality::Balanced, Quality::High] {
+            let parameters = Parameters {
+                algorithm: Algorithm::Hierarchical,
+                quality,
+                ..Parameters::new(first.width(), first.height(), 8, Window::symmetric(1, 1)?)
+            };
+            let title = format!("{clip}, {} x {}, {quality:?}", first.width(), first.height());
+            let mut expected = None;
+            for level in Level::available() {
+                let mut native = Native::with_level(parameters.clone(), level)?;
+                check(&mut native, &frames, &mut expected)?;
+                let times = [&one, &all].map(|pool| pool.install(|| time_alone(&mut native, &frames)));
+                let [one, all] = times.map(|time| time.map(milliseconds));
+                println!("{title}: native {level}: {:.2} ms, all cores {:.2} ms", one?, all?);
+            }
+            for device in backend::devices() {
+                if device.selector == DeviceSelector::Native {
+                    continue;
+                }
+                let tuning = Tuning::default();
+                let mut opened =
+                    backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters)?.0;
+                check(opened.as_mut(), &frames, &mut expected)?;
+                let one = time_alone(opened.as_mut(), &frames)?;
+                drop(opened);
+                let tuning = Tuning { depth: Some(DEPTH), ..tuning };
+                let grouping = Grouping::default();
+                let mut session =
+                    backend::open(&device.selector, Kernel::Auto, &tuning, grouping, &parameters)?.0;
+                let several = time_in_flight(&mut session, &frames)?;
+                let rate = |time: Duration| 1.0 / time.as_secs_f64();
+                println!(
+                    "{title}: {}: {:.3} ms, {:.0} frames/s; {DEPTH} in flight {:.0} frames/s",
+                    device.name,
+                    milliseconds(one),
+                    rate(one),
+                    rate(several)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    1e3 * time.as_secs_f64()
+}
+
+/// The first frames of the file `clip`, or noise.
+fn frames_of(clip: &str) -> Result<Vec<Frame>> {
+    let Some(size) = clip.strip_prefix("noise:") else {
+        return luma::luma(Path::new(clip), FRAMES).map_err(|error| error.to_string().into());
+    };
+    let (width, height) = size.split_once('x').ok_or("noise:WIDTHxHEIGHT")?;
+    let mut state = 1_u32;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let (width, height) = (width.parse()?, height.parse()?);
+    Ok((0..FRAMES).map(|_| Frame::from_fn(width, height, |_, _| next())).collect())
+}
+
+/// Compares what `device` finds in the second frame with what the first device has found.
+fn check(device: &mut dyn Device, frames: &[Frame], expected: &mut Option<Vec<MotionVector>>) -> Result<()> {
+    let [reference, current, ..] = frames else { return Err("two frames are needed".into()) };
+    let mut output = Output::new(device.info().parameters.grid().blocks());
+    device.load(Slot::A, reference)?;
+    device.load(Slot::B, current)?;
+    search(device, Slot::B, Slot::A, &mut output)?;
+    let expected = expected.get_or_insert_with(|| output.vectors.to_vec());
+    match output.vectors[..] == expected[..] {
+        true => Ok(()),
+        false => Err(format!("{} finds another field", device.info().name).into()),
+    }
+}
+
+/// The median time of `round`, which returns the time of a frame.
+fn median(mut round: impl FnMut() -> Result<Duration>) -> Result<Duration> {
+    round()?;
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while times.is_empty() || (times.len() < ROUNDS && start.elapsed() < LONGEST) {
+        times.push(round()?);
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
+}
+
+/// The time of a frame, one after the other.
+fn time_alone(device: &mut dyn Device, frames: &[Frame]) -> Result<Duration> {
+    let mut output = Output::new(device.info().parameters.grid().blocks());
+    let mut slot = Slot::A;
+    device.load(slot, &frames[0])?;
+    median(|| {
+        let start = Instant::now();
+        for frame in frames {
+            slot = slot.other();
+            device.load(slot, frame)?;
+            search(device, slot, slot.other(), &mut output)?;
+        }
+        Ok(start.elapsed() / frames.len() as u32)
+    })
+}
+
+/// The time of a frame with several in flight, from memory that the device reads without a copy if it has such.
+fn time_in_flight(session: &mut Session<()>, frames: &[Frame]) -> Result<Duration> {
+    let mut reference = session.add(frames[0].clone())?;
+    median(|| {
+        let start = Instant::now();
+        for frame in frames.iter().cycle().take(4 * frames.len()) {
+            let current = session.add(frame.clone())?;
+            session.begin(current, reference, ())?;
+            reference = current;
+            if session.in_flight() == session.depth() {
+                session.finish()?;
+            }
+        }
+        Ok(start.elapsed() / (4 * frames.len()) as u32)
+    })
+}

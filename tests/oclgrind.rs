@@ -12,7 +12,7 @@ mod recurrence;
 use common::{Case, Content, check, frames};
 use forms::{FieldPredictor, PredictionForm};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Window, prediction,
+    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Quality, Window, prediction,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
 use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
@@ -37,6 +37,28 @@ fn three_steps_of_small_frames_are_exact() {
                 let name = format!("{kernel} {parameters:?}");
                 check(&Case { name, parameters, reference, current }, &mut estimator);
             }
+        }
+    }
+}
+
+/// Hierarchical search of one level and of two, with blocks that are smaller and larger than a cell.
+#[test]
+fn hierarchical_searches_of_small_frames_are_exact() {
+    for device in devices() {
+        for (quality, block_size, width, height) in
+            [(Quality::Fast, 4, 37, 18), (Quality::High, 4, 61, 60), (Quality::Balanced, 16, 130, 121)]
+        {
+            let window = Window::symmetric(1, 1).unwrap();
+            let parameters = Parameters {
+                algorithm: Algorithm::Hierarchical,
+                quality,
+                ..Parameters::new(width, height, block_size, window)
+            };
+            let (reference, current) = frames(Content::Noise, width, height);
+            let mut estimator =
+                OpenCl::new(&device, Kernel::Hierarchical, &Tuning::default(), &parameters).unwrap();
+            let name = format!("{parameters:?}");
+            check(&Case { name, parameters, reference, current }, &mut estimator);
         }
     }
 }

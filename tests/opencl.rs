@@ -8,11 +8,12 @@ mod common;
 use std::process::Command;
 
 use common::{
-    CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, reconstruct, three_step_cases,
+    CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, hierarchical_cases, reconstruct,
+    three_step_cases,
 };
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Device as _, EstimateError, Metric, MotionField, Output, Parameters, SetupError, Slot,
-    Window, oracle, search,
+    Algorithm, Border, Device as _, EstimateError, Metric, MotionField, Output, Parameters, Part, Request,
+    SetupError, Slot, Window, oracle, search,
 };
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices, try_build};
@@ -54,6 +55,7 @@ fn is_checked(device: &OpenClDevice, kernel: Kernel, parameters: &Parameters) ->
     let size = parameters.block_size;
     let is_ssd = parameters.metric == Metric::Ssd;
     match kernel {
+        Kernel::Hierarchical => true,
         _ if device.kind != DeviceKind::Cpu || [4, 8, 16, 64].contains(&size) => true,
         // Five seconds.
         Kernel::Elimination => [12, 20, 32].contains(&size) && is_ssd == (size == 20),
@@ -62,7 +64,11 @@ fn is_checked(device: &OpenClDevice, kernel: Kernel, parameters: &Parameters) ->
 }
 
 fn check_all(kernel: Kernel) {
-    let cases = if Kernel::OPENCL_THREE_STEP.contains(&kernel) { three_step_cases() } else { cases() };
+    let cases = match kernel {
+        Kernel::Hierarchical => hierarchical_cases(),
+        _ if Kernel::OPENCL_THREE_STEP.contains(&kernel) => three_step_cases(),
+        _ => cases(),
+    };
     for device in all_devices() {
         // While a device is open, what was built for one case serves the next.
         let p = parameters(16, 16, Window::symmetric(1, 1).unwrap());
@@ -74,7 +80,8 @@ fn check_all(kernel: Kernel) {
             let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
             let tuning = Tuning { divides_window: index % 6 == 0, ..Tuning::default() };
             let checked = check_or_refused(&device, kernel, case, tuning);
-            if let Some(mut opened) = checked.filter(|_| index % 3 == 0) {
+            let is_divisible = case.parameters.algorithm != Algorithm::Hierarchical;
+            if let Some(mut opened) = checked.filter(|_| is_divisible && index % 3 == 0) {
                 check_parts(case, cuts[index / 3 % 3], &mut opened);
             }
         }
@@ -135,6 +142,39 @@ fn three_step_is_exact() {
 #[test]
 fn three_step_unaligned_is_exact() {
     check_all(Kernel::ThreeStepUnaligned);
+}
+
+#[test]
+fn hierarchical_is_exact() {
+    check_all(Kernel::Hierarchical);
+}
+
+/// Any groups, and two searches at a time, each with its fields.
+#[test]
+fn hierarchical_searches_in_flight_are_exact() {
+    let cases = hierarchical_cases();
+    for device in all_devices() {
+        for (index, case) in cases.iter().enumerate().filter(|(index, _)| index % 7 == 0) {
+            let group_size = [None, Some(7), Some(100)][index % 3];
+            let tuning = Tuning { depth: Some(3), group_size, ..Tuning::default() };
+            let mut opened = OpenCl::new(&device, Kernel::Auto, &tuning, &case.parameters).unwrap();
+            opened.load(Slot::A, &case.reference).unwrap();
+            opened.load(Slot::B, &case.current).unwrap();
+            let pairs = [(Slot::B, Slot::A), (Slot::A, Slot::B), (Slot::B, Slot::B)];
+            let tickets = pairs.map(|(current, reference)| {
+                let part = Part::whole(&case.parameters);
+                opened.begin(Request { current, reference, part }).unwrap()
+            });
+            let frame = |slot| if slot == Slot::A { &case.reference } else { &case.current };
+            for (ticket, (current, reference)) in tickets.into_iter().zip(pairs) {
+                let mut output = Output::new(case.parameters.grid().blocks());
+                opened.finish(ticket, &mut output).unwrap();
+                let (current, reference) = (frame(current).view(), frame(reference).view());
+                let expected = oracle::search(&case.parameters, &current, &reference);
+                assert!(*output.vectors == *expected.vectors, "{}", case.name);
+            }
+        }
+    }
 }
 
 /// Bonanno's check (section II): frames are rebuilt from the vectors of the serial and of the parallel
@@ -233,7 +273,7 @@ fn parameters(width: usize, height: usize, window: Window) -> Parameters {
 #[test]
 fn any_parameters_are_exact() {
     let devices = all_devices();
-    let algorithms = [Algorithm::Full, Algorithm::ThreeStep];
+    let algorithms = [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical];
     let kernels: Vec<_> =
         algorithms.into_iter().flat_map(|a| Kernel::of(a).iter().map(move |kernel| (a, *kernel))).collect();
     let strategy = (

@@ -30,6 +30,7 @@ fn a_second_dimension_of_one_item_is_enough() {
     let cases = [Algorithm::Full, Algorithm::ThreeStep].map(|algorithm| case(algorithm, Metric::Sad));
     for mut device in all_devices() {
         device.largest_second = 1;
+        checked(&device, Kernel::Hierarchical, &case(Algorithm::Hierarchical, Metric::Sad));
         for (kernels, case) in [&Kernel::OPENCL[..], &Kernel::OPENCL_THREE_STEP].into_iter().zip(&cases) {
             for &kernel in kernels {
                 checked(&device, kernel, case);
@@ -47,7 +48,11 @@ fn auto_chooses_a_kernel_that_the_device_can_run() {
         device.has_local_memory = true;
         assert_eq!(checked(&device, Kernel::Auto, &full), "tiled");
         assert_eq!(checked(&device, Kernel::Auto, &three_step), "three-step");
+        let hierarchical = case(Algorithm::Hierarchical, Metric::Sad);
+        assert_eq!(checked(&device, Kernel::Auto, &hierarchical), "hierarchical");
         let mut small = device.clone();
+        small.largest_group = 7;
+        assert_eq!(checked(&small, Kernel::Auto, &hierarchical), "hierarchical");
         (small.local_memory, small.largest_group) = (100, 7);
         device.has_local_memory = false;
         for device in [small, device] {

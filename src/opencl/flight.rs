@@ -1,5 +1,6 @@
 //! Searches in flight: their queues, and the way of their vectors to the host.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use super::context::Context;
 use super::device::OpenClDevice;
 use super::frame::Geometry;
 use super::host::PinnedBlock;
-use super::kernel_family::{KernelFamily, LaunchRequest};
+use super::kernel_family::{KernelFamily, LaunchRequest, SEARCH_QUEUES};
 use super::watch::Watch;
 use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes};
 use crate::pace::{self, PATIENCE, Pace};
@@ -46,13 +47,20 @@ impl Queues {
         if depth == 1 {
             return Ok(Self { upload: search.clone(), download: search.clone(), searches: vec![search] });
         }
-        let searches = if are_independent { vec![search, queue()?] } else { vec![search] };
+        let count = if are_independent { SEARCH_QUEUES } else { 1 };
+        let others = (1..count).map(|_| queue());
+        let searches = iter::once(Ok(search)).chain(others).collect::<Result<_, SetupError>>()?;
         Ok(Self { upload: queue()?, searches, download: queue()? })
     }
 
     /// The queue of search number `turn`.
     pub(super) fn search(&self, turn: usize) -> &Arc<Queue> {
-        &self.searches[turn % self.searches.len()]
+        &self.searches[self.search_number(turn)]
+    }
+
+    /// The number of that queue among those of searches.
+    pub(super) fn search_number(&self, turn: usize) -> usize {
+        turn % self.searches.len()
     }
 
     /// Waits, `limit` long, until no command runs any more. Returns the first error of a search.
@@ -148,6 +156,7 @@ impl Searches {
         let started = queue.barrier([current.1, reference.1])?;
         family.queue(&LaunchRequest {
             queue,
+            queue_number: queues.search_number(self.begun),
             current: current.0,
             reference: reference.0,
             vectors: &room.device,

@@ -62,6 +62,8 @@ impl Geometry {
 pub(super) struct Layout {
     pub(super) geometry: Geometry,
     padded_rows: usize,
+    /// Bytes behind the frame in its slot, for what kernels make of it.
+    prepared_bytes: usize,
 }
 
 impl Layout {
@@ -88,7 +90,8 @@ impl Layout {
             window_rows: window.rows() as i32,
             inside_only: i32::from(parameters.border == Border::Restrict),
         };
-        Self { geometry, padded_rows: top + parameters.extended_height() + window.y1() as usize }
+        let padded_rows = top + parameters.extended_height() + window.y1() as usize;
+        Self { geometry, padded_rows, prepared_bytes: 0 }
     }
 
     /// The geometry of a part: its first row of blocks is row 0 of the grid. `window` is what is
@@ -106,6 +109,16 @@ impl Layout {
         }
     }
 
+    /// The same layout, with so many bytes behind the frame in its slot.
+    pub(super) fn with_prepared_bytes(self, prepared_bytes: usize) -> Self {
+        Self { prepared_bytes, ..self }
+    }
+
+    /// Where the frame's first sample lies.
+    pub(super) fn origin(&self) -> usize {
+        self.pitch() * self.geometry.top as usize + self.geometry.left as usize
+    }
+
     /// Samples of a row, with the room beside it.
     pub(super) fn pitch(&self) -> usize {
         self.geometry.pitch as usize
@@ -114,6 +127,11 @@ impl Layout {
     /// Bytes of a frame: as many as samples.
     pub(super) fn bytes(&self) -> usize {
         self.pitch() * self.padded_rows
+    }
+
+    /// Bytes of a slot.
+    fn slot_bytes(&self) -> usize {
+        self.bytes() + self.prepared_bytes
     }
 }
 
@@ -125,7 +143,7 @@ struct FrameSlot {
     /// Page-locked memory to which frames are copied that the device cannot read where they are; allocated with the
     /// first of them.
     staging: Option<Box<dyn HostBlock>>,
-    /// The frame with its margins.
+    /// The frame with its margins, and behind it what the kernels need of it.
     padded: Buffer,
     /// The frame that the device reads, if it is not in `staging`.
     source: Option<Frame>,
@@ -164,7 +182,7 @@ impl FrameSlots {
         let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
             Ok(FrameSlot {
-                padded: device.buffer(context, "a frame and its margins", layout.bytes())?,
+                padded: device.buffer(context, "a frame and its margins", layout.slot_bytes())?,
                 staging: None,
                 source: None,
                 written: None,
@@ -197,13 +215,15 @@ impl FrameSlots {
 
     /// Begins to upload the needed rows of `frame`, which must be of the size that the slots were made for,
     /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other
-    /// frame is copied first. An upload to the same slot that is not done is waited for, `limit` long.
+    /// frame is copied first. An upload to the same slot that is not done is waited for, `limit` long. `prepare` queues
+    /// what is made of the frame, and returns its event, if there is one.
     pub(super) fn load(
         &mut self,
         queue: &Queue,
         limit: Duration,
         slot: Slot,
         frame: &Frame,
+        prepare: impl FnOnce(&Buffer) -> cl::Result<Option<Event>>,
     ) -> cl::Result<()> {
         let start = Instant::now();
         let view = frame.view().band(frame.rows());
@@ -220,7 +240,7 @@ impl FrameSlots {
             }
         }
         slot.source = PinnedBlock::holds(frame).then(|| frame.clone());
-        let Layout { geometry, padded_rows } = self.layout;
+        let Layout { geometry, padded_rows, .. } = self.layout;
         let (left, top) = (geometry.left as usize, geometry.top as usize + frame.rows().start);
         let rows = Rectangle { left, top, width, height: view.height(), pitch: geometry.pitch as usize };
         let written = if slot.source.is_none() {
@@ -251,9 +271,10 @@ impl FrameSlots {
         let (items, words) = (self.extend_items, geometry.pitch as usize / 4);
         let margin = (padded_rows - height) * words + height * (words - width / 4);
         // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
-        // size of `padded`.
+        // first part of `padded`.
         let ready =
             unsafe { queue.launch_after(extend, &args, [margin.div_ceil(items), 1], [items, 1], &[])? };
+        let ready = prepare(&slot.padded)?.unwrap_or(ready);
         queue.flush()?;
         slot.ready = Some(ready);
         // The upload itself goes on while the host does something else.

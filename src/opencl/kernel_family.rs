@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::cl::{self, Arg, Buffer, Queue};
+use super::cl::{self, Arg, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::{DeviceKind, OpenClDevice};
 use super::frame::{Geometry, Layout};
@@ -16,12 +16,24 @@ pub(super) trait KernelFamily: Send {
     /// follows on it.
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
 
+    /// Bytes that it needs behind the frame in each slot.
+    fn prepared_bytes(&self) -> usize {
+        0
+    }
+
+    /// Queues what it needs of a frame alone, after the frame was loaded into `slot`. Returns the event of the last
+    /// launch, if there is one.
+    fn prepare(&mut self, _queue: &Queue, _slot: &Buffer) -> cl::Result<Option<Event>> {
+        Ok(None)
+    }
+
     /// The fewest rows of blocks that it can search.
     fn least_rows(&self) -> usize {
         1
     }
 
-    /// Whether all that it writes is the vectors of its request, so that two searches may run at once.
+    /// Whether all that it writes belongs to its request or to the queue of the request, so that searches on two
+    /// queues may run at once.
     fn is_stateless(&self) -> bool {
         false
     }
@@ -32,9 +44,14 @@ pub(super) trait KernelFamily: Send {
     }
 }
 
+/// The most queues of searches.
+pub(super) const SEARCH_QUEUES: usize = 2;
+
 /// One search: the frames, what is searched of them, and where the vectors go.
 pub(super) struct LaunchRequest<'a> {
     pub(super) queue: &'a Queue,
+    /// The number of the queue among those of searches, less than [`SEARCH_QUEUES`].
+    pub(super) queue_number: usize,
     pub(super) current: &'a Buffer,
     pub(super) reference: &'a Buffer,
     pub(super) vectors: &'a Buffer,

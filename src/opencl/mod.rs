@@ -1,4 +1,4 @@
-//! Full and three-step search on OpenCL devices.
+//! Full, three-step and hierarchical search on OpenCL devices.
 //!
 //! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
 //! of them with one of the kernels in `kernels/`.
@@ -28,18 +28,20 @@ use crate::estimator::{
     StageTimes, Ticket, Window,
 };
 use crate::tuning::{Kernel, Tuning};
+use cl::Buffer;
 use context::Context;
 use flight::{FramePair, QueuedSearch, Queues, Searches};
 use frame::{FrameSlots, Layout};
 use host::PinnedMemory;
 use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 
-/// Full or three-step search on one OpenCL device.
+/// Full, three-step or hierarchical search on one OpenCL device.
 ///
 /// With D = [`Tuning::depth`] searches in flight and frames of W × H samples in B blocks it allocates on the
 /// device (D + 1) padded frames, 8 · B · D bytes and what the kernel keeps: at most
 /// [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
-/// and at most 128 samples more on each side. In page-locked host memory it allocates
+/// and at most 128 samples more on each side; hierarchical search adds about nine times its size, and 1.6 bytes a
+/// sample for each of at most two searches. In page-locked host memory it allocates
 /// (D + 1) · W · H + 8 · B · D bytes. All of it is allocated when the device is opened.
 pub struct OpenCl {
     info: DeviceInfo,
@@ -113,6 +115,7 @@ impl OpenCl {
         let layout = Layout::new(parameters, &window);
         let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
         let family = families::build(&build)?;
+        let layout = layout.with_prepared_bytes(family.prepared_bytes());
         let depth = tuning.depth.unwrap_or(1);
         let slots = depth + 1;
         let are_timed = tuning.is_one_of_several;
@@ -199,6 +202,7 @@ impl OpenCl {
             let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
             let request = LaunchRequest {
                 queue: self.queues.search(turn),
+                queue_number: self.queues.search_number(turn),
                 current: frame(current)?.0,
                 reference: frame(reference)?.0,
                 vectors: self.searches.vectors(turn),
@@ -220,7 +224,9 @@ impl estimator::Device for OpenCl {
     fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         frame.view().check_size(&self.info.parameters)?;
-        let loaded = self.slots.load(&self.queues.upload, self.searches.allowed(), slot, frame);
+        let (queue, family) = (&self.queues.upload, &mut self.family);
+        let prepare = |frame: &Buffer| family.prepare(queue, frame);
+        let loaded = self.slots.load(queue, self.searches.allowed(), slot, frame, prepare);
         loaded.map_err(|error| self.failed(error))?;
         self.flights.fill(slot);
         Ok(())

@@ -11,10 +11,12 @@ use crate::tuning::Kernel;
 
 /// Included files and the lines that include them. A file that includes another comes before it. Offline
 /// compilers follow the lines themselves.
-const INCLUDED: [(&str, &str); 3] = [
+const INCLUDED: [(&str, &str); 5] = [
     ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
     ("#include \"groups.cl\"", include_str!("../../kernels/groups.cl")),
     ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
+    ("#include \"levels.cl\"", include_str!("../../kernels/levels.cl")),
+    ("#include \"fields.cl\"", include_str!("../../kernels/fields.cl")),
 ];
 
 /// A file of kernels.
@@ -28,6 +30,10 @@ pub(super) enum KernelFile {
     Tiled,
     Elimination,
     ThreeStep,
+    Pyramid,
+    Hierarchical,
+    Refinement,
+    Blocks,
 }
 
 impl KernelFile {
@@ -41,6 +47,10 @@ impl KernelFile {
             Self::Tiled => include_str!("../../kernels/tiled.cl"),
             Self::Elimination => include_str!("../../kernels/elimination.cl"),
             Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
+            Self::Pyramid => include_str!("../../kernels/pyramid.cl"),
+            Self::Hierarchical => include_str!("../../kernels/hierarchical.cl"),
+            Self::Refinement => include_str!("../../kernels/refinement.cl"),
+            Self::Blocks => include_str!("../../kernels/blocks.cl"),
         }
     }
 
@@ -51,23 +61,25 @@ impl KernelFile {
 }
 
 /// The `-D` options of `file`: block size, metric, the instructions for four samples and, if it is fixed, the
-/// group size; none for kernels that do not compare blocks. All else is an argument, so that one build serves every frame size, window
-/// and border, unless a family compiles more in.
+/// group size. A file gets those on which its kernels depend. All else is an argument, so that one build serves
+/// every frame size, window and border, unless a family compiles more in.
 pub(super) fn options(
     file: KernelFile,
     four_samples: u8,
     parameters: &Parameters,
     group_size: Option<usize>,
 ) -> String {
-    if matches!(file, KernelFile::Frame | KernelFile::Reduce) {
-        return String::new();
-    }
-    let metric = parameters.metric.name().to_ascii_uppercase();
+    let four = format!("-D FOUR_SAMPLES={four_samples}");
+    let block = format!(" -D BLOCK={}", parameters.block_size);
+    let metric = format!(" -D METRIC=METRIC_{}", parameters.metric.name().to_ascii_uppercase());
     let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
-    format!(
-        "-D BLOCK={} -D METRIC=METRIC_{metric} -D FOUR_SAMPLES={four_samples}{group}",
-        parameters.block_size
-    )
+    match file {
+        KernelFile::Frame | KernelFile::Reduce => String::new(),
+        // Hierarchical search compares cells, by absolute differences.
+        KernelFile::Pyramid | KernelFile::Hierarchical | KernelFile::Refinement => four + &group,
+        KernelFile::Blocks => four + &block + &group,
+        _ => four + &block + &metric + &group,
+    }
 }
 
 /// Builds `source` for `kernel`, or returns the program of an earlier build, from the context or the

@@ -3,7 +3,9 @@
 mod collaborative;
 mod elimination;
 mod group_shape;
+mod hierarchical;
 mod launch;
+mod pyramid;
 mod reference;
 mod three_step;
 mod tile;
@@ -52,7 +54,7 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
             let side = parameters.block_size as i32;
             parameters.window.clipped(-side..=side, -side..=side)
         }
-        Algorithm::Hierarchical => parameters.window.clipped(0..=0, 0..=0),
+        Algorithm::Hierarchical => pyramid::margins(),
     }
 }
 
@@ -78,9 +80,7 @@ pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, S
         Kernel::ThreeStepNaive => Box::new(three_step::ThreeStepSamples::new(build)?),
         Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
-        Kernel::Hierarchical => {
-            return Err(build.unsupported("it is not written".into(), "choose device native"));
-        }
+        Kernel::Hierarchical => Box::new(hierarchical::HierarchicalFamily::new(build)?),
     })
 }
 

@@ -1,0 +1,402 @@
+//! Hierarchical search (`kernels/hierarchical.cl`, `refinement.cl`, `blocks.cl`): a launch a pass, from the coarsest level
+//! to the finest.
+//!
+//! What depends on one frame alone is made when the frame is loaded and lies behind it in its slot (`pyramid.rs`). A search
+//! has fields of its own, 1.6 bytes a sample, of which there is one set for each queue.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::super::cl::{self, Arg, Buffer, Event, Queue};
+use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, SEARCH_QUEUES, int};
+use super::super::program::KernelFile;
+use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
+use crate::estimator::pyramid::{CELL, Preset};
+use crate::estimator::{Grid, SetupError};
+
+/// Cells on a side of the tiles of `check_level`, `smooth` and the others with fields in local memory.
+const TILE: usize = 16;
+
+/// Work-items of a group of `refinement.cl`, and of `blocks.cl`.
+const REFINEMENT_ITEMS: usize = 256;
+const BLOCK_ITEMS: usize = 128;
+
+/// `REFINED_CELLS` in `refinement.cl`.
+const REFINED_CELLS: usize = 64;
+
+/// Parts of blocks of a group of `records`, if the parts of a block divide it.
+const RECORD_PARTS: usize = 128;
+
+/// The groups of a search: their cells, and the items of a cell and of a group.
+#[derive(Clone, Copy)]
+struct SearchShape {
+    cells: usize,
+    lanes: usize,
+    items: usize,
+}
+
+/// A group a cell for the first field of the coarsest level: 289 candidates.
+const COARSEST: SearchShape = SearchShape { cells: 1, lanes: 8, items: 320 };
+
+/// One group for a level of at most [`ONE_GROUP`] cells.
+const WHOLE_LEVEL: SearchShape = SearchShape { cells: 64, lanes: 8, items: 512 };
+const ONE_GROUP: usize = 160;
+
+/// Many groups of few cells, so that a level of less than [`FEW_CELLS`] cells for each unit of a GPU uses all of them.
+const MANY_GROUPS: SearchShape = SearchShape { cells: 16, lanes: 8, items: 128 };
+const FEW_CELLS: usize = 90;
+
+/// The least work, for large levels and for CPUs.
+const LEAST_WORK: SearchShape = SearchShape { cells: 64, lanes: 1, items: 64 };
+
+/// Bytes of local memory of the largest group.
+const LOCAL_MEMORY: usize = 20 << 10;
+
+/// Bytes of a `CellMotion`, a `Peak` and a vector in 64ths of a sample.
+const MOTION: usize = 8;
+const PEAK: usize = 16;
+const VECTOR: usize = 8;
+
+/// Field for field `Fields` in `hierarchical.cl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct FieldsArg {
+    from: i32,
+    to: i32,
+    parents: i32,
+    parent_columns: i32,
+    parent_rows: i32,
+    opposite: i32,
+}
+
+impl FieldsArg {
+    /// The field that was written is read next, and the other way round.
+    fn swap(&mut self) {
+        std::mem::swap(&mut self.from, &mut self.to);
+    }
+
+    fn arg(&self) -> Arg<'_> {
+        Arg::Struct(bytemuck::bytes_of(self))
+    }
+}
+
+/// Groups of the kernels whose tiles are of a field of this size.
+fn field_tiles([columns, rows]: [i32; 2]) -> usize {
+    (columns as usize).div_ceil(TILE) * (rows as usize).div_ceil(TILE)
+}
+
+/// How a level is searched.
+struct LevelSearch {
+    level: LevelArg,
+    /// Whether it is level 0.
+    is_finest: bool,
+    /// 2 if both frames are searched, else 1.
+    directions: usize,
+    iterations: usize,
+    /// Makes the first field, if `rest` does not.
+    start: Option<CellPass>,
+    rest: Rest,
+}
+
+/// A kernel whose groups have `cells` cells each.
+struct CellPass {
+    pass: Pass,
+    cells: usize,
+}
+
+/// What follows the first field of a level.
+enum Rest {
+    /// A group a direction makes all iterations, and the first field if there is no kernel for that.
+    OneGroup(Pass),
+    /// A launch an iteration.
+    Iterations(CellPass),
+}
+
+impl LevelSearch {
+    /// Level `number` of the pyramid in `plan`.
+    fn new(
+        build: &BuildContext<'_>,
+        plan: &SlotPlan,
+        preset: &Preset,
+        number: usize,
+    ) -> Result<Self, SetupError> {
+        let (level, is_finest) = (plan.levels()[number], number == 0);
+        let directions = if number >= preset.checked_from { 2 } else { 1 };
+        let costs = cost_options(plan, preset, number);
+        let differences = if is_finest { 24 } else { 48 };
+        let jumps = i32::from(!is_finest || preset.jumps_on_finest);
+        let kernel = |name, SearchShape { cells, lanes, items }: SearchShape| {
+            let level = format!(" -D MOST_DIFFERENCE={differences} -D JUMPS={jumps}");
+            let options = format!("{costs}{level} -D GROUP_CELLS={cells} -D LANES={lanes}");
+            let pass = Pass::new(build, KernelFile::Hierarchical, name, items, &options)?;
+            Ok::<_, SetupError>(CellPass { pass, cells })
+        };
+        let has_few_cells = directions * level.cells() < FEW_CELLS * build.device.compute_units;
+        let shape = if build.is_gpu() && has_few_cells { MANY_GROUPS } else { LEAST_WORK };
+        let is_coarsest = number + 1 == plan.levels().len();
+        let in_one_group = !is_finest && level.cells() <= ONE_GROUP;
+        Ok(Self {
+            level,
+            is_finest,
+            directions,
+            iterations: preset.iterations[usize::from(!is_finest)],
+            start: match (is_coarsest, in_one_group) {
+                (true, _) => Some(kernel(c"start_level", COARSEST)?),
+                (_, true) => None,
+                _ => Some(kernel(c"start_level", shape)?),
+            },
+            rest: match in_one_group {
+                true => Rest::OneGroup(kernel(c"search_level", WHOLE_LEVEL)?.pass),
+                false => Rest::Iterations(kernel(c"improve_level", shape)?),
+            },
+        })
+    }
+
+    /// Queues the search, whose first field is `fields.to`. Afterwards that is the last one.
+    fn queue(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        memory: &SearchMemory,
+        fields: &mut FieldsArg,
+    ) -> cl::Result<()> {
+        let Self { level, directions, iterations, .. } = *self;
+        let ([current, reference, _], buffer) = (request.buffers(), Arg::Buffer(&memory.fields));
+        if let Some(CellPass { pass, cells }) = &mut self.start {
+            let args = [current, reference, buffer, level.arg(), fields.arg()];
+            let groups = [level.cells().div_ceil(*cells), directions];
+            // SAFETY: a group writes cells of its own; there are two fields a direction and level, and what is read of
+            // the slots lies in their planes.
+            unsafe { pass.launch(request.queue, &args, groups)? };
+        }
+        match &mut self.rest {
+            Rest::OneGroup(pass) => {
+                let args = [current, reference, buffer, level.arg(), fields.arg(), int(iterations)];
+                // SAFETY: as above.
+                unsafe { pass.launch(request.queue, &args, [1, directions])? };
+                (0..iterations).for_each(|_| fields.swap());
+            }
+            Rest::Iterations(CellPass { pass, cells }) => {
+                let groups = [level.cells().div_ceil(*cells), directions];
+                for iteration in 0..iterations {
+                    fields.swap();
+                    let step = int(if iteration < 2 { 2 } else { 1 });
+                    let args = [current, reference, buffer, level.arg(), fields.arg(), step];
+                    // SAFETY: as above.
+                    unsafe { pass.launch(request.queue, &args, groups)? };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The options on which a cost on level `number` depends.
+fn cost_options(plan: &SlotPlan, preset: &Preset, number: usize) -> String {
+    let cut = preset.cuts[usize::from(number > 0)];
+    let brightness = i32::from(number > 0 || plan.levels().len() == 1);
+    format!(" -D CUT={cut} -D BRIGHTNESS={brightness}")
+}
+
+/// What a search writes to, besides its vectors.
+struct SearchMemory {
+    /// Two fields a direction and level, of which iterations read one and write the other.
+    fields: Buffer,
+    /// A peak a cell of the finest level and direction.
+    peaks: Buffer,
+    /// The smoothed vectors of both directions.
+    smooth: Buffer,
+    /// The vectors that pass the final check.
+    checked: Buffer,
+    /// The vectors that small cells choose, and what smoothing makes of them.
+    small: [Buffer; 2],
+}
+
+impl SearchMemory {
+    fn new(build: &BuildContext<'_>, plan: &SlotPlan) -> Result<Self, SetupError> {
+        let finest = plan.levels()[0].cells();
+        let small_cells = if build.parameters.block_size < CELL { build.grid().blocks() } else { 1 };
+        let small = || build.buffer("the vectors of small cells", VECTOR * small_cells);
+        Ok(Self {
+            fields: build.buffer("the fields of all levels", 4 * MOTION * plan.cells)?,
+            peaks: build.buffer("the refined vectors", 2 * PEAK * finest)?,
+            smooth: build.buffer("the smoothed vectors", 2 * VECTOR * finest)?,
+            checked: build.buffer("the checked vectors", VECTOR * finest)?,
+            small: [small()?, small()?],
+        })
+    }
+}
+
+/// The kernels for blocks of 4.
+struct SmallCellPasses {
+    choose: Pass,
+    smooth: Pass,
+}
+
+/// Hierarchical search.
+pub(super) struct HierarchicalFamily {
+    plan: SlotPlan,
+    pyramid: PyramidMaker,
+    grid: Grid,
+    block_size: usize,
+    /// Of each level, finest first.
+    searches: Vec<LevelSearch>,
+    check: Pass,
+    refine: Pass,
+    smooth: Pass,
+    check_finest: Pass,
+    small_cells: Option<SmallCellPasses>,
+    records: Pass,
+    /// One for each queue.
+    memory: Vec<SearchMemory>,
+}
+
+impl HierarchicalFamily {
+    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+        if build.device.local_memory < LOCAL_MEMORY {
+            let has = build.device.local_memory;
+            let reason = format!("a work-group needs {LOCAL_MEMORY} bytes of local memory, and it has {has}");
+            return Err(build.unsupported(reason, "choose device native"));
+        }
+        let (preset, plan) = (build.parameters.quality.preset(), SlotPlan::new(build));
+        let options = cost_options(&plan, &preset, 0);
+        let pass = |file, name, items| Pass::new(build, file, name, items, &options);
+        let block_size = build.parameters.block_size;
+        let small_cells = (block_size < CELL).then(|| {
+            Ok::<_, SetupError>(SmallCellPasses {
+                choose: pass(KernelFile::Blocks, c"choose_small_cells", BLOCK_ITEMS)?,
+                smooth: pass(KernelFile::Blocks, c"smooth_small_cells", BLOCK_ITEMS)?,
+            })
+        });
+        let search = |number| LevelSearch::new(build, &plan, &preset, number);
+        let sets = if build.tuning.depth.unwrap_or(1) > 1 { SEARCH_QUEUES } else { 1 };
+        Ok(Self {
+            pyramid: PyramidMaker::new(build)?,
+            searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
+            check: pass(KernelFile::Refinement, c"check_level", REFINEMENT_ITEMS)?,
+            refine: pass(KernelFile::Refinement, c"refine", REFINEMENT_ITEMS)?,
+            smooth: pass(KernelFile::Refinement, c"smooth", REFINEMENT_ITEMS)?,
+            check_finest: pass(KernelFile::Refinement, c"check_finest", REFINEMENT_ITEMS)?,
+            small_cells: small_cells.transpose()?,
+            records: pass(KernelFile::Blocks, c"records", BLOCK_ITEMS)?,
+            memory: (0..sets).map(|_| SearchMemory::new(build, &plan)).collect::<Result<_, _>>()?,
+            grid: build.grid(),
+            block_size,
+            plan,
+        })
+    }
+
+    /// Queues the search of all levels, and the checks of their fields. Returns the first cell of the finest field.
+    fn search_levels(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Arg<'static>> {
+        let Self { plan, searches, check, memory, .. } = self;
+        let memory = &memory[request.queue_number];
+        let [current, reference, _] = request.buffers();
+        let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
+        for (number, search) in searches.iter_mut().enumerate().rev() {
+            let level = search.level;
+            let mut fields = FieldsArg {
+                from: level.first_cell + plan.cells as i32,
+                to: level.first_cell,
+                parents,
+                parent_columns,
+                parent_rows,
+                opposite: 2 * plan.cells as i32,
+            };
+            search.queue(request, memory, &mut fields)?;
+            if !search.is_finest && search.directions == 2 {
+                fields.swap();
+                let indices = [fields.from, fields.to, fields.opposite].map(Arg::Int);
+                let [from, to, opposite] = indices;
+                // Those of level 1 are used on level 0.
+                let finds_offsets = int(usize::from(number == 1));
+                let buffer = Arg::Buffer(&memory.fields);
+                let args = [current, reference, buffer, level.arg(), from, to, opposite, finds_offsets];
+                let groups = [field_tiles(level.size_in_cells()), search.directions];
+                // SAFETY: a group takes a tile of cells, and reads no other outside the level.
+                unsafe { check.launch(request.queue, &args, groups)? };
+            }
+            (parents, [parent_columns, parent_rows]) = (fields.to, level.size_in_cells());
+        }
+        Ok(Arg::Int(parents))
+    }
+
+    /// Queues what makes vectors in 64ths of a sample from the finest field, which begins at cell `found`. Returns
+    /// whether they are the checked ones.
+    fn refine(&mut self, request: &LaunchRequest<'_>, found: Arg<'_>) -> cl::Result<bool> {
+        let (level, memory) = (self.plan.levels()[0], &self.memory[request.queue_number]);
+        let directions = self.searches[0].directions;
+        let [current, reference, _] = request.buffers();
+        let [fields, peaks, smooth, checked] =
+            [&memory.fields, &memory.peaks, &memory.smooth, &memory.checked].map(Arg::Buffer);
+        let opposite = int(2 * self.plan.cells);
+        let args = [current, reference, fields, peaks, level.arg(), found, opposite];
+        let groups = [level.cells().div_ceil(REFINED_CELLS), directions];
+        // SAFETY: a group takes cells of its own; there are a peak and a vector a cell and direction.
+        unsafe { self.refine.launch(request.queue, &args, groups)? };
+        let tiles = field_tiles(level.size_in_cells());
+        let args = [current, reference, peaks, smooth, level.arg()];
+        // SAFETY: a group takes a tile of cells, and reads no other outside the level.
+        unsafe { self.smooth.launch(request.queue, &args, [tiles, directions])? };
+        if directions == 2 {
+            let args = [current, smooth, checked, level.arg()];
+            // SAFETY: as above.
+            unsafe { self.check_finest.launch(request.queue, &args, [tiles, 1])? };
+        }
+        Ok(directions == 2)
+    }
+
+    /// Queues what makes the records from the vectors of cells, which are the checked ones or else the smooth ones.
+    fn make_records(
+        &mut self,
+        request: &LaunchRequest<'_>,
+        found: Arg<'_>,
+        is_checked: bool,
+    ) -> cl::Result<()> {
+        let (level, memory) = (self.plan.levels()[0], &self.memory[request.queue_number]);
+        let [current, reference, records] = request.buffers();
+        let (mut size, grid) = (level.size_in_cells(), [self.grid.columns as i32, self.grid.rows as i32]);
+        let grid_arg = Arg::Struct(bytemuck::bytes_of(&grid));
+        let mut vectors = Arg::Buffer(if is_checked { &memory.checked } else { &memory.smooth });
+        if let Some(SmallCellPasses { choose, smooth }) = &mut self.small_cells {
+            let [fields, chosen, smoothed] =
+                [&memory.fields, &memory.small[0], &memory.small[1]].map(Arg::Buffer);
+            let args = [current, reference, fields, vectors, chosen, level.arg(), found, grid_arg];
+            let groups = [self.grid.blocks().div_ceil(choose.items), 1];
+            // SAFETY: small cells are blocks, and there is a vector each; items past the last do nothing.
+            unsafe { choose.launch(request.queue, &args, groups)? };
+            let args = [current, chosen, smoothed, level.arg(), grid_arg];
+            // SAFETY: a group takes a tile of small cells, and reads no other outside the grid.
+            unsafe { smooth.launch(request.queue, &args, [field_tiles(grid), 1])? };
+            (size, vectors) = (grid, smoothed);
+        }
+        let (frame, size) = (&self.plan.pyramid.frame, Arg::Struct(bytemuck::bytes_of(&size)));
+        let args = [current, reference, vectors, records, frame.arg(), size, grid_arg];
+        // `GROUP_BLOCKS` in the kernel.
+        let group_blocks = RECORD_PARTS / self.block_size.div_ceil(CELL).pow(2);
+        let groups = [self.grid.blocks().div_ceil(group_blocks), 1];
+        // SAFETY: a group takes blocks of its own, and there is a record each; what is read lies in the frames' margins.
+        unsafe { self.records.launch(request.queue, &args, groups) }
+    }
+}
+
+impl KernelFamily for HierarchicalFamily {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+        let found = self.search_levels(request)?;
+        let is_checked = self.refine(request, found)?;
+        self.make_records(request, found, is_checked)
+    }
+
+    fn prepared_bytes(&self) -> usize {
+        self.plan.prepared_bytes
+    }
+
+    fn prepare(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
+        self.pyramid.queue(&self.plan, queue, slot).map(Some)
+    }
+
+    fn is_stateless(&self) -> bool {
+        true
+    }
+
+    fn least_window_rows(&self) -> Option<usize> {
+        None
+    }
+}

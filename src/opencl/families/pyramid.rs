@@ -1,0 +1,212 @@
+//! The pyramid of a frame (`kernels/pyramid.cl`): where it lies in a slot, and the kernels that make it.
+
+use std::ffi::CStr;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::super::cl::{self, Arg, Buffer, Event, Queue};
+use super::super::kernel_family::{BuildContext, int};
+use super::super::program::KernelFile;
+use crate::estimator::pyramid::{CELL, MOST_LEVELS, level_sizes};
+use crate::estimator::{SetupError, Window};
+
+/// Samples of the planes outside a level on each side: `MARGIN` in `levels.cl`.
+const MARGIN: usize = 16;
+
+/// Offsets in a slot count units of this many bytes: `UNIT` in `levels.cl`.
+const UNIT: usize = 16;
+
+/// Rows of a level, and planes, begin at multiples of so many bytes.
+const ALIGNMENT: usize = 64;
+
+/// Planes of a level: at whole samples, half a sample to the right, below, and both.
+const PLANES: usize = 4;
+
+/// Samples of the finer level that a group of `halve` takes on each axis, and how many levels it makes of them.
+const HALVED: usize = 64;
+const HALVINGS: usize = 3;
+
+/// Columns and rows of the tiles of `interpolate`.
+const INTERPOLATED: [usize; 2] = [64, 16];
+
+/// Work-items of a group.
+const ITEMS: usize = 256;
+
+/// The margins of a frame, as a window: those of the levels.
+pub(super) fn margins() -> Window {
+    let margin = MARGIN as i32;
+    // It is within the limits of a window.
+    Window::symmetric(margin, margin).unwrap_or_default()
+}
+
+/// Field for field `Level` in `levels.cl`.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct LevelArg {
+    width: i32,
+    height: i32,
+    pub(super) columns: i32,
+    pub(super) rows: i32,
+    pitch: i32,
+    origin: u32,
+    plane: u32,
+    cells: u32,
+    pub(super) first_cell: i32,
+    first_tile: i32,
+}
+
+impl LevelArg {
+    pub(super) fn cells(&self) -> usize {
+        (self.columns * self.rows) as usize
+    }
+
+    pub(super) fn size_in_cells(&self) -> [i32; 2] {
+        [self.columns, self.rows]
+    }
+
+    pub(super) fn arg(&self) -> Arg<'_> {
+        Arg::Struct(bytemuck::bytes_of(self))
+    }
+}
+
+/// Field for field `Pyramid` in `pyramid.cl`.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct PyramidArg {
+    pub(super) frame: LevelArg,
+    levels: [LevelArg; MOST_LEVELS],
+    count: i32,
+}
+
+/// Where everything lies in a slot.
+pub(super) struct SlotPlan {
+    pub(super) pyramid: PyramidArg,
+    /// Cells of all levels.
+    pub(super) cells: usize,
+    /// Tiles of the frame and of all levels.
+    tiles: usize,
+    /// Bytes behind the frame.
+    pub(super) prepared_bytes: usize,
+}
+
+impl SlotPlan {
+    pub(super) fn new(build: &BuildContext<'_>) -> Self {
+        let (parameters, layout) = (build.parameters, build.layout);
+        let (width, height) = (parameters.width, parameters.height);
+        let units = |bytes: usize| (bytes / UNIT) as u32;
+        let frame = LevelArg {
+            width: width as i32,
+            height: height as i32,
+            pitch: layout.pitch() as i32,
+            origin: units(layout.origin()),
+            plane: units(layout.bytes()),
+            ..LevelArg::default()
+        };
+        let mut end = PLANES * layout.bytes();
+        let (mut cells, mut tiles) = (0, tiles_of(width, height));
+        let mut pyramid = PyramidArg { frame, levels: [LevelArg::default(); MOST_LEVELS], count: 0 };
+        for (level, (width, height)) in pyramid.levels.iter_mut().zip(level_sizes(width, height)) {
+            let pitch = (width + 2 * MARGIN).next_multiple_of(ALIGNMENT);
+            let plane = pitch * (height + 2 * MARGIN);
+            *level = LevelArg {
+                width: width as i32,
+                height: height as i32,
+                columns: width.div_ceil(CELL) as i32,
+                rows: height.div_ceil(CELL) as i32,
+                pitch: pitch as i32,
+                origin: units(end + MARGIN * pitch + MARGIN),
+                plane: units(plane),
+                cells: units(end + PLANES * plane),
+                first_cell: cells as i32,
+                first_tile: tiles as i32,
+            };
+            end += PLANES * plane + (size_of::<u32>() * level.cells()).next_multiple_of(ALIGNMENT);
+            cells += level.cells();
+            tiles += tiles_of(width, height);
+            pyramid.count += 1;
+        }
+        Self { pyramid, cells, tiles, prepared_bytes: end - layout.bytes() }
+    }
+
+    /// The levels, finest first.
+    pub(super) fn levels(&self) -> &[LevelArg] {
+        &self.pyramid.levels[..self.pyramid.count as usize]
+    }
+}
+
+/// Tiles of `interpolate` of a level of this size.
+fn tiles_of(width: usize, height: usize) -> usize {
+    let [columns, rows] = INTERPOLATED;
+    (width + 2 * MARGIN).div_ceil(columns) * (height + 2 * MARGIN).div_ceil(rows)
+}
+
+/// A kernel and the items of its groups.
+pub(super) struct Pass {
+    kernel: cl::Kernel,
+    pub(super) items: usize,
+}
+
+impl Pass {
+    /// The kernel `name` of `file`, with groups of `items` unless the tuning has other ones.
+    pub(super) fn new(
+        build: &BuildContext<'_>,
+        file: KernelFile,
+        name: &CStr,
+        items: usize,
+        options: &str,
+    ) -> Result<Self, SetupError> {
+        let items = build.tuning.group_size.unwrap_or(items.min(build.device.largest_group));
+        if items > build.device.largest_group {
+            return Err(build.group_too_large(items, build.device.largest_group));
+        }
+        let kernel = build.build_with(file, name, Some(items), options)?;
+        let items = items.min(build.largest_group(&kernel)?);
+        Ok(Self { kernel, items })
+    }
+
+    /// Queues `groups` groups, in one or two dimensions.
+    ///
+    /// # Safety
+    /// As [`Queue::launch`].
+    pub(super) unsafe fn launch(
+        &mut self,
+        queue: &Queue,
+        args: &[Arg<'_>],
+        groups: [usize; 2],
+    ) -> cl::Result<()> {
+        // SAFETY: the caller guarantees it.
+        unsafe { queue.launch(&mut self.kernel, args, groups, [self.items, 1]) }
+    }
+}
+
+/// Makes the pyramid of a frame.
+pub(super) struct PyramidMaker {
+    halve: Pass,
+    interpolate: Pass,
+}
+
+impl PyramidMaker {
+    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+        Ok(Self {
+            halve: Pass::new(build, KernelFile::Pyramid, c"halve", ITEMS, "")?,
+            interpolate: Pass::new(build, KernelFile::Pyramid, c"interpolate", ITEMS, "")?,
+        })
+    }
+
+    /// Queues what makes the pyramid of the frame in `slot`. Returns the event of the last launch.
+    pub(super) fn queue(&mut self, plan: &SlotPlan, queue: &Queue, slot: &Buffer) -> cl::Result<Event> {
+        let levels = plan.levels();
+        let (slot, pyramid) = (Arg::Buffer(slot), Arg::Struct(bytemuck::bytes_of(&plan.pyramid)));
+        for first in (0..levels.len().max(2) - 1).step_by(HALVINGS) {
+            let [columns, rows] =
+                [levels[first].width, levels[first].height].map(|side| (side as usize).div_ceil(HALVED));
+            let args = [slot, pyramid, int(first)];
+            // SAFETY: a group takes a tile of level `first`, and writes the tiles below within their levels.
+            unsafe { self.halve.launch(queue, &args, [columns, rows])? };
+        }
+        let (args, items) = ([slot, pyramid], [self.interpolate.items, 1]);
+        let kernel = &mut self.interpolate.kernel;
+        // SAFETY: a group takes a tile of a level and its margins, and writes within its planes and cells.
+        unsafe { queue.launch_after(kernel, &args, [plan.tiles, 1], items, &[]) }
+    }
+}

@@ -48,7 +48,8 @@ fn natives_together_are_the_oracle() {
 #[cfg(feature = "opencl")]
 #[test]
 fn opencl_and_native_together_are_the_oracle() {
-    for (index, case) in cases().into_iter().chain(three_step_cases()).enumerate() {
+    let all = cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases());
+    for (index, case) in all.enumerate() {
         if index % 7 != 0 {
             continue;
         }

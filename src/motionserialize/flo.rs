@@ -1,24 +1,23 @@
 //! Middlebury's `.flo`: one vector a sample, as optical flow is scored.
 
-use super::format::FrameFacts;
 use crate::estimator::MotionVector;
 use crate::meta::MotionVectorMeta;
 
 /// The value for motion that is not known.
 const UNKNOWN: f32 = 1e10;
 
-/// Appends the file of a frame: tag, width and height, then x and y of each sample as 32-bit floats, little-endian.
+/// Appends the file of a frame of `width × height` samples: tag, width and height, then x and y of each sample as 32-bit floats, little-endian.
 ///
 /// The vectors are those of the blocks at their middles, and between these bilinear.
-pub(super) fn write(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
+pub(super) fn write((width, height): (u32, u32), field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"PIEH");
-    for side in [frame.width, frame.height] {
+    for side in [width, height] {
         out.extend_from_slice(&side.to_le_bytes());
     }
-    let (width, height) = (frame.width as usize, frame.height as usize);
-    out.reserve(8 * width * height);
+    let samples = width as usize * height as usize;
+    out.reserve(8 * samples);
     let Some(field) = field else {
-        (0..2 * width * height).for_each(|_| out.extend_from_slice(&UNKNOWN.to_le_bytes()));
+        (0..2 * samples).for_each(|_| out.extend_from_slice(&UNKNOWN.to_le_bytes()));
         return;
     };
     let description = field.description();
@@ -26,11 +25,11 @@ pub(super) fn write(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &
     let unit = 1.0 / description.scale as f32;
     let across = Middles { block: description.block_width, blocks: description.columns };
     let down = Middles { block: description.block_height, blocks: description.rows };
-    for y in 0..frame.height {
+    for y in 0..height {
         let (above, below, share_below) = down.around(y);
         let row = |row: usize| &field.vectors()[row * columns..][..columns];
         let (above, below) = (row(above), row(below));
-        for x in 0..frame.width {
+        for x in 0..width {
             let (left, right, share_right) = across.around(x);
             let between = |component: fn(&MotionVector) -> i16| {
                 let mix = |a: f32, b: f32, share: f32| a + (b - a) * share;

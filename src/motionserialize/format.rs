@@ -68,7 +68,7 @@ impl Format {
             Self::Ndjson => write_ndjson(frame, field, out)?,
             Self::Csv => write_csv(frame, field, out)?,
             Self::Binary => write_binary(frame, field, out),
-            Self::Flo => flo::write(frame, field, out),
+            Self::Flo => flo::write((frame.width, frame.height), field, out),
         }
         Ok(())
     }

@@ -15,7 +15,14 @@ fn failure(settings: &str) -> String {
 
 #[test]
 fn wrong_block_size() {
-    assert_eq!(failure("block-size=10"), "block size 10 is not supported: use a multiple of 4 from 4 to 64");
+    assert_eq!(
+        failure("block-size=10"),
+        "block size 10 is not supported by algorithm full: use a multiple of 4 from 4 to 64"
+    );
+    assert_eq!(
+        failure("algorithm=hierarchical block-size=12"),
+        "block size 12 is not supported by algorithm hierarchical: use 4, 8, 16, 32 or 64"
+    );
 }
 
 #[test]

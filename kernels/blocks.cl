@@ -35,15 +35,16 @@ static inline int mean_of_small_cell(__global const uchar *slot, Level level, in
     return (int)(sum >> 4);
 }
 
-// What one unit of a cost weighs against one of distance, and a small cell's own vector against those of its neighbours.
+// What one unit of a cost weighs against one of distance, and a small cell's own vector against its neighbours'.
 #define DATA_WEIGHT 512
 #define OWN_WEIGHT 16
 
 // Pass 13, an item a small cell. `size`: their grid. The offsets of the cells are those of the field from
 // cell `from` on.
 __kernel FIXED_GROUP void choose_small_cells(__global const uchar *current, __global const uchar *reference,
-                              __global const CellMotion *fields, __global const int2 *cell_vectors,
-                              __global int2 *chosen, Level level, int from, int2 size)
+                                             __global const CellMotion *fields,
+                                             __global const int2 *cell_vectors, __global int2 *chosen,
+                                             Level level, int from, int2 size)
 {
     const int index = (int)get_global_id(0);
     if (index >= size.x * size.y)
@@ -90,7 +91,7 @@ __kernel FIXED_GROUP void choose_small_cells(__global const uchar *current, __gl
 
 // The rest of pass 13.
 __kernel FIXED_GROUP void smooth_small_cells(__global const uchar *current, __global const int2 *chosen,
-                              __global int2 *small_vectors, Level level, int2 size)
+                                             __global int2 *small_vectors, Level level, int2 size)
 {
     __local int2 vectors[TILE_CELLS], drawn[TILE_CELLS];
     __local short means[TILE_CELLS];
@@ -126,8 +127,7 @@ __kernel FIXED_GROUP void smooth_small_cells(__global const uchar *current, __gl
 // Samples that a vector belongs to, on a side.
 #define VECTOR_SIDE (BLOCK < CELL ? SMALL : CELL)
 
-// A block covers SIDE x SIDE vectors, wherever it begins. It is compared in as many parts of 8 x 8 samples, of which the
-// last ones of a row and column may have 4 only.
+// A block has SIDE x SIDE vectors. It is compared in as many parts of 8 x 8 samples; a block of 4 in one smaller part.
 #define SIDE ((BLOCK + CELL - 1) / CELL)
 #define PARTS (SIDE * SIDE)
 #define LAST_SAMPLES (BLOCK - (SIDE - 1) * CELL)
@@ -163,15 +163,15 @@ static inline int2 vector_of_block(__local const int2 *candidates, __local const
     return clamp(round_shift(vector, 1), (int2)(-32767), (int2)(32767));
 }
 
-// Passes 14 and 15, the record of each block: a vector of its cells, and its cost. `frame`: the level that is the frame as it was loaded;
-// `size`: of the field of vectors; `grid`: of blocks.
+// Passes 14 and 15, the record of each block: a vector of its cells, and its cost. `frame`: the level that is the
+// frame as it was loaded; `size`: of the field of vectors; `grid`: of blocks.
 //
 //   candidates  the vector of cell k of the group's block b at b * PARTS + k
 //   distances   from it to those of the block's other cells; UINT_MAX if the frame ends before the cell
 //   costs       first 1 for each cell that exists, then the cost of part k at b * PARTS + k
 __kernel FIXED_GROUP void records(__global const uchar *current, __global const uchar *reference,
-                      __global const int2 *cell_vectors, __global MotionVector *vectors, Level frame, int2 size,
-                      int2 grid)
+                                  __global const int2 *cell_vectors, __global MotionVector *vectors,
+                                  Level frame, int2 size, int2 grid)
 {
     __local int2 candidates[GROUP_PARTS];
     __local uint distances[GROUP_PARTS], costs[GROUP_PARTS];

@@ -136,20 +136,20 @@ static inline int2 parent_of(Fields f, int2 cell)
     return min(cell >> 1, (int2)(f.parent_columns, f.parent_rows) - 1);
 }
 
-static inline uint task_word(int smoothness_cost, int slot, int rank)
+static inline uint task_word(int smoothness_cost, int member, int rank)
 {
-    return ((uint)smoothness_cost * TASK_CELLS + (uint)slot) * RANKS + (uint)rank;
+    return ((uint)smoothness_cost * TASK_CELLS + (uint)member) * RANKS + (uint)rank;
 }
 
 // Puts a cell into local memory: each of LANES items takes a share of its rows, less the offset of pass 8 if it has
 // one.
-static inline void stage_cell(__local Group *group, Search s, Level level, int slot, int lane, int2 cell,
+static inline void stage_cell(__local Group *group, Search s, Level level, int member, int lane, int2 cell,
                               int sum, int offset)
 {
     if (lane == 0) {
-        group->positions[slot] = pack_vector(cell);
-        group->sums[slot] = sum;
-        group->offsets[slot] = offset;
+        group->positions[member] = pack_vector(cell);
+        group->sums[member] = sum;
+        group->offsets[member] = offset;
     }
     __global const uchar *origin = s.own + (size_t)level.origin * UNIT;
 #pragma unroll
@@ -157,7 +157,7 @@ static inline void stage_cell(__local Group *group, Search s, Level level, int s
         const int row = i * LANES + lane;
         __global const uint *from =
             (__global const uint *)(origin + ((CELL * cell.y + row) * level.pitch + CELL * cell.x));
-        __local uint *to = group->samples + slot * STAGED_WORDS + 2 * row;
+        __local uint *to = group->samples + member * STAGED_WORDS + 2 * row;
         to[0] = BRIGHTNESS ? from[0] : offset_four(from[0], offset);
         to[1] = BRIGHTNESS ? from[1] : offset_four(from[1], offset);
     }
@@ -198,14 +198,14 @@ static inline void compare_tasks(__local Group *group, Search s, Level level, Fi
         const uint task = start + item;
         if (task < count) {
             const uint word = group->tasks[task];
-            const int slot = (int)(word / RANKS % TASK_CELLS);
-            const int2 cell = unpack_vector(group->positions[slot]), vector = unpack_vector(group->vectors[task]);
+            const int member = (int)(word / RANKS % TASK_CELLS);
+            const int2 cell = unpack_vector(group->positions[member]), vector = unpack_vector(group->vectors[task]);
             uint reference[CELL_WORDS];
             read_cell(s.other, level, 4 * CELL * cell + vector, reference);
             const uint result =
-                compare_cell(group->samples + slot * STAGED_WORDS, group->sums[slot], reference);
+                compare_cell(group->samples + member * STAGED_WORDS, group->sums[member], reference);
             group->results[task] = result;
-            atomic_min(&group->best[slot], energy_key(word, result));
+            atomic_min(&group->best[member], energy_key(word, result));
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -213,13 +213,13 @@ static inline void compare_tasks(__local Group *group, Search s, Level level, Fi
         const uint task = start + item;
         if (task < count) {
             const uint word = group->tasks[task], result = group->results[task];
-            const int slot = (int)(word / RANKS % TASK_CELLS);
-            if (energy_key(word, result) == group->best[slot]) {
+            const int member = (int)(word / RANKS % TASK_CELLS);
+            if (energy_key(word, result) == group->best[member]) {
                 CellMotion motion;
                 motion.xy = as_short2(group->vectors[task]);
                 motion.z = (short)(result & 0xffff);
-                motion.w = BRIGHTNESS ? (short)(result >> 16) : (short)group->offsets[slot];
-                s.fields[f.to + first + slot] = motion;
+                motion.w = BRIGHTNESS ? (short)(result >> 16) : (short)group->offsets[member];
+                s.fields[f.to + first + member] = motion;
             }
         }
     }
@@ -261,24 +261,24 @@ static inline void start_cells(__local Group *group, Search s, Level level, Fiel
     // The tasks before must have been read.
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int start = 0; start < cells * LANES; start += items) {
-        const int i = start + item, slot = i / LANES, lane = i % LANES;
+        const int i = start + item, member = i / LANES, lane = i % LANES;
         if (i < cells * LANES) {
-            const int2 cell = cell_number(level, first + slot);
+            const int2 cell = cell_number(level, first + member);
             int offset = 0;
 #if !BRIGHTNESS
             offset = inherited_offset(parents, f, parent_of(f, cell));
 #endif
             if (lane == 0)
-                group->best[slot] = UINT_MAX;
-            const int sum = CELL_SUM(cell_words(s.own, level)[first + slot]);
-            stage_cell(group, s, level, slot, lane, cell, sum, offset);
+                group->best[member] = UINT_MAX;
+            const int sum = CELL_SUM(cell_words(s.own, level)[first + member]);
+            stage_cell(group, s, level, member, lane, cell, sum, offset);
         }
     }
     const int tried = is_coarsest ? TOP_CANDIDATES : 4, tasks = cells * tried;
     for (int start = 0; start < tasks; start += items) {
-        const int task = start + item, slot = task / tried, k = task % tried;
+        const int task = start + item, member = task / tried, k = task % tried;
         if (task < tasks) {
-            const int2 cell = cell_number(level, first + slot);
+            const int2 cell = cell_number(level, first + member);
             int2 vector;
             int smoothness_cost = 0;
             if (is_coarsest) {
@@ -291,7 +291,7 @@ static inline void start_cells(__local Group *group, Search s, Level level, Fiel
                     motion_near(parents, f.parent_columns, f.parent_rows, parent_of(f, cell) + side);
                 vector = limit_vector(level, cell, 2 * convert_int2(parent.xy));
             }
-            group->tasks[task] = task_word(smoothness_cost, slot, k + 1);
+            group->tasks[task] = task_word(smoothness_cost, member, k + 1);
             group->vectors[task] = pack_vector(vector);
         }
     }
@@ -347,8 +347,8 @@ static inline void list_candidates(Search s, Level level, Fields f, int2 cell, i
 
 // Adds the candidates of the cell `index` of the level that may be better than its vector as tasks. Each of LANES
 // items takes its share.
-static inline void gather_candidates(__local Group *group, Search s, Level level, Fields f, int slot, int lane,
-                                     int index, int step)
+static inline void gather_candidates(__local Group *group, Search s, Level level, Fields f, int member,
+                                     int lane, int index, int step)
 {
     __global const CellMotion *field = s.fields + f.from;
     __global const uint *words = cell_words(s.own, level);
@@ -387,14 +387,14 @@ static inline void gather_candidates(__local Group *group, Search s, Level level
 #pragma unroll
     for (int k = 0; k < CANDIDATES; ++k) {
         if (wanted >> k & 1) {
-            group->tasks[task] = task_word(costs[k], slot, k + 1);
+            group->tasks[task] = task_word(costs[k], member, k + 1);
             group->vectors[task] = pack_vector(limit_vector(level, cell, unpack_vector(candidates[k])));
             ++task;
         }
     }
     if (lane == 0)
-        group->best[slot] = (uint)own_energy * RANKS;
-    stage_cell(group, s, level, slot, lane, cell, CELL_SUM(word), motion.w);
+        group->best[member] = (uint)own_energy * RANKS;
+    stage_cell(group, s, level, member, lane, cell, CELL_SUM(word), motion.w);
 }
 
 // Pass 7: one iteration for `cells` cells from `first` on.
@@ -415,9 +415,9 @@ static inline void improve_cells(__local Group *group, Search s, Level level, Fi
     compare_tasks(group, s, level, f, first);
     // Cells for which no candidate is better keep their motion.
     for (int start = 0; start < cells; start += items) {
-        const int slot = start + item;
-        if (slot < cells && group->best[slot] % RANKS == 0)
-            s.fields[f.to + first + slot] = s.fields[f.from + first + slot];
+        const int member = start + item;
+        if (member < cells && group->best[member] % RANKS == 0)
+            s.fields[f.to + first + member] = s.fields[f.from + first + member];
     }
 }
 

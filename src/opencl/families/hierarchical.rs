@@ -1,8 +1,8 @@
-//! Hierarchical search (`kernels/hierarchical.cl`, `refinement.cl`, `blocks.cl`): a launch a pass, from the coarsest level
-//! to the finest.
+//! Hierarchical search (`kernels/hierarchical.cl`, `refinement.cl`, `blocks.cl`): a launch a pass, from the coarsest
+//! level to the finest.
 //!
-//! What depends on one frame alone is made when the frame is loaded and lies behind it in its slot (`pyramid.rs`). A search
-//! has fields of its own, 1.6 bytes a sample, of which there is one set for each queue.
+//! What depends on one frame alone is made when the frame is loaded, and lies behind it in its slot (`pyramid.rs`). A
+//! search has fields of its own, 1.6 bytes a sample: one set for each queue.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -372,7 +372,8 @@ impl HierarchicalFamily {
         // `GROUP_BLOCKS` in the kernel.
         let group_blocks = RECORD_PARTS / self.block_size.div_ceil(CELL).pow(2);
         let groups = [self.grid.blocks().div_ceil(group_blocks), 1];
-        // SAFETY: a group takes blocks of its own, and there is a record each; what is read lies in the frames' margins.
+        // SAFETY: a group takes blocks of its own, and there is a record each; the frames have margins for what is
+        // read.
         unsafe { self.records.launch(request.queue, &args, groups) }
     }
 }

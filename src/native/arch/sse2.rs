@@ -69,8 +69,9 @@ unsafe impl Register for __m128i {
             match W {
                 16 => _mm_loadu_si128(samples.cast()),
                 8 => {
-                    let rows = [samples, samples.add(pitch)].map(|row| _mm_loadl_epi64(row.cast()));
-                    _mm_unpacklo_epi64(rows[0], rows[1])
+                    // Each in one instruction.
+                    let first = _mm_castsi128_pd(_mm_loadl_epi64(samples.cast()));
+                    _mm_castpd_si128(_mm_loadh_pd(first, samples.add(pitch).cast()))
                 }
                 _ => {
                     let row = |index: usize| samples.add(index * pitch).cast::<i32>().read_unaligned();

@@ -44,7 +44,7 @@ impl BrightnessOffsets {
         let length = grid.pitch * grid.rows_a_task();
         let bands = grid.inside(&mut self.measured).par_chunks_mut(length).enumerate();
         bands.for_each(|(band, offsets)| {
-            let (first, vectors) = (band * grid.rows_a_task(), &coarse.vectors);
+            let (first, vectors) = (band * grid.rows_a_task(), coarse.vectors());
             instructions.run(MeasuredOffsets { grid: &grid, matcher, vectors, first, offsets });
         });
         let measured = &self.measured[..];

@@ -1,21 +1,28 @@
 //! The candidates of the cells of a chunk, compared in one list, so that no branch depends on a single cell.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use crate::native::arch::register::SUMS;
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
-use crate::native::hierarchical::state::LevelRules;
+use crate::native::hierarchical::rules::LevelRules;
 use crate::native::level::InstructionSet;
 
 /// The same value of each cell of a chunk.
-pub type Lanes = [i16; LANES];
+pub type LaneShorts = [i16; LANES];
 
 /// The weight of a cost against smoothness.
 pub const COST_WEIGHT: u32 = 64;
 
 /// The most candidates of a cell.
 pub const MOST: usize = 19;
+
+/// What the candidates of the cells of a chunk cost, as far as it is known; otherwise [`UNKNOWN`].
+pub type LaneCosts = [[u16; LANES]; MOST];
+
+/// More than any cost.
+pub const UNKNOWN: u16 = u16::MAX;
 
 /// Bits that hold the number of a candidate.
 const NUMBER_BITS: u32 = 5;
@@ -25,12 +32,14 @@ const _: () = assert!(LANES == SUMS && MOST <= 1 << NUMBER_BITS);
 /// The candidates of the cells of a chunk. Earlier ones win against later ones that are as good.
 pub struct LaneCandidates {
     /// Across.
-    pub x: [Lanes; MOST],
+    pub x: [LaneShorts; MOST],
     /// Down.
-    pub y: [Lanes; MOST],
+    pub y: [LaneShorts; MOST],
     /// The weighted smoothness.
-    pub smoothness: [Lanes; MOST],
-    /// A bit for each cell whose candidate is to be compared.
+    pub smoothness: [LaneShorts; MOST],
+    /// A bit for each cell whose candidate may win.
+    pub possible: [u32; MOST],
+    /// A bit for each cell whose candidate may win and has no known cost.
     pub open: [u32; MOST],
     list: [u32; MOST * LANES],
 }
@@ -39,7 +48,14 @@ impl Default for LaneCandidates {
     #[inline(always)]
     fn default() -> Self {
         let none = [[0; LANES]; MOST];
-        Self { x: none, y: none, smoothness: none, open: [0; MOST], list: [0; MOST * LANES] }
+        Self {
+            x: none,
+            y: none,
+            smoothness: none,
+            possible: [0; MOST],
+            open: [0; MOST],
+            list: [0; MOST * LANES],
+        }
     }
 }
 
@@ -87,51 +103,64 @@ impl LaneCandidates {
         }
     }
 
-    /// Marks candidate `number` as open for the cells of `tried`, unless it equals the candidate `known` or an open one
-    /// before it, or its smoothness alone reaches the limit.
+    /// Marks for which of the cells of `tried` candidate `number` may win, and of these where it has no known cost.
+    ///
+    /// It may not if it equals the candidate `known` or a possible one before it, or if its smoothness alone reaches the
+    /// limit.
     #[inline(always)]
     pub fn open<E: InstructionSet>(
         &mut self,
         engine: E,
         number: usize,
-        known: Option<usize>,
-        tried: u32,
-        limits: &Lanes,
+        (known, tried): (Option<usize>, u32),
+        limits: &LaneShorts,
+        costs: &LaneCosts,
     ) {
-        let mut closed = [0; LANES];
+        let (mut closed, mut is_known) = ([0; LANES], [0; LANES]);
         for i in 0..LANES {
             closed[i] = u16::from(self.smoothness[number][i] >= limits[i]);
+            is_known[i] = costs[number][i] ^ UNKNOWN;
         }
-        let mut open = tried & engine.at_most(&closed, 0);
+        let mut possible = tried & engine.at_most(&closed, 0);
         if let Some(known) = known {
-            open &= !self.equal(engine, number, known);
+            possible &= !self.equal(engine, number, known);
         }
         for earlier in 0..number {
-            if open & self.open[earlier] != 0 {
-                open &= !self.equal(engine, number, earlier);
+            if possible & self.possible[earlier] != 0 {
+                possible &= !self.equal(engine, number, earlier);
             }
         }
-        self.open[number] = open;
+        self.possible[number] = possible;
+        self.open[number] = possible & engine.at_most(&is_known, 0);
+    }
+
+    /// Lowers the rank of each cell to that of candidate `number`, if its cost is known.
+    #[inline(always)]
+    pub fn compare_known(&self, number: usize, costs: &LaneCosts, ranks: &mut [Rank; LANES]) {
+        for i in 0..LANES {
+            ranks[i] = ranks[i].min(Rank::new(number, costs[number][i].into(), self.smoothness[number][i]));
+        }
     }
 
     /// A bit for each cell of which two candidates are equal.
     #[inline(always)]
     fn equal<E: InstructionSet>(&self, engine: E, a: usize, b: usize) -> u32 {
         let mut different = [0; LANES];
-        for i in 0..LANES {
-            different[i] = ((self.x[a][i] ^ self.x[b][i]) | (self.y[a][i] ^ self.y[b][i])) as u16;
+        for (i, different) in different.iter_mut().enumerate() {
+            *different = ((self.x[a][i] ^ self.x[b][i]) | (self.y[a][i] ^ self.y[b][i])) as u16;
         }
         engine.at_most(&different, 0)
     }
 
-    /// Lowers the rank of each cell to that of its best open candidate.
+    /// Lowers the rank of each cell to that of its best open candidate, and notes what these cost. `PREFETCH` is for
+    /// the first comparison of the row, which finds the samples of the next row far away.
     #[inline(always)]
-    pub fn compare<E: InstructionSet>(
+    pub fn compare<E: InstructionSet, const PREFETCH: bool>(
         &mut self,
         engine: E,
         matcher: &CellMatcher<'_>,
         cells: &ChunkCells,
-        ranks: &mut [Rank; LANES],
+        (costs, ranks): (&mut LaneCosts, &mut [Rank; LANES]),
     ) {
         let mut lanes = [0; LANES];
         for (lane, number) in lanes.iter_mut().enumerate() {
@@ -144,12 +173,20 @@ impl LaneCandidates {
                 count += open.count_ones() as usize;
             }
         }
+        let [x, y, smoothness] = [&self.x, &self.y, &self.smoothness].map(|lanes| lanes.as_flattened());
+        let costs = &mut costs.as_flattened_mut()[..MOST * LANES];
+        let (x, y, smoothness) = (&x[..MOST * LANES], &y[..MOST * LANES], &smoothness[..MOST * LANES]);
         for entry in &self.list[..count] {
-            let (number, lane) = (*entry as usize / LANES, *entry as usize % LANES);
-            let vector = (self.x[number][lane].into(), self.y[number][lane].into());
+            let (entry, lane) = (*entry as usize, *entry as usize % LANES);
+            let vector = (x[entry].into(), y[entry].into());
+            if PREFETCH {
+                matcher.prefetch_below(engine, cells, lane, vector);
+            }
             let cost = matcher.cost::<E>(cells, lane, vector);
-            let rank = Rank::new(number, cost, self.smoothness[number][lane]);
-            ranks[lane] = ranks[lane].min(rank);
+            costs[entry] = cost as u16;
+            let rank = Rank::new(entry / LANES, cost, smoothness[entry]);
+            // Which one wins cannot be predicted.
+            ranks[lane] = select_unpredictable(rank < ranks[lane], rank, ranks[lane]);
         }
     }
 }

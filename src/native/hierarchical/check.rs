@@ -2,9 +2,9 @@
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::{CELL, NEIGHBOURS};
-use crate::native::hierarchical::facts::{CellFacts, LARGEST_WEIGHT};
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::memory::values;
+use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
 
 /// How often the neighbours of a cell are asked for a vector.
 const ROUNDS: usize = 8;
@@ -77,13 +77,18 @@ impl Checker {
     }
 
     /// Replaces the vectors of `field` that did not agree by the medians of good ones around them, as far as there are.
-    pub fn refill<T: Copy + Into<i32>>(&mut self, grid: &CellGrid, facts: &CellFacts, field: [&mut [T]; 2]) {
+    pub fn refill<T: Copy + Into<i32>>(
+        &mut self,
+        grid: &CellGrid,
+        weights: &NeighbourWeights,
+        field: [&mut [T]; 2],
+    ) {
         let [x, y] = field;
         for _ in 0..ROUNDS {
             let Self { good, open, found } = self;
             found.clear();
             open.retain(|at| {
-                let median = median_of_good(grid, facts, good, [x, y], *at as usize);
+                let median = median_of_good(grid, weights, good, [x, y], *at as usize);
                 found.extend(median.map(|from| (*at, from as u32)));
                 median.is_none()
             });
@@ -109,7 +114,7 @@ fn target(grid: &CellGrid, units: i32, (column, row): (usize, usize), vector: [i
 /// The index of the cell whose vector is the weighted median of the good ones around a cell, if they are enough.
 fn median_of_good<T: Copy + Into<i32>>(
     grid: &CellGrid,
-    facts: &CellFacts,
+    weights: &NeighbourWeights,
     good: &[u8],
     [x, y]: Components<'_, T>,
     at: usize,
@@ -119,7 +124,7 @@ fn median_of_good<T: Copy + Into<i32>>(
         let other = grid.beside(at, (across, down));
         if good[other] == 1 {
             let k = NEIGHBOURS.iter().position(|neighbour| *neighbour == (across, down));
-            let weight = k.map_or(LARGEST_WEIGHT, |k| facts.weight(grid, at, k));
+            let weight = k.map_or(LARGEST_WEIGHT, |k| weights.one(grid, at, k));
             around[count] = (other, x[other].into(), y[other].into(), i32::from(weight));
             count += 1;
         }

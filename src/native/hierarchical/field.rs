@@ -6,7 +6,8 @@ use crate::estimator::MotionVector;
 use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::matching::{QuarterSamples, sum_of_differences};
-use crate::native::hierarchical::planes::LevelPlanes;
+use crate::native::hierarchical::planes::LevelFrame;
+use crate::native::hierarchical::strips::HalfSamples;
 use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// The most cells of a block on an axis.
@@ -22,9 +23,9 @@ const QUARTER: i32 = 8;
 #[derive(Clone, Copy)]
 pub struct BlockField<'a> {
     /// The current frame.
-    pub current: &'a LevelPlanes,
+    pub current: &'a LevelFrame,
     /// The reference frame.
-    pub reference: &'a LevelPlanes,
+    pub reference: &'a HalfSamples,
     /// The cells of `cell_size` samples on a side.
     pub grid: &'a CellGrid,
     /// Their vectors in 64ths.

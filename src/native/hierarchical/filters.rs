@@ -5,6 +5,7 @@
 
 use crate::native::hierarchical::memory::{LINE, chunk, chunk_mut};
 use crate::native::hierarchical::planes::{LevelLayout, SIDE};
+use crate::native::hierarchical::strips::ROW;
 
 /// Samples that are written at once.
 const SPAN: usize = LINE;
@@ -26,8 +27,7 @@ fn six_rows(layout: &LevelLayout, y: isize) -> [usize; 6] {
 
 /// The six taps of H.264, times 32.
 #[inline(always)]
-fn six_taps(samples: [i16; 6]) -> i16 {
-    let [a, b, c, d, e, f] = samples;
+fn six_taps(a: i16, b: i16, c: i16, d: i16, e: i16, f: i16) -> i16 {
     a + f - 5 * (b + e) + 20 * (c + d)
 }
 
@@ -35,11 +35,16 @@ fn six_taps(samples: [i16; 6]) -> i16 {
 ///
 /// Only a sum that is clipped afterwards saturates: one beyond 16 bits lies beyond 0 to 255 after the whole division too.
 #[inline(always)]
-fn six_taps_of_sums(sums: [i16; 6]) -> i16 {
-    let [a, b, c, d, e, f] = sums;
+fn six_taps_of_sums(a: i16, b: i16, c: i16, d: i16, e: i16, f: i16) -> i16 {
     let (outer, middle, inner) = (a + f, b + e, c + d);
     let quarter = ((outer - middle) >> 2).saturating_add(inner - middle) >> 2;
     quarter.saturating_add(inner)
+}
+
+/// A sample as a number to compute with.
+#[inline(always)]
+fn wide(sample: u8) -> i16 {
+    sample.into()
 }
 
 /// `sum` as a sample.
@@ -48,31 +53,36 @@ fn clip(sum: i16) -> u8 {
     sum.clamp(0, 255) as u8
 }
 
-/// Writes row `y` of the three half-sample planes of `frame`, from margin to margin.
+/// Writes row `y` of a strip of half samples that begins `column` samples after the margin.
 ///
 /// Outside the frame `y` counts as a position in the endlessly repeated frame.
 #[inline(always)]
-pub fn interpolate_row(layout: &LevelLayout, frame: &[u8], y: isize, [right, below, both]: [&mut [u8]; 3]) {
+pub fn interpolate_row(
+    layout: &LevelLayout,
+    frame: &[u8],
+    (column, y): (usize, isize),
+    strip: &mut [u8; ROW],
+) {
     let starts = six_rows(layout, y);
-    for at in (0..layout.pitch).step_by(SPAN) {
-        let rows = starts.map(|start| chunk::<u8, READ>(frame, start + at));
-        let mut sums = [0; READ];
-        for i in 0..READ {
-            sums[i] = six_taps(rows.map(|row| i16::from(row[i])));
-        }
-        let (right, below) = (chunk_mut::<u8, SPAN>(right, at), chunk_mut::<u8, SPAN>(below, at));
-        let both = chunk_mut::<u8, SPAN>(both, at);
-        for i in 0..SPAN {
-            below[i] = clip((sums[BEFORE + i] + 16) >> 5);
-        }
-        for i in 0..SPAN {
-            let taps = std::array::from_fn(|k| i16::from(rows[2][BEFORE - 2 + i + k]));
-            right[i] = clip((six_taps(taps) + 16) >> 5);
-        }
-        for i in 0..SPAN {
-            let taps = std::array::from_fn(|k| sums[BEFORE - 2 + i + k]);
-            both[i] = clip(six_taps_of_sums(taps).saturating_add(32) >> 6);
-        }
+    let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + column);
+    let (a, b, c, d, e, f) = (row(0), row(1), row(2), row(3), row(4), row(5));
+    let mut sums = [0; READ];
+    for i in 0..READ {
+        sums[i] = six_taps(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]), wide(e[i]), wide(f[i]));
+    }
+    let (planes, _) = strip.as_chunks_mut::<SPAN>();
+    planes[0].copy_from_slice(&c[BEFORE..BEFORE + SPAN]);
+    for i in 0..SPAN {
+        let tap = |k: usize| wide(c[BEFORE - 2 + i + k]);
+        planes[1][i] = clip((six_taps(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)) + 16) >> 5);
+    }
+    for i in 0..SPAN {
+        planes[2][i] = clip((sums[BEFORE + i] + 16) >> 5);
+    }
+    for i in 0..SPAN {
+        let tap = |k: usize| sums[BEFORE - 2 + i + k];
+        let sum = six_taps_of_sums(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5));
+        planes[3][i] = clip(sum.saturating_add(32) >> 6);
     }
 }
 
@@ -81,12 +91,13 @@ pub fn interpolate_row(layout: &LevelLayout, frame: &[u8], y: isize, [right, bel
 pub fn smooth_row(layout: &LevelLayout, frame: &[u8], y: isize, smoothed: &mut [u8]) {
     let starts = [y - 1, y, y + 1].map(|y| layout.row(y) - BEFORE);
     for at in (0..layout.width).step_by(SPAN) {
-        let [above, row, below] = starts.map(|start| chunk::<u8, READ>(frame, start + at));
+        let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + at);
+        let (above, row, below) = (row(0), row(1), row(2));
         let smoothed = chunk_mut::<u8, SPAN>(smoothed, SIDE + at);
-        for i in 0..SPAN {
+        for (i, smoothed) in smoothed.iter_mut().enumerate() {
             let at = BEFORE + i;
-            let around = [above[at], below[at], row[at - 1], row[at + 1]].map(u16::from);
-            smoothed[i] = ((around.iter().sum::<u16>() + 4 * u16::from(row[at]) + 4) >> 3) as u8;
+            let around = wide(above[at]) + wide(below[at]) + wide(row[at - 1]) + wide(row[at + 1]);
+            *smoothed = ((around + 4 * wide(row[at]) + 4) >> 3) as u8;
         }
     }
 }
@@ -96,22 +107,23 @@ pub fn smooth_row(layout: &LevelLayout, frame: &[u8], y: isize, smoothed: &mut [
 pub fn halve_row(layout: &LevelLayout, frame: &[u8], y: isize, (halved, width): (&mut [u8], usize)) {
     let starts: [usize; 4] = std::array::from_fn(|k| layout.row(2 * y + k as isize - 1) - BEFORE);
     for at in (0..width).step_by(HALF) {
-        let rows = starts.map(|start| chunk::<u8, READ>(frame, start + 2 * at));
+        let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + 2 * at);
+        let (a, b, c, d) = (row(0), row(1), row(2), row(3));
         let mut down = [0; READ];
         for i in 0..READ {
-            down[i] = one_three_three_one(rows.map(|row| u16::from(row[i])));
+            down[i] = one_three_three_one(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]));
         }
         let halved = chunk_mut::<u8, HALF>(halved, SIDE + at);
         for i in 0..HALF {
-            let taps = std::array::from_fn(|k| down[BEFORE - 1 + 2 * i + k]);
-            halved[i] = ((one_three_three_one(taps) + 32) >> 6) as u8;
+            let tap = |k: usize| down[BEFORE - 1 + 2 * i + k];
+            halved[i] = ((one_three_three_one(tap(0), tap(1), tap(2), tap(3)) + 32) >> 6) as u8;
         }
     }
 }
 
 /// The four taps of halving, times 8.
 #[inline(always)]
-fn one_three_three_one([a, b, c, d]: [u16; 4]) -> u16 {
+fn one_three_three_one(a: i16, b: i16, c: i16, d: i16) -> i16 {
     a + d + 3 * (b + c)
 }
 

@@ -7,6 +7,9 @@ use crate::native::hierarchical::memory::values;
 /// Cells of a row that are computed together.
 pub const LANES: usize = 32;
 
+/// The same value of each cell of a chunk.
+pub type LaneWords = [i32; LANES];
+
 /// Rows of cells above and below the grid, which repeat its edges. Candidates come from up to two cells away.
 pub const MARGIN: usize = 2;
 
@@ -30,7 +33,12 @@ pub struct CellGrid {
 impl CellGrid {
     /// The cells of a frame of this size.
     pub fn new(width: usize, height: usize) -> Self {
-        let (columns, rows) = (width.div_ceil(CELL), height.div_ceil(CELL));
+        Self::of_side(CELL, width, height)
+    }
+
+    /// The cells of this `side` in a frame of this size.
+    pub fn of_side(side: usize, width: usize, height: usize) -> Self {
+        let (columns, rows) = (width.div_ceil(side), height.div_ceil(side));
         Self { columns, rows, pitch: columns.next_multiple_of(LANES) + 2 * BEFORE }
     }
 
@@ -54,11 +62,6 @@ impl CellGrid {
     #[inline(always)]
     pub fn beside(&self, at: usize, (x, y): (i32, i32)) -> usize {
         at.wrapping_add_signed(y as isize * self.pitch as isize + x as isize)
-    }
-
-    /// The column and row of the cell whose value has this index.
-    pub fn position(&self, at: usize) -> (usize, usize) {
-        (at % self.pitch - BEFORE, at / self.pitch - MARGIN)
     }
 
     /// The first columns of the chunks of a row, with the number of their cells.

@@ -5,17 +5,18 @@ use crate::native::aligned::Aligned;
 use crate::native::arch::register::{Register, SampleRegister};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::memory::LINE;
-use crate::native::hierarchical::planes::{LevelLayout, LevelPlanes, PLANES};
+use crate::native::hierarchical::planes::{LevelFrame, LevelLayout};
+use crate::native::hierarchical::strips::{self, HalfSamples, PLANES, ROW};
 use crate::native::level::InstructionSet;
 
 /// 16 samples in the instructions of `E`.
-type Samples<E> = <<E as crate::native::engine::Engine>::Register as Register>::Narrow;
+type NarrowRegister<E> = <<E as crate::native::engine::Engine>::Register as Register>::Narrow;
 
 /// Registers that hold the samples of a cell, two rows each.
 const REGISTERS: usize = CELL / 2;
 
 /// The samples of a cell in registers.
-type CellSamples<E> = [Samples<E>; REGISTERS];
+type CellSamples<E> = [NarrowRegister<E>; REGISTERS];
 
 /// The largest difference of brightness that is compensated.
 const MOST_OFFSET: i32 = 48;
@@ -23,28 +24,50 @@ const MOST_OFFSET: i32 = 48;
 /// What a unit of it adds to the cost of a vector.
 const OFFSET_PENALTY: u32 = 8;
 
+/// Samples from a whole sample to the last one of 8 × 8 half samples around it.
+const READ: usize = (PLANES - 1) * LINE + ROW + 1 + square_length(CELL, ROW);
+
+/// For each fraction, 4 y + x: the distances of the two samples whose average it is from the whole sample.
+const PARTS: [[u16; 2]; 16] = {
+    let mut parts = [[0; 2]; 16];
+    let mut fraction = 0;
+    while fraction < 16 {
+        let [first, second] = half_samples_around(fraction % 4, fraction / 4);
+        parts[fraction] = [part(first), part(second)];
+        fraction += 1;
+    }
+    parts
+};
+
+/// The distance of a half sample, counted in these, from the whole sample.
+const fn part((x, y): (usize, usize)) -> u16 {
+    let plane = 2 * (y % 2) + x % 2;
+    (plane * LINE + (y / 2) * ROW + x / 2) as u16
+}
+
+/// The two points in half samples whose average is the sample at this fraction; twice the same if it is one itself.
+const fn half_samples_around(x: usize, y: usize) -> [(usize, usize); 2] {
+    let (left, above) = (x / 2, y / 2);
+    match (x % 2, y % 2) {
+        // Between four of them: the two that lie between whole samples on one axis only.
+        (1, 1) if (left + above) % 2 == 0 => [(left + 1, above), (left, above + 1)],
+        (right, below) => [(left, above), (left + right, above + below)],
+    }
+}
+
 /// The reference frame, readable at quarter samples.
 pub struct QuarterSamples<'a> {
-    /// The layout of its planes.
-    pub layout: LevelLayout,
+    layout: LevelLayout,
     samples: &'a [u8],
-    /// For each fraction, 4 y + x: the distances of the two samples whose average it is from the whole sample.
-    parts: [[usize; 2]; 16],
+    strip_length: usize,
 }
 
 impl<'a> QuarterSamples<'a> {
-    /// The quarter samples of `planes`.
+    /// The quarter samples between `half_samples`.
     #[inline(always)]
-    pub fn new(planes: &'a LevelPlanes) -> Self {
-        let layout = planes.layout;
-        let mut parts = [[0; 2]; 16];
-        for (fraction, parts) in parts.iter_mut().enumerate() {
-            for (part, (x, y)) in parts.iter_mut().zip(half_samples_around(fraction % 4, fraction / 4)) {
-                let plane = 2 * (y % 2) + x % 2;
-                *part = plane * layout.length() + (y / 2) * layout.pitch + x / 2;
-            }
-        }
-        Self { layout, samples: planes.samples(), parts }
+    pub fn new(half_samples: &'a HalfSamples) -> Self {
+        let layout = half_samples.layout;
+        Self { layout, samples: half_samples.samples(), strip_length: HalfSamples::strip_length(&layout) }
     }
 
     /// `W` × `W` samples, `vector` away from the sample at `(x, y)`, in registers of `16 / W` rows. No sample may lie
@@ -54,17 +77,20 @@ impl<'a> QuarterSamples<'a> {
         &self,
         (x, y): (i32, i32),
         vector: (i32, i32),
-    ) -> [Samples<E>; N] {
-        let at = self.layout.at(x + (vector.0 >> 2), y + (vector.1 >> 2));
-        let [first, second] = self.parts[((vector.1 & 3) << 2 | vector.0 & 3) as usize];
-        let first = load_square::<E, W, N>(&self.samples[at.wrapping_add(first)..], self.layout.pitch);
-        let second = load_square::<E, W, N>(&self.samples[at.wrapping_add(second)..], self.layout.pitch);
-        let mut averages = first;
-        for n in 0..N {
-            // SAFETY: an engine exists, so that the CPU has its instructions.
-            averages[n] = unsafe { first[n].average(second[n]) };
+    ) -> [NarrowRegister<E>; N] {
+        let at = strips::at(self.strip_length, x + (vector.0 >> 2), y + (vector.1 >> 2));
+        let samples = self.samples[at..][..READ].as_ptr();
+        let [first, second] = PARTS[((vector.1 & 3) << 2 | vector.0 & 3) as usize];
+        // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and a square.
+        unsafe {
+            let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
+            let second = load_square::<E, W, N>(samples.add(second.into()), ROW);
+            let mut averages = first;
+            for n in 0..N {
+                averages[n] = first[n].average(second[n]);
+            }
+            averages
         }
-        averages
     }
 
     /// A vector that leads to the same samples from `(x, y)`, and not out of the margins.
@@ -75,33 +101,41 @@ impl<'a> QuarterSamples<'a> {
     }
 }
 
+/// Samples from the first to the last one of a square.
+const fn square_length(side: usize, pitch: usize) -> usize {
+    (side - 1) * pitch + side
+}
+
 /// `W` × `W` samples in registers of `16 / W` rows, which are `pitch` apart.
+///
+/// # Safety
+/// The CPU must have the instructions of `E`, and the rows must be readable.
 #[inline(always)]
-fn load_square<E: InstructionSet, const W: usize, const N: usize>(
-    samples: &[u8],
+unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
+    samples: *const u8,
     pitch: usize,
-) -> [Samples<E>; N] {
-    const { assert!(N * 16 == W * W) };
-    let samples = samples[..(W - 1) * pitch + W].as_ptr();
-    // SAFETY: an engine exists, so that the CPU has its instructions; the slice holds W rows.
+) -> [NarrowRegister<E>; N] {
+    const { assert!(N * 16 == W * W && W <= CELL) };
+    // SAFETY: the caller's promises.
     unsafe {
-        let mut registers = [Samples::<E>::zero(); N];
+        let mut registers = [NarrowRegister::<E>::zero(); N];
         for (n, register) in registers.iter_mut().enumerate() {
-            *register = Samples::<E>::load_rows::<W>(samples.add(n * (16 / W) * pitch), pitch);
+            *register = NarrowRegister::<E>::load_rows::<W>(samples.add(n * (16 / W) * pitch), pitch);
         }
         registers
     }
 }
 
-/// The two points in half samples whose average is the sample at this fraction; twice the same if it is one itself.
+/// The samples of a square of `current` at `(x, y)`, in the margins at most.
 #[inline(always)]
-fn half_samples_around(x: usize, y: usize) -> [(usize, usize); 2] {
-    let (left, above) = (x / 2, y / 2);
-    match (x % 2, y % 2) {
-        // Between four of them: the two that lie between whole samples on one axis only.
-        (1, 1) if (left + above) % 2 == 0 => [(left + 1, above), (left, above + 1)],
-        (right, below) => [(left, above), (left + right, above + below)],
-    }
+fn load_current<E: InstructionSet, const W: usize, const N: usize>(
+    current: &LevelFrame,
+    (x, y): (i32, i32),
+) -> [NarrowRegister<E>; N] {
+    let layout = &current.layout;
+    let samples = &current.samples()[layout.at(x, y)..][..square_length(W, layout.pitch)];
+    // SAFETY: an engine exists, so that the CPU has its instructions, and the slice has the square.
+    unsafe { load_square::<E, W, N>(samples.as_ptr(), layout.pitch) }
 }
 
 /// How differences of brightness are compensated.
@@ -116,7 +150,7 @@ pub enum Brightness<'a> {
 /// The comparison of the cells of a level with the reference frame.
 pub struct CellMatcher<'a> {
     /// The level of the current frame.
-    pub current: &'a LevelPlanes,
+    pub current: &'a LevelFrame,
     /// The same level of the reference frame.
     pub reference: QuarterSamples<'a>,
     /// How differences of brightness are compensated.
@@ -152,7 +186,15 @@ impl ChunkCells {
 
     #[inline(always)]
     fn samples<E: InstructionSet>(&self, lane: usize) -> CellSamples<E> {
-        load_square::<E, CELL, REGISTERS>(self.samples.0[lane].as_flattened(), CELL)
+        let samples = &self.samples.0[lane];
+        // SAFETY: an engine exists, so that the CPU has its instructions, and an array has the bytes of a register.
+        unsafe {
+            let mut registers = [NarrowRegister::<E>::zero(); REGISTERS];
+            for (register, samples) in registers.iter_mut().zip(samples) {
+                *register = NarrowRegister::<E>::load(samples.as_ptr());
+            }
+            registers
+        }
     }
 }
 
@@ -168,13 +210,11 @@ impl CellMatcher<'_> {
     ) {
         cells.origin = ((column * CELL) as i32, (row * CELL) as i32);
         for lane in 0..count {
-            let (x, y) = cells.origin(lane);
-            let samples = &self.current.samples()[self.current.layout.at(x, y)..];
-            let mut samples = load_square::<E, CELL, REGISTERS>(samples, self.current.layout.pitch);
+            let mut samples = load_current::<E, CELL, REGISTERS>(self.current, cells.origin(lane));
             match self.brightness {
                 Brightness::OfEachVector(sums) => cells.sums[lane] = sums[at + lane].into(),
                 Brightness::OfEachCell(offsets) => {
-                    samples = darkened::<E>(samples, offsets[at + lane].into())
+                    samples = darkened::<E, REGISTERS>(samples, offsets[at + lane].into())
                 }
             }
             for (samples, to) in samples.into_iter().zip(&mut cells.samples.0[lane]) {
@@ -191,12 +231,29 @@ impl CellMatcher<'_> {
         let samples = cells.samples::<E>(lane);
         let matched = self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector);
         match self.brightness {
-            Brightness::OfEachCell(_) => self.difference::<E>(samples, matched),
+            Brightness::OfEachCell(_) => self.difference::<E, REGISTERS>(samples, matched),
             Brightness::OfEachVector(_) => {
                 let offset = offset::<E>(cells.sums[lane], matched);
-                self.difference::<E>(darkened::<E>(samples, offset), matched)
+                self.difference::<E, REGISTERS>(darkened::<E, REGISTERS>(samples, offset), matched)
                     + OFFSET_PENALTY * offset.unsigned_abs()
             }
+        }
+    }
+
+    /// Prefetches a part of what the cell below needs if it has the same vector. Eight neighbouring cells prefetch all of it.
+    #[inline(always)]
+    pub fn prefetch_below<E: InstructionSet>(
+        &self,
+        engine: E,
+        cells: &ChunkCells,
+        lane: usize,
+        vector: (i32, i32),
+    ) {
+        let (x, y) = cells.origin(lane);
+        let at = strips::at(self.reference.strip_length, x + (vector.0 >> 2), y + (vector.1 >> 2));
+        let row = at / ROW + CELL + lane % CELL;
+        for plane in 0..PLANES {
+            engine.prefetch(self.reference.samples, row * ROW + plane * LINE);
         }
     }
 
@@ -207,43 +264,41 @@ impl CellMatcher<'_> {
         offset::<E>(cells.sums[lane], self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector))
     }
 
-    /// Prefetches the samples of the cells of the chunk from `column` on, and those around `vector` from them.
+    /// The cost of any `vector` for a small cell at `origin`, a part of the cell whose values have the index `at`.
     #[inline(always)]
-    pub fn prefetch<E: InstructionSet>(&self, engine: E, (column, row): (usize, usize), vector: (i32, i32)) {
-        let layout = &self.reference.layout;
-        let (x, y) = ((column * CELL) as i32, (row * CELL) as i32);
-        let at = layout.at(x, y);
-        let (x, y) = layout.near(x + (vector.0 >> 2), y + (vector.1 >> 2));
-        let to = layout.at(x, y);
-        for y in 0..=CELL {
-            for line in 0..=LANES * CELL / LINE {
-                let at = y * layout.pitch + line * LINE;
-                for plane in 0..PLANES {
-                    engine.prefetch(self.reference.samples, to + plane * layout.length() + at);
-                }
-            }
-        }
-        for y in 0..CELL {
-            for line in 0..LANES * CELL / LINE {
-                engine.prefetch(self.current.samples(), at + y * layout.pitch + line * LINE);
-            }
-        }
+    pub fn cost_of_small_cell<E: InstructionSet>(
+        &self,
+        origin: (i32, i32),
+        at: usize,
+        vector: (i32, i32),
+    ) -> u32 {
+        let offset = match self.brightness {
+            Brightness::OfEachVector(_) => 0,
+            Brightness::OfEachCell(offsets) => offsets[at].into(),
+        };
+        let samples = load_current::<E, 4, 1>(self.current, origin);
+        let matched = self.reference.load::<E, 4, 1>(origin, self.reference.near(origin, vector));
+        self.difference::<E, 1>(darkened::<E, 1>(samples, offset), matched)
     }
 
     /// The sum of absolute differences, each at most the cut.
     #[inline(always)]
-    fn difference<E: InstructionSet>(&self, a: CellSamples<E>, b: CellSamples<E>) -> u32 {
+    fn difference<E: InstructionSet, const N: usize>(
+        &self,
+        a: [NarrowRegister<E>; N],
+        b: [NarrowRegister<E>; N],
+    ) -> u32 {
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
-            let zero = Samples::<E>::zero();
+            let zero = NarrowRegister::<E>::zero();
             let mut sums = zero;
             if self.cut == u8::MAX {
-                for n in 0..REGISTERS {
+                for n in 0..N {
                     sums = Register::add_differences(sums, a[n], b[n]);
                 }
             } else {
-                let cut = Samples::<E>::all(self.cut);
-                for n in 0..REGISTERS {
+                let cut = NarrowRegister::<E>::all(self.cut);
+                for n in 0..N {
                     sums = Register::add_differences(sums, a[n].cut_differences(b[n], cut), zero);
                 }
             }
@@ -257,7 +312,7 @@ impl CellMatcher<'_> {
 fn offset<E: InstructionSet>(sum: i32, matched: CellSamples<E>) -> i32 {
     // SAFETY: an engine exists, so that the CPU has its instructions.
     let other = unsafe {
-        let zero = Samples::<E>::zero();
+        let zero = NarrowRegister::<E>::zero();
         let mut sums = zero;
         for samples in matched {
             sums = Register::add_differences(sums, samples, zero);
@@ -269,12 +324,15 @@ fn offset<E: InstructionSet>(sum: i32, matched: CellSamples<E>) -> i32 {
 
 /// `samples` minus `offset`, clipped.
 #[inline(always)]
-fn darkened<E: InstructionSet>(mut samples: CellSamples<E>, offset: i32) -> CellSamples<E> {
+fn darkened<E: InstructionSet, const N: usize>(
+    mut samples: [NarrowRegister<E>; N],
+    offset: i32,
+) -> [NarrowRegister<E>; N] {
     // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe {
         // One of the two is zero.
-        let darker = Samples::<E>::all(offset.max(0) as u8);
-        let brighter = Samples::<E>::all((-offset).max(0) as u8);
+        let darker = NarrowRegister::<E>::all(offset.max(0) as u8);
+        let brighter = NarrowRegister::<E>::all((-offset).max(0) as u8);
         for samples in &mut samples {
             *samples = samples.plus(brighter).minus(darker);
         }
@@ -285,18 +343,16 @@ fn darkened<E: InstructionSet>(mut samples: CellSamples<E>, offset: i32) -> Cell
 /// The sum of absolute differences of `W` × `W` samples of `current` at `(x, y)` and of the reference at any `vector`.
 #[inline(always)]
 pub fn sum_of_differences<E: InstructionSet, const W: usize, const N: usize>(
-    current: &LevelPlanes,
+    current: &LevelFrame,
     reference: &QuarterSamples<'_>,
     at: (i32, i32),
     vector: (i32, i32),
 ) -> u32 {
-    let layout = &current.layout;
-    let (column, row) = layout.near(at.0, at.1);
-    let samples = load_square::<E, W, N>(&current.samples()[layout.at(column, row)..], layout.pitch);
+    let samples = load_current::<E, W, N>(current, current.layout.near(at.0, at.1));
     let matched = reference.load::<E, W, N>(at, reference.near(at, vector));
     // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe {
-        let mut sums = Samples::<E>::zero();
+        let mut sums = NarrowRegister::<E>::zero();
         for n in 0..N {
             sums = Register::add_differences(sums, samples[n], matched[n]);
         }

@@ -17,14 +17,22 @@ mod field;
 mod filters;
 mod grid;
 mod iterate;
+mod level_search;
 mod matching;
 mod memory;
+mod parabola;
 mod planes;
 mod pyramid;
 mod refine;
+mod rows;
+mod rules;
 mod slots;
+mod small_cells;
 mod start;
 mod state;
+mod strips;
+mod waves;
+mod weights;
 
 pub use pyramid::Pyramid;
 pub use slots::HierarchicalSlots;
@@ -36,10 +44,12 @@ use brightness::BrightnessOffsets;
 use check::{Agreement, Checker};
 use field::BlockField;
 use grid::CellGrid;
+use level_search::{Coarser, LevelSearch};
 use matching::{Brightness, CellMatcher, QuarterSamples};
 use refine::FineField;
-use start::Coarser;
-use state::{LevelField, LevelRules};
+use rules::LevelRules;
+use small_cells::{SMALL_CELL, SmallCells};
+use state::LevelField;
 
 /// How well the vectors of a level in quarter samples have to agree.
 const COARSE_AGREEMENT: Agreement = Agreement { units: 4, tolerance: 8 };
@@ -56,16 +66,18 @@ pub struct HierarchicalSearch {
     /// The finest first.
     levels: Vec<LevelRules>,
     /// The field of the current frame in the reference frame.
-    forward: Direction,
+    forward: SearchDirection,
     /// The field of the reference frame in the current frame, where both are searched.
-    backward: Direction,
+    backward: SearchDirection,
+    /// The small cells and their vectors, if blocks are as small.
+    small_cells: Option<(CellGrid, FineField)>,
 }
 
 impl HierarchicalSearch {
     /// The search for `parameters`, of which the sizes and the quality count.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`] if blocks do not consist of whole cells, [`SetupError::Memory`] if there is too little.
+    /// [`SetupError`] if the parameters are not valid or there is too little memory.
     pub fn new(parameters: &Parameters, instructions: Instructions) -> Result<Self, SetupError> {
         parameters.validate()?;
         let &Parameters { width, height, block_size, .. } = parameters;
@@ -74,13 +86,18 @@ impl HierarchicalSearch {
         let sizes = level_sizes(width, height).enumerate();
         let levels = sizes.map(|(index, size)| LevelRules::new(&preset, (index, count), size));
         let levels: Vec<_> = levels.collect();
+        let small_cells = (block_size == SMALL_CELL).then(|| {
+            let grid = CellGrid::of_side(SMALL_CELL, width, height);
+            FineField::new(&grid).map(|field| (grid, field))
+        });
         let first_checked = levels.iter().take_while(|rules| !rules.both_ways).count();
         Ok(Self {
             instructions,
             block_size,
             columns: parameters.grid().columns,
-            forward: Direction::new(&levels, 0)?,
-            backward: Direction::new(&levels, first_checked)?,
+            forward: SearchDirection::new(&levels, 0)?,
+            backward: SearchDirection::new(&levels, first_checked)?,
+            small_cells: small_cells.transpose()?,
             levels,
         })
     }
@@ -90,13 +107,17 @@ impl HierarchicalSearch {
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
     pub fn pyramid(&self) -> Result<Pyramid, SetupError> {
-        Pyramid::new(&self.levels)
+        Pyramid::new(&self.levels, self.small_grid())
+    }
+
+    fn small_grid(&self) -> Option<&CellGrid> {
+        self.small_cells.as_ref().map(|(grid, _)| grid)
     }
 
     /// Computes all that depends on this frame alone.
     pub fn load(&self, frame: &FrameView<'_>, pyramid: &mut Pyramid) {
         // Inside the pool from here on, which every parallel step would otherwise enter and leave.
-        rayon::scope(|_| pyramid.fill(self.instructions, frame, &self.levels));
+        rayon::scope(|_| pyramid.fill(self.instructions, frame, &self.levels, self.small_grid()));
     }
 
     /// Writes the field of `current` in `reference`, one vector a block.
@@ -104,8 +125,8 @@ impl HierarchicalSearch {
         rayon::scope(|_| self.search_in_pool(current, reference, vectors));
     }
 
-    fn search_in_pool(&mut self, current: &Pyramid, reference: &Pyramid, vectors: &mut [MotionVector]) {
-        let Self { instructions, levels, forward, backward, .. } = self;
+    fn search_in_pool(&mut self, current: &Pyramid, reference: &Pyramid, records: &mut [MotionVector]) {
+        let Self { instructions, levels, forward, backward, small_cells, .. } = self;
         let instructions = *instructions;
         for rules in levels.iter().rev() {
             if rules.both_ways {
@@ -123,54 +144,60 @@ impl HierarchicalSearch {
         let finest = &levels[0];
         if finest.both_ways {
             rayon::join(
-                || forward.refine(instructions, finest, [current, reference]),
-                || backward.refine(instructions, finest, [reference, current]),
+                || forward.refine(instructions, finest, current),
+                || backward.refine(instructions, finest, reference),
             );
             check_finest(finest, [forward, backward], current);
         } else {
-            forward.refine(instructions, finest, [current, reference]);
+            forward.refine(instructions, finest, current);
         }
         let Some(fine) = &forward.fine else { return };
-        let field = BlockField {
-            current: current.samples(),
-            reference: reference.samples(),
-            grid: &finest.grid,
-            vectors: fine.vectors.each_ref().map(|components| &components[..]),
-            cell_size: CELL,
-            block_size: self.block_size,
-            columns: self.columns,
-        };
-        field.write(instructions, vectors);
+        let (mut grid, mut cell_size, mut vectors) = (&finest.grid, CELL, fine.components());
+        if let (Some((small_grid, small_field)), Some(small_facts)) = (small_cells, current.small_cells()) {
+            let matcher = matcher(finest, &forward.offsets, [current, reference]);
+            let facts = &current.level(finest.index).facts;
+            SmallCells { grid, facts, vectors, matcher, small_grid, small_facts }
+                .run(instructions, small_field);
+            (grid, cell_size, vectors) = (small_grid, SMALL_CELL, small_field.components());
+        }
+        let (current, reference) = (current.samples(), reference.half_samples());
+        let (block_size, columns) = (self.block_size, self.columns);
+        let field = BlockField { current, reference, grid, vectors, cell_size, block_size, columns };
+        field.write(instructions, records);
     }
 }
 
 /// Checks the fields of both directions on a level with each other.
-fn check_level(rules: &LevelRules, directions: [&mut Direction; 2], [current, reference]: [&Pyramid; 2]) {
+fn check_level(
+    rules: &LevelRules,
+    directions: [&mut SearchDirection; 2],
+    [current, reference]: [&Pyramid; 2],
+) {
     let [forward, backward] = directions;
     let (grid, index) = (&rules.grid, rules.index);
-    let field = forward.fields[index - forward.first].vectors.components();
-    let back = backward.fields[index - backward.first].vectors.components();
+    let field = forward.fields[index - forward.first].vectors().components();
+    let back = backward.fields[index - backward.first].vectors().components();
     forward.checker.check(grid, COARSE_AGREEMENT, field, back);
     backward.checker.check(grid, COARSE_AGREEMENT, back, field);
     for (direction, frame) in [(forward, current), (backward, reference)] {
-        let vectors = &mut direction.fields[index - direction.first].vectors;
-        direction.checker.refill(grid, &frame.level(index).facts, [&mut vectors.x, &mut vectors.y]);
+        let vectors = direction.fields[index - direction.first].vectors_mut();
+        direction.checker.refill(grid, &frame.level(index).facts.weights, [&mut vectors.x, &mut vectors.y]);
         vectors.repeat_edges(grid);
     }
 }
 
 /// Checks the refined field of the first direction with that of the other.
-fn check_finest(rules: &LevelRules, [forward, backward]: [&mut Direction; 2], current: &Pyramid) {
+fn check_finest(rules: &LevelRules, [forward, backward]: [&mut SearchDirection; 2], current: &Pyramid) {
     let (Some(fine), Some(back)) = (&mut forward.fine, &backward.fine) else { return };
     let [field, back] =
         [&fine.vectors, &back.vectors].map(|field| field.each_ref().map(|values| &values[..]));
     forward.checker.check(&rules.grid, FINE_AGREEMENT, field, back);
     let field = fine.vectors.each_mut().map(|components| &mut components[..]);
-    forward.checker.refill(&rules.grid, &current.level(rules.index).facts, field);
+    forward.checker.refill(&rules.grid, &current.level(rules.index).facts.weights, field);
 }
 
 /// The memory for the search in one direction.
-struct Direction {
+struct SearchDirection {
     /// The first level that is searched in this direction.
     first: usize,
     /// The fields of the levels from it on.
@@ -184,7 +211,7 @@ struct Direction {
     checker: Checker,
 }
 
-impl Direction {
+impl SearchDirection {
     /// Memory for the levels from `first` on.
     fn new(levels: &[LevelRules], first: usize) -> Result<Self, SetupError> {
         let finest = levels.first().filter(|_| first == 0).map(|rules| &rules.grid);
@@ -209,18 +236,17 @@ impl Direction {
             let matcher = matcher(&coarser.rules, &[], frames);
             brightness.hand_down(instructions, &matcher, coarser, (&rules.grid, &mut self.offsets));
         }
+        let coarser = coarser.map(|field| Coarser { grid: &field.rules.grid, vectors: field.vectors() });
+        let facts = &frames[0].level(rules.index).facts;
         let matcher = matcher(rules, &self.offsets, frames);
-        let coarser = coarser.map(|field| Coarser { grid: &field.rules.grid, vectors: &field.vectors });
-        start::start(instructions, &matcher, coarser, field);
-        iterate::iterate(instructions, &matcher, &frames[0].level(rules.index).facts, field);
+        LevelSearch { rules, facts, matcher, coarser }.run(instructions, field);
     }
 
-    /// Finds the vectors of the finest level in 64ths.
-    fn refine(&mut self, instructions: Instructions, finest: &LevelRules, frames: [&Pyramid; 2]) {
-        let field = &self.fields[finest.index - self.first];
-        let matcher = matcher(finest, &self.offsets, frames);
-        if let Some(fine) = &mut self.fine {
-            fine.refine(instructions, &matcher, &frames[0].level(finest.index).facts, field);
+    /// Finds the vectors of the finest level in 64ths, in a field of `current`.
+    fn refine(&mut self, instructions: Instructions, finest: &LevelRules, current: &Pyramid) {
+        let parabolas = self.fields.first().and_then(|field| field.parabolas.as_ref());
+        if let (Some(fine), Some(parabolas)) = (&mut self.fine, parabolas) {
+            fine.refine(instructions, &finest.grid, &current.level(finest.index).facts.weights, parabolas);
         }
     }
 }
@@ -237,8 +263,8 @@ fn matcher<'a>(
         false => Brightness::OfEachCell(offsets),
     };
     CellMatcher {
-        current: &level.planes,
-        reference: QuarterSamples::new(&reference.level(rules.index).planes),
+        current: &level.frame,
+        reference: QuarterSamples::new(&reference.level(rules.index).half_samples),
         brightness,
         cut: rules.cut,
     }

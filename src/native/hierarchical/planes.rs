@@ -1,6 +1,6 @@
-//! The samples of a level: its frame, the half-sample planes, and margins of repeated edge samples around them.
+//! The samples of a level: a frame, and margins of repeated edge samples around it.
 //!
-//! Some samples outside the frame every plane becomes constant across its edge. So a position further out is moved to where
+//! Some samples outside the frame even interpolated samples become constant across its edge. So a position further out is moved to where
 //! it does, and no margin depends on the length of a vector.
 
 use crate::estimator::SetupError;
@@ -16,16 +16,13 @@ pub const ABOVE: usize = 16;
 /// Rows below the last one.
 pub const BELOW: usize = 24;
 
-/// Further than this from the frame, no plane changes across its edge: six taps only reach repeated edge samples.
-const CONSTANT: i32 = 8;
+/// Further than this from the frame, no sample differs from the next across its edge: six taps only reach repeated edge samples.
+pub const CONSTANT: i32 = 8;
 
 /// The most samples on a side that are read from a position on.
 const READ: i32 = 8;
 
-/// The planes of a frame: whole samples, half a sample to the right, half below, and both.
-pub const PLANES: usize = 4;
-
-/// The layout of each plane of a level.
+/// The layout of a frame with its margins.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelLayout {
     /// Samples a row of the frame.
@@ -49,7 +46,7 @@ impl LevelLayout {
         ABOVE + self.height + BELOW
     }
 
-    /// Samples of a plane.
+    /// Samples in all.
     pub fn length(&self) -> usize {
         self.pitch * self.rows()
     }
@@ -75,36 +72,30 @@ impl LevelLayout {
     }
 }
 
-/// One plane, or the four of interpolation one after the other.
-pub struct LevelPlanes {
-    /// The layout of each.
+/// A frame with its margins.
+pub struct LevelFrame {
+    /// Its layout.
     pub layout: LevelLayout,
     lines: Vec<Line>,
 }
 
-impl LevelPlanes {
-    /// Memory for `planes` planes.
+impl LevelFrame {
+    /// Memory for a frame.
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(layout: LevelLayout, planes: usize) -> Result<Self, SetupError> {
-        Ok(Self { layout, lines: lines("a frame", layout.length() * planes)? })
+    pub fn new(layout: LevelLayout) -> Result<Self, SetupError> {
+        Ok(Self { layout, lines: lines("a frame", layout.length())? })
     }
 
-    /// Every sample of every plane.
+    /// Every sample, row by row.
     #[inline(always)]
     pub fn samples(&self) -> &[u8] {
         bytes(&self.lines)
     }
 
-    /// The frame, and the planes of half samples.
-    pub fn split(&mut self) -> (&mut [u8], &mut [u8]) {
-        let length = self.layout.length();
-        bytes_mut(&mut self.lines).split_at_mut(length)
-    }
-
-    /// The frame with its margins, to be written.
-    pub fn frame_mut(&mut self) -> &mut [u8] {
-        self.split().0
+    /// The same, to be written.
+    pub fn samples_mut(&mut self) -> &mut [u8] {
+        bytes_mut(&mut self.lines)
     }
 }

@@ -5,8 +5,11 @@ use rayon::prelude::*;
 use crate::estimator::{FrameView, SetupError};
 use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::filters::{halve_row, interpolate_row, repeat_ends, smooth_row};
-use crate::native::hierarchical::planes::{ABOVE, BELOW, LevelLayout, LevelPlanes, PLANES, SIDE};
-use crate::native::hierarchical::state::LevelRules;
+use crate::native::hierarchical::grid::CellGrid;
+use crate::native::hierarchical::planes::{ABOVE, BELOW, LevelFrame, LevelLayout, SIDE};
+use crate::native::hierarchical::rules::LevelRules;
+use crate::native::hierarchical::small_cells::SmallCellFacts;
+use crate::native::hierarchical::strips::{ADVANCE, HalfSamples};
 use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// Samples that a task writes: with fewer, starting the task costs more than it saves.
@@ -15,30 +18,40 @@ const SAMPLES_A_TASK: usize = 1 << 16;
 /// A frame with its pyramid.
 pub struct Pyramid {
     /// The frame itself.
-    frame: LevelPlanes,
+    frame: LevelFrame,
+    half_samples: HalfSamples,
     /// Its levels, the finest first, which is the frame smoothed.
     levels: Vec<PyramidLevel>,
+    /// What its small cells are, if these are searched.
+    small_cells: Option<SmallCellFacts>,
 }
 
 /// A level of a frame's pyramid.
 pub struct PyramidLevel {
     /// The samples.
-    pub planes: LevelPlanes,
+    pub frame: LevelFrame,
+    /// The samples between them.
+    pub half_samples: HalfSamples,
     /// What its cells are.
     pub facts: CellFacts,
 }
 
 impl Pyramid {
-    /// Memory for a frame with these levels.
+    /// Memory for a frame with these levels, and with small cells if there are any.
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(levels: &[LevelRules]) -> Result<Self, SetupError> {
-        let planes = |rules: &LevelRules| LevelPlanes::new(rules.layout, PLANES);
+    pub fn new(levels: &[LevelRules], small_cells: Option<&CellGrid>) -> Result<Self, SetupError> {
         let level = |rules: &LevelRules| {
-            Ok::<_, SetupError>(PyramidLevel { planes: planes(rules)?, facts: CellFacts::new(&rules.grid)? })
+            let (frame, half_samples) = (LevelFrame::new(rules.layout)?, HalfSamples::new(rules.layout)?);
+            Ok::<_, SetupError>(PyramidLevel { frame, half_samples, facts: CellFacts::new(&rules.grid)? })
         };
-        Ok(Self { frame: planes(&levels[0])?, levels: levels.iter().map(level).collect::<Result<_, _>>()? })
+        Ok(Self {
+            frame: LevelFrame::new(levels[0].layout)?,
+            half_samples: HalfSamples::new(levels[0].layout)?,
+            levels: levels.iter().map(level).collect::<Result<_, _>>()?,
+            small_cells: small_cells.map(SmallCellFacts::new).transpose()?,
+        })
     }
 
     /// The frame without margins.
@@ -49,9 +62,14 @@ impl Pyramid {
             .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
     }
 
-    /// The planes of the frame itself.
-    pub fn samples(&self) -> &LevelPlanes {
+    /// The frame itself.
+    pub fn samples(&self) -> &LevelFrame {
         &self.frame
+    }
+
+    /// The samples between those of the frame itself.
+    pub fn half_samples(&self) -> &HalfSamples {
+        &self.half_samples
     }
 
     /// A level.
@@ -59,32 +77,46 @@ impl Pyramid {
         &self.levels[index]
     }
 
-    /// Computes everything from `frame`.
-    pub fn fill(&mut self, instructions: Instructions, frame: &FrameView<'_>, rules: &[LevelRules]) {
-        let Self { frame: samples, levels } = self;
+    /// What the small cells are, if they are searched.
+    pub fn small_cells(&self) -> Option<&SmallCellFacts> {
+        self.small_cells.as_ref()
+    }
+
+    /// Computes everything from `frame`, as [`Self::new`] was asked for it.
+    pub fn fill(
+        &mut self,
+        instructions: Instructions,
+        frame: &FrameView<'_>,
+        rules: &[LevelRules],
+        small_grid: Option<&CellGrid>,
+    ) {
+        let Self { frame: samples, half_samples, levels, small_cells } = self;
         samples.write_rows(|y, row| row[SIDE..][..frame.width()].copy_from_slice(frame.row(y)));
         let mut finer = &*samples;
         let (finest, coarser) = levels.split_at_mut(1);
         for level in coarser.iter_mut() {
-            level.planes.write_bands(|first, rows, layout| {
+            level.frame.write_bands(|first, rows, layout| {
                 instructions.run(HalvedBand { from: finer, to: layout, first, rows });
             });
-            finer = &level.planes;
+            finer = &level.frame;
         }
         for level in finest.iter_mut() {
-            level.planes.write_bands(|first, rows, _| {
+            level.frame.write_bands(|first, rows, _| {
                 instructions.run(SmoothBand { from: samples, first, rows });
             });
         }
-        samples.interpolate(instructions);
+        half_samples.fill(instructions, samples);
         for (level, rules) in levels.iter_mut().zip(rules) {
-            level.planes.interpolate(instructions);
-            level.facts.fill(instructions, &level.planes, &rules.grid, rules.index == 0);
+            level.half_samples.fill(instructions, &level.frame);
+            level.facts.fill(instructions, &level.frame, &rules.grid, rules.index == 0);
+        }
+        if let (Some(small_cells), Some(grid), Some(finest)) = (small_cells, small_grid, levels.first()) {
+            small_cells.fill(instructions, &finest.frame, grid);
         }
     }
 }
 
-impl LevelPlanes {
+impl LevelFrame {
     /// Rows that a task writes.
     fn rows_a_task(&self) -> usize {
         (SAMPLES_A_TASK / self.layout.pitch).max(1)
@@ -103,7 +135,7 @@ impl LevelPlanes {
     /// Writes the frame by `write`, given the number of the first of some rows, which writes margins at their sides too.
     fn write_bands(&mut self, write: impl Fn(usize, &mut [u8], &LevelLayout) + Sync) {
         let (layout, rows_a_task) = (self.layout, self.rows_a_task());
-        let samples = self.frame_mut();
+        let samples = self.samples_mut();
         let inside = &mut samples[ABOVE * layout.pitch..][..layout.height * layout.pitch];
         let bands = inside.par_chunks_mut(layout.pitch * rows_a_task).enumerate();
         bands.for_each(|(band, rows)| write(band * rows_a_task, rows, &layout));
@@ -112,31 +144,21 @@ impl LevelPlanes {
         (0..ABOVE).for_each(|y| samples.copy_within(row(ABOVE), row(y).start));
         (0..BELOW).for_each(|y| samples.copy_within(row(last), row(last + 1 + y).start));
     }
+}
 
-    /// Computes the planes of half samples.
-    fn interpolate(&mut self, instructions: Instructions) {
-        let (layout, rows_a_task) = (self.layout, self.rows_a_task());
-        let (frame, half_samples) = self.split();
-        let (right, rest) = half_samples.split_at_mut(layout.length());
-        let (below, both) = rest.split_at_mut(layout.length());
-        let both = &mut both[..layout.length()];
-        let [right, below, both] = [right, below, both].map(|p| p.par_chunks_mut(layout.pitch * rows_a_task));
-        let frame = &*frame;
-        (right, below, both).into_par_iter().enumerate().for_each(|(band, (right, below, both))| {
-            let first = band * rows_a_task;
-            instructions.run(InterpolatedBand {
-                frame,
-                layout: &layout,
-                first,
-                planes: [right, below, both],
-            });
+impl HalfSamples {
+    /// Computes those of `frame`.
+    fn fill(&mut self, instructions: Instructions, frame: &LevelFrame) {
+        let length = Self::strip_length(&self.layout);
+        self.samples_mut().par_chunks_mut(length).enumerate().for_each(|(index, strip)| {
+            instructions.run(InterpolatedStrip { frame, column: index * ADVANCE, strip });
         });
     }
 }
 
 /// Some rows of a frame of half the size.
 struct HalvedBand<'a> {
-    from: &'a LevelPlanes,
+    from: &'a LevelFrame,
     to: &'a LevelLayout,
     /// The first row.
     first: usize,
@@ -158,7 +180,7 @@ impl Work for HalvedBand<'_> {
 
 /// Some rows of a smoothed frame.
 struct SmoothBand<'a> {
-    from: &'a LevelPlanes,
+    from: &'a LevelFrame,
     /// The first row.
     first: usize,
     rows: &'a mut [u8],
@@ -177,26 +199,22 @@ impl Work for SmoothBand<'_> {
     }
 }
 
-/// Some rows of the planes of half samples, margins included.
-struct InterpolatedBand<'a> {
-    frame: &'a [u8],
-    layout: &'a LevelLayout,
-    /// The first row, counted from the top margin's.
-    first: usize,
-    planes: [&'a mut [u8]; 3],
+/// A strip of half samples.
+struct InterpolatedStrip<'a> {
+    frame: &'a LevelFrame,
+    /// Its first column.
+    column: usize,
+    strip: &'a mut [u8],
 }
 
-impl Work for InterpolatedBand<'_> {
+impl Work for InterpolatedStrip<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { frame, layout, first, planes: [right, below, both] } = self;
-        let rows = right.chunks_exact_mut(layout.pitch).zip(below.chunks_exact_mut(layout.pitch));
-        let rows = rows.zip(both.chunks_exact_mut(layout.pitch));
-        for (row, ((right, below), both)) in rows.enumerate() {
-            let y = (first + row) as isize - ABOVE as isize;
-            interpolate_row(layout, frame, y, [right, below, both]);
+        let (layout, samples) = (&self.frame.layout, self.frame.samples());
+        for (row, strip) in self.strip.as_chunks_mut().0.iter_mut().enumerate() {
+            interpolate_row(layout, samples, (self.column, row as isize - ABOVE as isize), strip);
         }
     }
 }

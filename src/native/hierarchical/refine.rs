@@ -1,21 +1,15 @@
-//! From quarter samples to 64ths: the parabola through the costs beside a vector, and smoothing.
+//! From quarter samples to 64ths: smoothing, and the median of neighbours.
 
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::NEIGHBOURS;
-use crate::native::hierarchical::facts::{CellFacts, LARGEST_WEIGHT};
-use crate::native::hierarchical::grid::{CellGrid, LANES};
-use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
+use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
 use crate::native::hierarchical::memory::{chunk, chunk_mut};
-use crate::native::hierarchical::state::LevelField;
+use crate::native::hierarchical::parabola::divide;
+use crate::native::hierarchical::state::LevelParabolas;
+use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
 use crate::native::level::{InstructionSet, Instructions, Work};
-
-/// 64ths of a quarter sample.
-const FINE: i32 = 16;
-
-/// The distance, in quarter samples, of the costs through which the parabola goes.
-const ARM: i32 = 2;
 
 /// Iterations of smoothing.
 const ROUNDS: usize = 4;
@@ -27,19 +21,12 @@ const FAR: i32 = 128;
 const OWN_WEIGHT: i32 = 4;
 const NEIGHBOURS_WEIGHT: i32 = 5;
 
-/// The same value of each cell of a chunk.
-type Lanes = [i32; LANES];
-
-/// The vectors of the finest level in 64ths of a sample: up to 17 bits on an axis.
+/// Vectors in 64ths of a sample: up to 18 bits on an axis.
 pub struct FineField {
     /// The vectors.
     pub vectors: [Vec<i32>; 2],
     /// The vectors of the next round.
     next: [Vec<i32>; 2],
-    /// The lowest points of the parabolas.
-    measured: [Vec<i32>; 2],
-    /// How steep they are.
-    steepness: [Vec<i32>; 2],
 }
 
 impl FineField {
@@ -49,145 +36,58 @@ impl FineField {
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(grid: &CellGrid) -> Result<Self, SetupError> {
         let pair = || Ok::<_, SetupError>([grid.values()?, grid.values()?]);
-        Ok(Self { vectors: pair()?, next: pair()?, measured: pair()?, steepness: pair()? })
+        Ok(Self { vectors: pair()?, next: pair()? })
     }
 
-    /// Computes the vectors from those of the finest level.
+    /// The vectors: across and down.
+    pub fn components(&self) -> [&[i32]; 2] {
+        self.vectors.each_ref().map(|components| &components[..])
+    }
+
+    /// Computes the vectors from the parabolas of the finest level.
     pub fn refine(
         &mut self,
         instructions: Instructions,
-        matcher: &CellMatcher<'_>,
-        facts: &CellFacts,
-        field: &LevelField,
+        grid: &CellGrid,
+        weights: &NeighbourWeights,
+        parabolas: &LevelParabolas,
     ) {
-        let grid = field.rules.grid;
-        self.measure(instructions, matcher, field);
+        for (vectors, lowest) in self.vectors.iter_mut().zip(&parabolas.lowest) {
+            vectors.copy_from_slice(lowest);
+        }
         for _ in 0..ROUNDS {
-            self.round(instructions, &grid, |first, band, this| {
-                instructions.run(Smoothing { grid: &grid, facts, field: this, first, to: band });
+            self.round(grid, |first, to, vectors| {
+                instructions.run(Smoothing { grid, weights, parabolas, vectors, first, to });
             });
         }
-        self.round(instructions, &grid, |first, band, this| {
-            instructions.run(Median { grid: &grid, facts, vectors: this.vectors, first, to: band });
-        });
+        self.median(instructions, grid, weights);
     }
 
-    /// Fits the parabolas, where smoothing starts.
-    fn measure(&mut self, instructions: Instructions, matcher: &CellMatcher<'_>, field: &LevelField) {
-        let grid = field.rules.grid;
-        let length = grid.pitch * grid.rows_a_task();
-        let [x, y] = self.measured.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
-        let [kx, ky] = self.steepness.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
-        (x, y, kx, ky).into_par_iter().enumerate().for_each(|(band, (x, y, kx, ky))| {
-            let first = band * grid.rows_a_task();
-            instructions.run(Parabolas { matcher, field, first, lowest: [x, y], steepness: [kx, ky] });
+    /// Replaces each vector by the weighted median of the vectors around it.
+    pub fn median(&mut self, instructions: Instructions, grid: &CellGrid, weights: &NeighbourWeights) {
+        self.round(grid, |first, to, vectors| {
+            instructions.run(Median { grid, weights, vectors, first, to });
         });
-        for (vectors, measured) in self.vectors.iter_mut().zip(&self.measured) {
-            vectors.copy_from_slice(measured);
-        }
     }
 
     /// Replaces the vectors by what `compute` writes for each band of rows.
-    fn round(
-        &mut self,
-        _: Instructions,
-        grid: &CellGrid,
-        compute: impl Fn(usize, [&mut [i32]; 2], FineView<'_>) + Sync,
-    ) {
+    pub fn round(&mut self, grid: &CellGrid, compute: impl Fn(usize, [&mut [i32]; 2], [&[i32]; 2]) + Sync) {
         let length = grid.pitch * grid.rows_a_task();
-        let Self { vectors, next, measured, steepness } = self;
-        let view = FineView {
-            vectors: vectors.each_ref().map(|values| &values[..]),
-            measured: measured.each_ref().map(|values| &values[..]),
-            steepness: steepness.each_ref().map(|values| &values[..]),
-        };
-        let [x, y] = next.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
+        let vectors = self.vectors.each_ref().map(|values| &values[..]);
+        let [x, y] = self.next.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
         (x, y).into_par_iter().enumerate().for_each(|(band, (x, y))| {
-            compute(band * grid.rows_a_task(), [x, y], view);
+            compute(band * grid.rows_a_task(), [x, y], vectors);
         });
-        std::mem::swap(vectors, next);
+        std::mem::swap(&mut self.vectors, &mut self.next);
     }
-}
-
-/// What a round reads.
-#[derive(Clone, Copy)]
-struct FineView<'a> {
-    vectors: [&'a [i32]; 2],
-    measured: [&'a [i32]; 2],
-    steepness: [&'a [i32]; 2],
-}
-
-/// The parabolas of some rows of cells.
-struct Parabolas<'a> {
-    matcher: &'a CellMatcher<'a>,
-    field: &'a LevelField,
-    /// The first row.
-    first: usize,
-    lowest: [&'a mut [i32]; 2],
-    steepness: [&'a mut [i32]; 2],
-}
-
-impl Work for Parabolas<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
-        let Self { matcher, field, first, lowest, steepness } = self;
-        let grid = field.rules.grid;
-        let mut cells = ChunkCells::default();
-        for row in 0..lowest[0].len() / grid.pitch {
-            for (column, count) in grid.chunks() {
-                let at = grid.at(column, first + row);
-                matcher.prefetch(engine, (column + LANES, first + row), field.vectors.get(at + LANES / 2));
-                matcher.collect::<E>(&mut cells, (column, first + row), at, count);
-                let (mut before, mut after) = ([[0; LANES]; 2], [[0; LANES]; 2]);
-                for lane in 0..count {
-                    let (x, y) = field.vectors.get(at + lane);
-                    let cost = |x, y| matcher.cost::<E>(&cells, lane, (x, y)) as i32;
-                    (before[0][lane], after[0][lane]) = (cost(x - ARM, y), cost(x + ARM, y));
-                    (before[1][lane], after[1][lane]) = (cost(x, y - ARM), cost(x, y + ARM));
-                }
-                let costs = chunk(&field.costs, at);
-                let vectors = [&field.vectors.x, &field.vectors.y];
-                for axis in 0..2 {
-                    let to = row * grid.pitch + CellGrid::column(column);
-                    let (shift, steep) = parabola(&before[axis], costs, &after[axis]);
-                    let vectors: &[i16; LANES] = chunk(vectors[axis], at);
-                    let lowest = chunk_mut::<i32, LANES>(lowest[axis], to);
-                    for i in 0..LANES {
-                        lowest[i] = FINE * i32::from(vectors[i]) + shift[i];
-                    }
-                    *chunk_mut(steepness[axis], to) = steep;
-                }
-            }
-        }
-    }
-}
-
-/// In each lane the lowest point of a parabola in 64ths, at most a quarter sample away, and how steep it is.
-#[inline(always)]
-fn parabola(before: &Lanes, costs: &[u16; LANES], after: &Lanes) -> (Lanes, Lanes) {
-    let (mut lowest, mut steepness) = ([0; LANES], [0; LANES]);
-    for i in 0..LANES {
-        steepness[i] = (before[i] + after[i] - 2 * i32::from(costs[i])).max(0);
-        let shift = divide((before[i] - after[i]) * FINE, steepness[i].max(1)).clamp(-FINE, FINE);
-        lowest[i] = if steepness[i] > 0 { shift } else { 0 };
-    }
-    (lowest, steepness)
-}
-
-/// `a / b`, rounded towards zero. In 64-bit floating point this is exact: a quotient that is not a whole number is at least
-/// 1 / b from one, which is more than the rounding of a quotient of 32-bit numbers.
-#[inline(always)]
-fn divide(a: i32, b: i32) -> i32 {
-    (f64::from(a) / f64::from(b)) as i32
 }
 
 /// A round of smoothing of some rows of cells.
 struct Smoothing<'a> {
     grid: &'a CellGrid,
-    facts: &'a CellFacts,
-    field: FineView<'a>,
+    weights: &'a NeighbourWeights,
+    parabolas: &'a LevelParabolas,
+    vectors: [&'a [i32]; 2],
     /// The first row.
     first: usize,
     to: [&'a mut [i32]; 2],
@@ -198,15 +98,15 @@ impl Work for Smoothing<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { grid, facts, field, first, to } = self;
+        let Self { grid, weights, parabolas, vectors, first, to } = self;
         for row in 0..to[0].len() / grid.pitch {
             for (column, _) in grid.chunks() {
                 let at = grid.at(column, first + row);
-                let pulls = pulls(grid, facts, field.vectors, at);
+                let pulls = pulls(grid, weights, vectors, at);
                 for axis in 0..2 {
-                    let own: &Lanes = chunk(field.vectors[axis], at);
-                    let measured: &Lanes = chunk(field.measured[axis], at);
-                    let steepness: &Lanes = chunk(field.steepness[axis], at);
+                    let own: &LaneWords = chunk(vectors[axis], at);
+                    let measured: &LaneWords = chunk(&parabolas.lowest[axis], at);
+                    let steepness: &LaneWords = chunk(&parabolas.steepness[axis], at);
                     let to = chunk_mut::<i32, LANES>(to[axis], row * grid.pitch + CellGrid::column(column));
                     for i in 0..LANES {
                         let own_weight = OWN_WEIGHT * steepness[i];
@@ -223,24 +123,25 @@ impl Work for Smoothing<'_> {
 }
 
 /// What the neighbours of each cell of a chunk do to its vector.
-struct Pulls {
+pub struct Pulls {
     /// Their weights.
-    weights: Lanes,
+    pub weights: LaneWords,
     /// The weighted sums of their distances, across and down.
-    sums: [Lanes; 2],
+    pub sums: [LaneWords; 2],
 }
 
+/// What the neighbours of the cells from `at` on do.
 #[inline(always)]
-fn pulls(grid: &CellGrid, facts: &CellFacts, vectors: [&[i32]; 2], at: usize) -> Pulls {
+pub fn pulls(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], at: usize) -> Pulls {
     let mut pulls = Pulls { weights: [0; LANES], sums: [[0; LANES]; 2] };
-    let own: [&Lanes; 2] = vectors.map(|values| chunk(values, at));
+    let own: [&LaneWords; 2] = vectors.map(|values| chunk(values, at));
     for (k, beside) in NEIGHBOURS.into_iter().enumerate() {
-        let other: [&Lanes; 2] = vectors.map(|values| chunk(values, grid.beside(at, beside)));
-        let weights = facts.weights(grid, at, k);
+        let other: [&LaneWords; 2] = vectors.map(|values| chunk(values, grid.beside(at, beside)));
+        let of_cells = weights.chunk(grid, at, k);
         for i in 0..LANES {
             let (x, y) = (other[0][i] - own[0][i], other[1][i] - own[1][i]);
             let nearness = (FAR - x.abs() - y.abs()).max(0);
-            let weight = (i32::from(weights[i]) * nearness) >> 7;
+            let weight = (i32::from(of_cells[i]) * nearness) >> 7;
             pulls.weights[i] += weight;
             pulls.sums[0][i] += weight * x;
             pulls.sums[1][i] += weight * y;
@@ -252,7 +153,7 @@ fn pulls(grid: &CellGrid, facts: &CellFacts, vectors: [&[i32]; 2], at: usize) ->
 /// The weighted vector medians of 3 × 3 cells, for some rows of cells.
 struct Median<'a> {
     grid: &'a CellGrid,
-    facts: &'a CellFacts,
+    weights: &'a NeighbourWeights,
     vectors: [&'a [i32]; 2],
     /// The first row.
     first: usize,
@@ -264,10 +165,10 @@ impl Work for Median<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { grid, facts, vectors, first, to } = self;
+        let Self { grid, weights, vectors, first, to } = self;
         for row in 0..to[0].len() / grid.pitch {
             for (column, _) in grid.chunks() {
-                let medians = medians(grid, facts, vectors, grid.at(column, first + row));
+                let medians = medians(grid, weights, vectors, grid.at(column, first + row));
                 for axis in 0..2 {
                     *chunk_mut(to[axis], row * grid.pitch + CellGrid::column(column)) = medians[axis];
                 }
@@ -282,21 +183,24 @@ const AROUND: [Option<usize>; 9] =
 
 /// In each lane the vector with the least weighted sum of distances to the others; of equal ones the own, and then the first.
 #[inline(always)]
-fn medians(grid: &CellGrid, facts: &CellFacts, vectors: [&[i32]; 2], at: usize) -> [Lanes; 2] {
+fn medians(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], at: usize) -> [LaneWords; 2] {
     let around = AROUND.map(|k| {
         let at = k.map_or(at, |k| grid.beside(at, NEIGHBOURS[k]));
         vectors.map(|values| chunk::<i32, LANES>(values, at))
     });
     let own = [LARGEST_WEIGHT; LANES];
-    let weights = AROUND.map(|k| k.map_or(&own, |k| facts.weights(grid, at, k)));
+    let mut of_cells = [&own; 9];
+    for (of_cell, k) in of_cells.iter_mut().zip(AROUND) {
+        *of_cell = k.map_or(&own, |k| weights.chunk(grid, at, k));
+    }
     let mut sums = [[0; LANES]; 9];
     for a in 0..9 {
         for b in 0..a {
             for i in 0..LANES {
                 let distance =
                     (around[a][0][i] - around[b][0][i]).abs() + (around[a][1][i] - around[b][1][i]).abs();
-                sums[a][i] += i32::from(weights[b][i]) * distance;
-                sums[b][i] += i32::from(weights[a][i]) * distance;
+                sums[a][i] += i32::from(of_cells[b][i]) * distance;
+                sums[b][i] += i32::from(of_cells[a][i]) * distance;
             }
         }
     }
@@ -305,7 +209,7 @@ fn medians(grid: &CellGrid, facts: &CellFacts, vectors: [&[i32]; 2], at: usize) 
         for i in 0..LANES {
             let is_better = sums[a][i] < best[i] || (AROUND[a].is_none() && sums[a][i] == best[i]);
             // Without weight there is no cell.
-            if is_better && weights[a][i] > 0 {
+            if is_better && of_cells[a][i] > 0 {
                 best[i] = sums[a][i];
                 medians[0][i] = around[a][0][i];
                 medians[1][i] = around[a][1][i];

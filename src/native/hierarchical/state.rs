@@ -1,91 +1,33 @@
 //! The field of one level while it is searched.
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::{CELL, Preset};
+use crate::native::hierarchical::candidates::LaneCosts;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::planes::LevelLayout;
+use crate::native::hierarchical::memory::values;
+use crate::native::hierarchical::rules::LevelRules;
 
-/// Vectors reach this far beyond the frame, from the centre of a cell.
-const BEYOND: i32 = CELL as i32;
-
-/// Quarter samples of a sample.
-const QUARTERS: i32 = 4;
-
-/// What a level of a pyramid is, and how it is searched.
-#[derive(Clone, Copy, Debug)]
-pub struct LevelRules {
-    /// 0 is the finest.
-    pub index: usize,
-    /// Whether there is no coarser one.
-    pub is_coarsest: bool,
-    /// The planes of its frames.
-    pub layout: LevelLayout,
-    /// Its cells.
-    pub grid: CellGrid,
-    /// The most that a sample adds to a cost.
-    pub cut: u8,
-    /// Whether cells two away are candidates.
-    pub jumps: bool,
-    /// How often each cell chooses anew.
-    pub iterations: usize,
-    /// Neighbours count as at most this far away.
-    pub most_distance: i16,
-    /// Whether each vector compensates the brightness, and not each cell.
-    pub brightness_of_vectors: bool,
-    /// Whether the motion of both frames is searched.
-    pub both_ways: bool,
+/// The parabolas of all cells, across and down.
+pub struct LevelParabolas {
+    /// The vectors at their lowest points, in 64ths of a sample.
+    pub lowest: [Vec<i32>; 2],
+    /// How steep they are.
+    pub steepness: [Vec<i32>; 2],
 }
 
-impl LevelRules {
-    /// Level `index` of `count`, for frames of this size on the level.
-    pub fn new(preset: &Preset, (index, count): (usize, usize), (width, height): (usize, usize)) -> Self {
-        let (is_finest, is_coarsest) = (index == 0, index + 1 == count);
-        Self {
-            index,
-            is_coarsest,
-            layout: LevelLayout::new(width, height),
-            grid: CellGrid::new(width, height),
-            cut: preset.cuts[usize::from(!is_finest)],
-            jumps: !is_finest || preset.jumps_on_finest,
-            iterations: preset.iterations[usize::from(!is_finest)],
-            most_distance: if is_finest { 24 } else { 48 },
-            brightness_of_vectors: !is_finest || is_coarsest,
-            both_ways: index >= preset.checked_from,
-        }
+impl LevelParabolas {
+    /// Memory for those of `grid`.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(grid: &CellGrid) -> Result<Self, SetupError> {
+        let pair = || Ok::<_, SetupError>([grid.values()?, grid.values()?]);
+        Ok(Self { lowest: pair()?, steepness: pair()? })
     }
-
-    /// The least and the largest component, in quarter samples, of a vector of the cells in `column`.
-    #[inline(always)]
-    pub fn bounds_across(&self, column: usize) -> [i16; 2] {
-        bounds(column, self.layout.width)
-    }
-
-    /// The same down, of the cells in `row`.
-    #[inline(always)]
-    pub fn bounds_down(&self, row: usize) -> [i16; 2] {
-        bounds(row, self.layout.height)
-    }
-
-    /// The vector of the cell at `column`, `row` that is nearest to `vector`.
-    #[inline(always)]
-    pub fn clamped(&self, (column, row): (usize, usize), vector: (i32, i32)) -> (i32, i32) {
-        let clamp = |v: i32, [least, most]: [i16; 2]| v.max(least.into()).min(most.into());
-        (clamp(vector.0, self.bounds_across(column)), clamp(vector.1, self.bounds_down(row)))
-    }
-}
-
-/// The bounds of a component of a cell's vectors. No vector gets as long as 16 bits can hold (see [`CellVectors`]), so
-/// that bounds beyond them change nothing.
-#[inline(always)]
-fn bounds(cell: usize, length: usize) -> [i16; 2] {
-    let centre = (cell * CELL + CELL / 2) as i32;
-    let bound = |distance: i32| (QUARTERS * distance).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
-    [bound(-BEYOND - centre), bound(length as i32 + BEYOND - centre)]
 }
 
 /// A vector a cell, in quarter samples.
 ///
-/// They stay below 4096 on an axis: at most 12 at the beginning of the coarsest level, 6 or 7 more after the iterations of a
+/// They stay below 8192 on an axis: at most 32 at the beginning of the coarsest level, 6 or 7 more after the iterations of a
 /// level, and twice as much on the next of at most 8 levels.
 pub struct CellVectors {
     /// To the right.
@@ -125,18 +67,18 @@ impl CellVectors {
 pub struct LevelField {
     /// What the level is.
     pub rules: LevelRules,
-    /// The vectors.
-    pub vectors: CellVectors,
-    /// The vectors of the next iteration.
-    pub next: CellVectors,
-    /// 1 where the last iteration has changed the vector, or nothing is known yet.
-    pub moved: Vec<u8>,
-    /// The same of the next iteration.
-    pub next_moved: Vec<u8>,
+    /// The vectors after an even number of iterations, and after an odd one.
+    pub vectors: [CellVectors; 2],
+    /// 1 where the iteration has changed the vector, or nothing is known yet.
+    pub moved: [Vec<u8>; 2],
     /// The cost of each vector without its smoothness.
     pub costs: Vec<u16>,
+    /// What the candidates of the last iteration cost, by chunks.
+    pub known_costs: Vec<LaneCosts>,
     /// Twice the vector of each cell's parent.
     pub parents: CellVectors,
+    /// The parabolas of the finest level.
+    pub parabolas: Option<LevelParabolas>,
 }
 
 impl LevelField {
@@ -148,13 +90,23 @@ impl LevelField {
         let grid = &rules.grid;
         let vectors = || CellVectors::new(grid);
         Ok(Self {
-            vectors: vectors()?,
-            next: vectors()?,
-            moved: grid.values()?,
-            next_moved: grid.values()?,
+            vectors: [vectors()?, vectors()?],
+            moved: [grid.values()?, grid.values()?],
             costs: grid.values()?,
+            known_costs: values("the costs of candidates", grid.chunks().count() * grid.rows)?,
             parents: vectors()?,
+            parabolas: (rules.index == 0).then(|| LevelParabolas::new(grid)).transpose()?,
             rules,
         })
+    }
+
+    /// The vectors after all iterations.
+    pub fn vectors(&self) -> &CellVectors {
+        &self.vectors[self.rules.iterations % 2]
+    }
+
+    /// The same, to be changed.
+    pub fn vectors_mut(&mut self) -> &mut CellVectors {
+        &mut self.vectors[self.rules.iterations % 2]
     }
 }

@@ -85,7 +85,7 @@ fn field_tiles([columns, rows]: [i32; 2]) -> usize {
 }
 
 /// How a level is searched.
-struct LevelSearch {
+struct LevelLaunches {
     level: LevelArg,
     /// Whether it is level 0.
     is_finest: bool,
@@ -111,7 +111,7 @@ enum Rest {
     Iterations(CellPass),
 }
 
-impl LevelSearch {
+impl LevelLaunches {
     /// Level `number` of the pyramid in `plan`.
     fn new(
         build: &BuildContext<'_>,
@@ -238,7 +238,7 @@ pub(super) struct HierarchicalFamily {
     grid: Grid,
     block_size: usize,
     /// Of each level, finest first.
-    searches: Vec<LevelSearch>,
+    searches: Vec<LevelLaunches>,
     check: Pass,
     refine: Pass,
     smooth: Pass,
@@ -266,7 +266,7 @@ impl HierarchicalFamily {
                 smooth: pass(KernelFile::Blocks, c"smooth_small_cells", BLOCK_ITEMS)?,
             })
         });
-        let search = |number| LevelSearch::new(build, &plan, &preset, number);
+        let search = |number| LevelLaunches::new(build, &plan, &preset, number);
         let sets = if build.tuning.depth.unwrap_or(1) > 1 { SEARCH_QUEUES } else { 1 };
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,

@@ -12,6 +12,9 @@ use crate::native::level::{InstructionSet, Instructions, Work};
 /// Marks a place outside the grid.
 const NONE: i8 = i8::MAX;
 
+/// Cells of 3 × 3.
+const AROUND: usize = 9;
+
 /// More than any absolute offset.
 const OFFSETS: u16 = 64;
 
@@ -32,7 +35,8 @@ impl BrightnessOffsets {
         Ok(Self { measured, medians: grid.values()? })
     }
 
-    /// Computes them from the vectors of `coarse` by its `matcher`, and hands each to the children of its cell among the cells `to`.
+    /// Computes them from the vectors of `coarse` by its `matcher`, and hands each to the children of its cell
+    /// among the cells `to`.
     pub fn hand_down(
         &mut self,
         instructions: Instructions,
@@ -110,34 +114,44 @@ impl Work for OffsetMedians<'_> {
         for (row, medians) in self.medians.chunks_exact_mut(self.grid.pitch).enumerate() {
             for (column, _) in self.grid.chunks() {
                 let at = self.grid.at(column, self.first + row);
-                let around: [&[i8; LANES]; 9] = std::array::from_fn(|k| {
+                let mut around = [chunk::<i8, LANES>(self.measured, at); AROUND];
+                for (k, offsets) in around.iter_mut().enumerate() {
                     let (x, y) = (k as i32 % 3 - 1, k as i32 / 3 - 1);
-                    chunk(self.measured, self.grid.beside(at, (x, y)))
-                });
+                    *offsets = chunk(self.measured, self.grid.beside(at, (x, y)));
+                }
                 *chunk_mut(medians, CellGrid::column(column)) = median(around);
             }
         }
     }
 }
 
-/// In each lane the offset with the least sum of distances to the others; of equal sums that with the least absolute value,
-/// and then the first.
+/// In each lane the offset with the least sum of distances to the others; of equal sums that with the least
+/// absolute value, and then the first.
 #[inline(always)]
-fn median(around: [&[i8; LANES]; 9]) -> [i8; LANES] {
-    let mut median = [0; LANES];
-    for i in 0..LANES {
-        let mut best = u16::MAX;
-        for a in around {
-            let distance = |other: i8| match other {
-                NONE => 0,
-                _ => i16::from(a[i]).abs_diff(i16::from(other)),
-            };
-            let sum: u16 = around.iter().map(|other| distance(other[i])).sum();
-            let order = if a[i] == NONE { u16::MAX } else { sum * OFFSETS + u16::from(a[i].unsigned_abs()) };
-            if order < best {
-                (best, median[i]) = (order, a[i]);
-            }
+fn median(around: [&[i8; LANES]; AROUND]) -> [i8; LANES] {
+    // How much an offset counts: 0 if there is none.
+    let (mut offsets, mut counts) = ([[0_i16; LANES]; AROUND], [[0_u16; LANES]; AROUND]);
+    for k in 0..AROUND {
+        for i in 0..LANES {
+            offsets[k][i] = around[k][i].into();
+            counts[k][i] = u16::from(around[k][i] != NONE);
         }
     }
-    median
+    let (mut best, mut median) = ([u16::MAX; LANES], [0_i16; LANES]);
+    for a in 0..AROUND {
+        let mut sums = [0_u16; LANES];
+        for b in 0..AROUND {
+            for i in 0..LANES {
+                sums[i] += offsets[a][i].abs_diff(offsets[b][i]) * counts[b][i];
+            }
+        }
+        for i in 0..LANES {
+            // It overflows only where there is no offset, which does not count.
+            let order = sums[i].wrapping_mul(OFFSETS).wrapping_add(offsets[a][i].unsigned_abs());
+            let is_better = (order < best[i]) & (counts[a][i] != 0);
+            best[i] = if is_better { order } else { best[i] };
+            median[i] = if is_better { offsets[a][i] } else { median[i] };
+        }
+    }
+    median.map(|offset| offset as i8)
 }

@@ -105,8 +105,8 @@ impl LaneCandidates {
 
     /// Marks for which of the cells of `tried` candidate `number` may win, and of these where it has no known cost.
     ///
-    /// It may not if it equals the candidate `known` or a possible one before it, or if its smoothness alone reaches the
-    /// limit.
+    /// It may not if it equals the candidate `known` or a possible one before it, or if its smoothness alone
+    /// reaches the limit.
     #[inline(always)]
     pub fn open<E: InstructionSet>(
         &mut self,
@@ -152,8 +152,8 @@ impl LaneCandidates {
         engine.at_most(&different, 0)
     }
 
-    /// Lowers the rank of each cell to that of its best open candidate, and notes what these cost. `PREFETCH` is for
-    /// the first comparison of the row, which finds the samples of the next row far away.
+    /// Lowers the rank of each cell to that of its best open candidate, and notes what these cost. `PREFETCH` is
+    /// for the first comparison of the row, which finds the samples of the next row far away.
     #[inline(always)]
     pub fn compare<E: InstructionSet, const PREFETCH: bool>(
         &mut self,

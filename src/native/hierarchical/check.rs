@@ -76,7 +76,8 @@ impl Checker {
         }
     }
 
-    /// Replaces the vectors of `field` that did not agree by the medians of good ones around them, as far as there are.
+    /// Replaces the vectors of `field` that did not agree by the medians of good ones around them, as far as
+    /// there are.
     pub fn refill<T: Copy + Into<i32>>(
         &mut self,
         grid: &CellGrid,

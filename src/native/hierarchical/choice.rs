@@ -11,7 +11,8 @@ use crate::native::hierarchical::rows::Before;
 use crate::native::hierarchical::rules::LevelRules;
 use crate::native::level::InstructionSet;
 
-/// The numbers of the candidates: the own vector, cells two away, neighbours, parent, mean of the neighbours, steps.
+/// The numbers of the candidates: the own vector, cells two away, neighbours, parent, mean of the neighbours,
+/// steps.
 pub const OWN: usize = 0;
 const JUMPS: usize = 1;
 const ADJACENT: usize = 9;
@@ -39,8 +40,8 @@ pub struct RowIteration<'a> {
     pub is_first: bool,
 }
 
-/// Collects the candidates of `count` cells from `column` on, whose vectors have these costs, and what is known of their own.
-/// Returns the ranks of the best known ones, or `None` if no other may win.
+/// Collects the candidates of `count` cells from `column` on, whose vectors have these costs, and what is known
+/// of their own. Returns the ranks of the best known ones, or `None` if no other may win.
 #[inline(always)]
 pub fn collect<E: InstructionSet>(
     engine: E,

@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use crate::estimator::MotionVector;
 use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::matching::{QuarterSamples, sum_of_differences};
+use crate::native::hierarchical::matching::sum_of_differences;
 use crate::native::hierarchical::planes::LevelFrame;
+use crate::native::hierarchical::quarter_samples::QuarterSamples;
 use crate::native::hierarchical::strips::HalfSamples;
 use crate::native::level::{InstructionSet, Instructions, Work};
 
@@ -58,12 +59,12 @@ impl Work for BlockRow<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run<E: InstructionSet>(self, engine: E) {
         let reference = QuarterSamples::new(self.field.reference);
         for (column, record) in self.records.iter_mut().enumerate() {
             let vector = self.field.vector_of_block(column, self.row).map(to_record_units);
             let quarters = (quarters(vector[0]), quarters(vector[1]));
-            let cost = self.field.cost::<E>(&reference, (column, self.row), quarters);
+            let cost = self.field.cost(engine, &reference, (column, self.row), quarters);
             *record = MotionVector { x: vector[0], y: vector[1], cost };
         }
     }
@@ -113,6 +114,7 @@ impl BlockField<'_> {
     #[inline(always)]
     fn cost<E: InstructionSet>(
         &self,
+        engine: E,
         reference: &QuarterSamples<'_>,
         (column, row): (usize, usize),
         vector: (i32, i32),
@@ -125,6 +127,9 @@ impl BlockField<'_> {
         let mut cost = 0;
         for y in starts(top) {
             for x in starts(left) {
+                // The next row of blocks is far away in memory. Eight neighbouring squares prefetch all of it.
+                let below = y + self.block_size as i32 + x / CELL as i32 % CELL as i32;
+                reference.prefetch_near(engine, (x, below), vector);
                 cost += sum_of_differences::<E, 8, 4>(self.current, reference, (x, y), vector);
             }
         }

@@ -1,7 +1,7 @@
 //! The filters that depend on a frame alone, row by row: halving, smoothing, and the half samples of H.264.
 //!
-//! All are plain loops over arrays of a fixed length in 16-bit numbers, which the compiler turns into the registers of
-//! each instruction set.
+//! All are plain loops over arrays of a fixed length in 16-bit numbers, which the compiler turns into the
+//! registers of each instruction set.
 
 use crate::native::hierarchical::memory::{LINE, chunk, chunk_mut};
 use crate::native::hierarchical::planes::{LevelLayout, SIDE};
@@ -33,7 +33,8 @@ fn six_taps(a: i16, b: i16, c: i16, d: i16, e: i16, f: i16) -> i16 {
 
 /// The six taps of sums that [`six_taps`] has returned, divided by 16 and rounded down.
 ///
-/// Only a sum that is clipped afterwards saturates: one beyond 16 bits lies beyond 0 to 255 after the whole division too.
+/// Only a sum that is clipped afterwards saturates: one beyond 16 bits lies beyond 0 to 255 after the whole
+/// division too.
 #[inline(always)]
 fn six_taps_of_sums(a: i16, b: i16, c: i16, d: i16, e: i16, f: i16) -> i16 {
     let (outer, middle, inner) = (a + f, b + e, c + d);

@@ -43,18 +43,26 @@ pub fn iterate_row<E: InstructionSet>(
         let Some(mut ranks) = ranks else { continue };
         matcher.collect::<E>(cells, (column, row), at, count);
         candidates.compare::<E, false>(engine, matcher, cells, (known, &mut ranks));
-        write(&mut after, candidates, &ranks[..count], to);
+        write(&mut after, candidates, &ranks, (to, count));
     }
 }
 
-/// Writes the best candidates of cells.
+/// Writes the best candidates of `count` cells, whose values begin at `to`.
 #[inline(always)]
-fn write(after: &mut After<'_>, candidates: &LaneCandidates, ranks: &[Rank], to: usize) {
-    for (lane, rank) in ranks.iter().enumerate() {
-        let (number, to) = (rank.number(), to + lane);
-        after.vectors[0][to] = candidates.x[number][lane];
-        after.vectors[1][to] = candidates.y[number][lane];
-        after.costs[to] = rank.cost(candidates.smoothness[number][lane]);
-        after.moved[to] = u8::from(number != OWN);
+fn write(
+    after: &mut After<'_>,
+    candidates: &LaneCandidates,
+    ranks: &[Rank; LANES],
+    (to, count): (usize, usize),
+) {
+    let [x, y] = &mut after.vectors;
+    let (x, y) = (chunk_mut::<i16, LANES>(x, to), chunk_mut::<i16, LANES>(y, to));
+    let (costs, moved) = (chunk_mut::<u16, LANES>(after.costs, to), chunk_mut::<u8, LANES>(after.moved, to));
+    for lane in 0..count.min(LANES) {
+        let number = ranks[lane].number();
+        x[lane] = candidates.x[number][lane];
+        y[lane] = candidates.y[number][lane];
+        costs[lane] = ranks[lane].cost(candidates.smoothness[number][lane]);
+        moved[lane] = u8::from(number != OWN);
     }
 }

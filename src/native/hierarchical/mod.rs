@@ -1,12 +1,15 @@
 //! Hierarchical search: motion near the true one, from coarse to fine over the pyramids of both frames.
 //!
-//! A search goes down the levels. On each the cells `start` with vectors and choose anew in a few iterations (`iterate`,
-//! with the `candidates` of many cells at once); on levels that are searched both ways a `check` replaces the vectors that
-//! do not lead back. On the finest level `refine` finds parts of a quarter sample, and `field` makes the records of blocks.
+//! A search goes down the levels. On each, `waves` takes the rows through all stages: the cells `start` with
+//! vectors, then `iterate`: in each iteration a cell makes a `choice` among the `candidates`, computed for many
+//! cells at once; on the finest level a `parabola` follows. On levels that are searched both ways a `check`
+//! replaces vectors that do not lead back. Then `refine` smooths the vectors, `small_cells` divides them if asked
+//! for, and `field` makes the records of blocks.
 //!
-//! Samples lie in `planes` with margins, interpolated at half samples (`filters`), so that `matching` compares a cell at
-//! any quarter sample by averaging two of them. The values of cells lie in a `grid` with margins, each in memory of its own.
-//! All memory is allocated with the search and the pyramids.
+//! Frames lie in `planes` with margins, and their half samples (`filters`) in `strips`, so that `matching`
+//! compares a cell at any of the `quarter_samples` by averaging two of them. The values of cells, such as the
+//! `facts` of a frame's cells, their `weights` and the `state` of a search, lie in a `grid` with margins. All
+//! `memory` is allocated with the search and the pyramids.
 
 mod brightness;
 mod candidates;
@@ -23,6 +26,7 @@ mod memory;
 mod parabola;
 mod planes;
 mod pyramid;
+mod quarter_samples;
 mod refine;
 mod rows;
 mod rules;
@@ -45,7 +49,8 @@ use check::{Agreement, Checker};
 use field::BlockField;
 use grid::CellGrid;
 use level_search::{Coarser, LevelSearch};
-use matching::{Brightness, CellMatcher, QuarterSamples};
+use matching::{Brightness, CellMatcher};
+use quarter_samples::QuarterSamples;
 use refine::FineField;
 use rules::LevelRules;
 use small_cells::{SMALL_CELL, SmallCells};
@@ -251,7 +256,8 @@ impl SearchDirection {
     }
 }
 
-/// The comparison of the cells of the first frame with the second on a level. `offsets` are those of the finest one.
+/// The comparison of the cells of the first frame with the second on a level. `offsets` are those of the finest
+/// one.
 fn matcher<'a>(
     rules: &LevelRules,
     offsets: &'a [i8],

@@ -1,4 +1,5 @@
-//! Where between the quarter samples a cell matches best: the lowest point of a parabola through costs on both sides.
+//! Where between the quarter samples a cell matches best: the lowest point of a parabola through costs on both
+//! sides.
 
 use crate::native::hierarchical::grid::{LANES, LaneWords};
 use crate::native::hierarchical::level_search::{ChunkRoom, LevelSearch};
@@ -58,8 +59,8 @@ fn parabola(before: &LaneWords, costs: &[u16; LANES], after: &LaneWords) -> (Lan
     (lowest, steepness)
 }
 
-/// `a / b`, rounded towards zero. In 64-bit floating point this is exact: a quotient that is not a whole number is at least
-/// 1 / b from one, which is more than the rounding of a quotient of 32-bit numbers.
+/// `a / b`, rounded towards zero. In 64-bit floating point this is exact: a quotient that is not a whole number
+/// is at least 1 / b from one, which is more than the rounding of a quotient of 32-bit numbers.
 #[inline(always)]
 pub fn divide(a: i32, b: i32) -> i32 {
     (f64::from(a) / f64::from(b)) as i32

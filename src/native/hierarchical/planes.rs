@@ -1,7 +1,7 @@
 //! The samples of a level: a frame, and margins of repeated edge samples around it.
 //!
-//! Some samples outside the frame even interpolated samples become constant across its edge. So a position further out is moved to where
-//! it does, and no margin depends on the length of a vector.
+//! Some samples outside the frame even interpolated samples become constant across its edge. So a position
+//! further out is moved to where it does, and no margin depends on the length of a vector.
 
 use crate::estimator::SetupError;
 use crate::native::aligned::Line;
@@ -16,7 +16,8 @@ pub const ABOVE: usize = 16;
 /// Rows below the last one.
 pub const BELOW: usize = 24;
 
-/// Further than this from the frame, no sample differs from the next across its edge: six taps only reach repeated edge samples.
+/// Further than this from the frame, no sample differs from the next across its edge: six taps only reach
+/// repeated edge samples.
 pub const CONSTANT: i32 = 8;
 
 /// The most samples on a side that are read from a position on.
@@ -64,7 +65,8 @@ impl LevelLayout {
         (y + ABOVE as i32) as usize * self.pitch + (x + SIDE as i32) as usize
     }
 
-    /// The position of the first of at most 8 × 8 samples that are equal to those at `(x, y)`, in the margins at most.
+    /// The position of the first of at most 8 × 8 samples that are equal to those at `(x, y)`, in the margins at
+    /// most.
     #[inline(always)]
     pub fn near(&self, x: i32, y: i32) -> (i32, i32) {
         let near = |at: i32, length: usize| at.clamp(-CONSTANT - READ, length as i32 + CONSTANT);

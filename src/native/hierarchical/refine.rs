@@ -181,7 +181,8 @@ impl Work for Median<'_> {
 const AROUND: [Option<usize>; 9] =
     [Some(4), Some(0), Some(5), Some(2), None, Some(3), Some(6), Some(1), Some(7)];
 
-/// In each lane the vector with the least weighted sum of distances to the others; of equal ones the own, and then the first.
+/// In each lane the vector with the least weighted sum of distances to the others; of equal ones the own, and
+/// then the first.
 #[inline(always)]
 fn medians(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], at: usize) -> [LaneWords; 2] {
     let around = AROUND.map(|k| {

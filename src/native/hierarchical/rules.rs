@@ -73,8 +73,8 @@ impl LevelRules {
     }
 }
 
-/// The bounds of a component of a cell's vectors. No vector gets as long as 16 bits can hold (see `CellVectors`), so
-/// that bounds beyond them change nothing.
+/// The bounds of a component of a cell's vectors. No vector gets as long as 16 bits can hold (see
+/// [`CellVectors`]), so that bounds beyond them change nothing.
 #[inline(always)]
 fn bounds(cell: usize, length: usize) -> [i16; 2] {
     let centre = (cell * CELL + CELL / 2) as i32;

@@ -1,5 +1,5 @@
-//! Where the vectors of a level start: an exhaustive search on the coarsest one, the vectors of the coarser level on the
-//! others.
+//! Where the vectors of a level start: an exhaustive search on the coarsest one, the vectors of the coarser level
+//! on the others.
 
 use crate::estimator::pyramid::COARSEST_RANGE;
 use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, UNKNOWN};
@@ -95,8 +95,8 @@ impl Coarser<'_> {
         self.grid.at(parent(column, self.grid.columns), parent(row, self.grid.rows))
     }
 
-    /// Collects twice the vectors of the parent of each cell, and of the three coarser cells that are nearest to it besides:
-    /// across, down, and both.
+    /// Collects twice the vectors of the parent of each cell, and of the three coarser cells that are nearest to
+    /// it besides: across, down, and both.
     #[inline(always)]
     fn collect(&self, candidates: &mut LaneCandidates, (column, row): (usize, usize), count: usize) {
         // The margins repeat the edges.

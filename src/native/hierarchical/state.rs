@@ -27,8 +27,8 @@ impl LevelParabolas {
 
 /// A vector a cell, in quarter samples.
 ///
-/// They stay below 8192 on an axis: at most 32 at the beginning of the coarsest level, 6 or 7 more after the iterations of a
-/// level, and twice as much on the next of at most 8 levels.
+/// They stay below 8192 on an axis: at most 32 at the beginning of the coarsest level, 6 or 7 more after the
+/// iterations of a level, and twice as much on the next of at most 8 levels.
 pub struct CellVectors {
     /// To the right.
     pub x: Vec<i16>,

@@ -1,8 +1,9 @@
 //! Half samples in vertical strips.
 //!
-//! A row of a strip has a cache line of each of four planes: whole samples, half a sample to the right, half below, and
-//! both. Strips overlap, so that eight samples from any position on lie in one cache line of one strip; and as all rows are
-//! equally far apart in every frame, the distances between them are constants of the compiled code.
+//! A row of a strip has a cache line of each of four planes: whole samples, half a sample to the right, half
+//! below, and both. Strips overlap, so that eight samples from any position on lie in one cache line of one
+//! strip; and as all rows are equally far apart in every frame, the distances between them are constants of the
+//! compiled code.
 
 use crate::estimator::SetupError;
 use crate::native::aligned::Line;

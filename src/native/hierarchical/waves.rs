@@ -1,11 +1,12 @@
 //! The order in which the rows of a level are searched.
 //!
-//! Each iteration reads the vectors of the one before up to two rows away. So a task follows with iteration 1 a little behind
-//! the start, with iteration 2 a little behind iteration 1, and so on: the samples of a row come from far memory once, not
-//! in every iteration. Two copies of the vectors suffice: where an iteration writes, the one before it reads no more.
+//! Each iteration reads the vectors of the one before up to two rows away. So a task follows with iteration 1 a
+//! little behind the start, with iteration 2 a little behind iteration 1, and so on: the samples of a row come
+//! from far memory once, not in every iteration. Two copies of the vectors suffice: where an iteration writes,
+//! the one before it reads no more.
 //!
-//! With several threads each has a band of rows, whose iterations end where they would need rows of the next band. When all
-//! bands are done, the gaps around their borders are filled in the same way.
+//! With several threads each has a band of rows, whose iterations end where they would need rows of the next
+//! band. When all bands are done, the gaps around their borders are filled in the same way.
 
 use std::ops::Range;
 
@@ -47,7 +48,8 @@ impl LevelSearch<'_> {
         self.rules.grid.rows / (2 * self.reach() * (count + 1))
     }
 
-    /// Runs `stages` in this number of bands. 0 is the start; the iterations count from 1; the parabolas follow them.
+    /// Runs `stages` in this number of bands. 0 is the start; the iterations count from 1; the parabolas follow
+    /// them.
     fn run_stages(
         &self,
         instructions: Instructions,

@@ -1,7 +1,7 @@
 //! Prediction at quarter samples by the luma interpolation of H.264, a strip of pixels with one vector at a time.
 
 use super::blend::copy_run;
-use crate::estimator::FrameView;
+use crate::estimator::{FrameView, half_samples_around};
 
 /// Pixels of a strip.
 const WIDTH: usize = 32;
@@ -27,7 +27,7 @@ pub(super) fn interpolate_rows<const P: usize>(
     (out, stride): (&mut [u8], usize),
     (length, rows): (usize, usize),
 ) {
-    let (first, second) = points_around(x, y);
+    let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
     let (column, row) = (x >> 2, y >> 2);
     let last = reference.height() as isize - 1;
     let mut lines: Lines = [[0; (WIDTH + AROUND) * PIXEL]; ROWS];
@@ -44,7 +44,7 @@ pub(super) fn interpolate_rows<const P: usize>(
                 read += 1;
             }
             point_row::<P>(&lines, row, first, out);
-            if let Some(second) = second {
+            if second != first {
                 let mut other = [0; WIDTH * PIXEL];
                 point_row::<P>(&lines, row, second, &mut other[..bytes]);
                 for (out, other) in out.iter_mut().zip(other) {
@@ -57,21 +57,6 @@ pub(super) fn interpolate_rows<const P: usize>(
 
 /// The place of a point after a whole sample, in half samples: 0 to 2 on each axis.
 type Point = (usize, usize);
-
-/// The points whose mean is the sample at `(x, y)` quarter samples: one, or two.
-fn points_around(x: isize, y: isize) -> (Point, Option<Point>) {
-    let (x, y) = ((x & 3) as usize, (y & 3) as usize);
-    let (left, top) = (x >> 1, y >> 1);
-    let (first, second) = match (x & 1 == 1, y & 1 == 1) {
-        (false, false) => return ((left, top), None),
-        (true, false) => ((left, top), (left + 1, top)),
-        (false, true) => ((left, top), (left, top + 1)),
-        // The two with one coordinate at a half sample.
-        (true, true) if (left + top) % 2 == 0 => ((left + 1, top), (left, top + 1)),
-        (true, true) => ((left, top), (left + 1, top + 1)),
-    };
-    (first, Some(second))
-}
 
 /// Writes a row of points.
 #[inline(always)]

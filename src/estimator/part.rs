@@ -83,9 +83,6 @@ impl Part {
 
     /// The rows of the current frame that are compared.
     pub fn current_samples(&self, parameters: &Parameters) -> Range<usize> {
-        if !parameters.algorithm.divides_rows() {
-            return 0..parameters.height;
-        }
         self.reached(parameters, 0, 0)
     }
 
@@ -93,16 +90,17 @@ impl Part {
     ///
     /// Rows outside the frame repeat its first or last row, which is then included.
     pub fn reference_samples(&self, parameters: &Parameters) -> Range<usize> {
-        if !parameters.algorithm.divides_rows() {
-            return 0..parameters.height;
-        }
         // Those of the whole window: a device may compare more displacements than those of the part. None of
         // them is better than the result of the whole search.
         self.reached(parameters, parameters.window.y0(), parameters.window.y1())
     }
 
-    /// The rows inside the frame from `up` above the blocks, a negative number, to `down` below them.
+    /// The rows inside the frame from `up` above the blocks, a negative number, to `down` below them; all of an
+    /// algorithm that searches whole frames.
     fn reached(&self, parameters: &Parameters, up: i32, down: i32) -> Range<usize> {
+        if !parameters.algorithm.divides_rows() {
+            return 0..parameters.height;
+        }
         let last = parameters.height as i64 - 1;
         let first = (self.first_row * parameters.block_size) as i64 + i64::from(up);
         let end = (self.end_row * parameters.block_size) as i64 + i64::from(down);

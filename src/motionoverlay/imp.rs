@@ -56,6 +56,8 @@ const RIM_OPACITY: u8 = 170;
 const TINT_OPACITY: u8 = 185;
 /// The largest radius of the legend, in samples.
 const LEGEND_RADIUS: usize = 96;
+/// Samples on the side of a square of one colour in it.
+const LEGEND_SQUARE: usize = 2;
 /// Lower, so that the frame remains visible.
 const DEVICE_OPACITY: u8 = 110;
 
@@ -93,6 +95,8 @@ struct State {
     arrows: Option<ArrowLayer>,
     /// The value of each component, per block or per row of blocks.
     tints: Vec<[u8; 4]>,
+    /// The squares of the legend, computed when it is first drawn: column, row and value of each component.
+    legend: Vec<(usize, usize, [u8; 4])>,
 }
 
 #[derive(Default)]
@@ -213,7 +217,8 @@ impl VideoFilterImpl for MotionOverlay {
         _outcaps: &gst::Caps,
         _out_info: &gst_video::VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        *lock(&self.state) = Some(State { model: model_of(info), arrows: None, tints: Vec::new() });
+        *lock(&self.state) =
+            Some(State { model: model_of(info), arrows: None, tints: Vec::new(), legend: Vec::new() });
         Ok(())
     }
 
@@ -326,24 +331,14 @@ impl State {
         &mut self,
         frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
     ) -> Result<(), glib::BoolError> {
-        /// Samples on the side of a square of one colour.
-        const SIDE: usize = 2;
         let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let radius = (width.min(height) / 10).clamp(1, LEGEND_RADIUS);
-        let middle = [width, height].map(|size| size.saturating_sub(radius + radius / 4) as f32);
-        let squares = |size: usize| (size.saturating_sub(3 * radius) / SIDE * SIDE..size).step_by(SIDE);
-        let of_square = |(x, y): (usize, usize)| {
-            let middle_of = |start: usize| (start + SIDE / 2) as f32;
-            let (right, down) = (middle_of(x) - middle[0], middle_of(y) - middle[1]);
-            let unit = color::FULL_LENGTH / radius as f32;
-            let color = self.model.components(color::of_movement(right * unit, down * unit));
-            (right.hypot(down) <= radius as f32).then_some((x, y, color))
-        };
-        let places = squares(height).flat_map(|y| squares(width).map(move |x| (x, y)));
-        let disc: Vec<_> = places.filter_map(of_square).collect();
+        if self.legend.is_empty() {
+            self.legend = legend(&self.model, width, height);
+        }
         each_component(frame, |index, mut component| {
-            for &(x, y, color) in &disc {
-                component.tint(x..(x + SIDE).min(width), y..(y + SIDE).min(height), color[index], 255);
+            for &(x, y, color) in &self.legend {
+                let (right, bottom) = ((x + LEGEND_SQUARE).min(width), (y + LEGEND_SQUARE).min(height));
+                component.tint(x..right, y..bottom, color[index], 255);
             }
         })
     }
@@ -366,6 +361,24 @@ impl State {
             }
         })
     }
+}
+
+/// The squares of the legend in a frame of this size.
+fn legend(model: &Model, width: usize, height: usize) -> Vec<(usize, usize, [u8; 4])> {
+    let radius = (width.min(height) / 10).clamp(1, LEGEND_RADIUS);
+    let middle = [width, height].map(|size| size.saturating_sub(radius + radius / 4) as f32);
+    let squares = |size: usize| {
+        (size.saturating_sub(3 * radius) / LEGEND_SQUARE * LEGEND_SQUARE..size).step_by(LEGEND_SQUARE)
+    };
+    let of_square = |(x, y): (usize, usize)| {
+        let middle_of = |start: usize| (start + LEGEND_SQUARE / 2) as f32;
+        let (right, down) = (middle_of(x) - middle[0], middle_of(y) - middle[1]);
+        let unit = color::FULL_LENGTH / radius as f32;
+        let color = model.components(color::of_movement(right * unit, down * unit));
+        (right.hypot(down) <= radius as f32).then_some((x, y, color))
+    };
+    let places = squares(height).flat_map(|y| squares(width).map(move |x| (x, y)));
+    places.filter_map(of_square).collect()
 }
 
 /// The middle of the visible part of a block, along one axis.

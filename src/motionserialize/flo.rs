@@ -25,12 +25,12 @@ pub(super) fn write((width, height): (u32, u32), field: Option<&MotionVectorMeta
     let unit = 1.0 / description.scale as f32;
     let across = Middles { block: description.block_width, blocks: description.columns };
     let down = Middles { block: description.block_height, blocks: description.rows };
+    let columns_around: Vec<_> = (0..width).map(|x| across.around(x)).collect();
     for y in 0..height {
         let (above, below, share_below) = down.around(y);
         let row = |row: usize| &field.vectors()[row * columns..][..columns];
         let (above, below) = (row(above), row(below));
-        for x in 0..width {
-            let (left, right, share_right) = across.around(x);
+        for &(left, right, share_right) in &columns_around {
             let between = |component: fn(&MotionVector) -> i16| {
                 let mix = |a: f32, b: f32, share: f32| a + (b - a) * share;
                 let of = |row: &[MotionVector], column: usize| f32::from(component(&row[column])) * unit;

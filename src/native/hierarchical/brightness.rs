@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::estimator::SetupError;
 use crate::native::hierarchical::grid::{CellGrid, LANES};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::memory::{chunk, chunk_mut};
@@ -28,8 +29,8 @@ impl BrightnessOffsets {
     /// Memory for those of `grid`.
     ///
     /// # Errors
-    /// [`SetupError::Memory`](crate::estimator::SetupError::Memory) if there is too little.
-    pub fn new(grid: &CellGrid) -> Result<Self, crate::estimator::SetupError> {
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(grid: &CellGrid) -> Result<Self, SetupError> {
         let mut measured = grid.values()?;
         measured.fill(NONE);
         Ok(Self { measured, medians: grid.values()? })

@@ -84,7 +84,7 @@ fn quarters(component: i16) -> i32 {
 
 /// `component / by`, rounded, halves away from zero.
 #[inline(always)]
-fn divided(component: i32, by: i32) -> i32 {
+pub fn divided(component: i32, by: i32) -> i32 {
     (component + component.signum() * (by / 2)) / by
 }
 

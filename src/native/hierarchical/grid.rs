@@ -96,16 +96,24 @@ impl CellGrid {
 
     /// Repeats the edges of `values` in the margins.
     pub fn repeat_edges<T: Copy>(&self, values: &mut [T]) {
-        for row in 0..self.rows {
-            let (first, last) = (self.at(0, row), self.at(self.columns - 1, row));
-            let ends = [values[first], values[last]];
-            values[first - MARGIN..first].fill(ends[0]);
-            values[last + 1..=last + MARGIN].fill(ends[1]);
-        }
-        let last = (self.rows + MARGIN - 1) * self.pitch;
-        for row in 0..MARGIN {
-            values.copy_within(MARGIN * self.pitch..(MARGIN + 1) * self.pitch, row * self.pitch);
-            values.copy_within(last..last + self.pitch, last + (row + 1) * self.pitch);
+        (0..self.rows).for_each(|row| self.repeat_row(values, self.at(0, row), row));
+    }
+
+    /// Repeats the edges of `row`, whose first value has the index `first`, in the margins.
+    #[inline(always)]
+    pub fn repeat_row<T: Copy>(&self, values: &mut [T], first: usize, row: usize) {
+        let last = first + self.columns - 1;
+        let ends = [values[first], values[last]];
+        values[first - MARGIN..first].fill(ends[0]);
+        values[last + 1..=last + MARGIN].fill(ends[1]);
+        let source = first - MARGIN..last + MARGIN + 1;
+        for distance in 1..=MARGIN {
+            if row == 0 {
+                values.copy_within(source.clone(), source.start - distance * self.pitch);
+            }
+            if row + 1 == self.rows {
+                values.copy_within(source.clone(), source.start + distance * self.pitch);
+            }
         }
     }
 }

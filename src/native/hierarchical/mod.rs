@@ -79,12 +79,11 @@ pub struct HierarchicalSearch {
 }
 
 impl HierarchicalSearch {
-    /// The search for `parameters`, of which the sizes and the quality count.
+    /// The search for `parameters`, which are valid; the sizes and the quality count.
     ///
     /// # Errors
-    /// [`SetupError`] if the parameters are not valid or there is too little memory.
+    /// [`SetupError::Memory`] if there is too little.
     pub fn new(parameters: &Parameters, instructions: Instructions) -> Result<Self, SetupError> {
-        parameters.validate()?;
         let &Parameters { width, height, block_size, .. } = parameters;
         let preset = parameters.quality.preset();
         let count = level_sizes(width, height).count();

@@ -1,5 +1,6 @@
 //! Samples at quarter positions: averages of two half samples.
 
+use crate::estimator::half_samples_around;
 use crate::estimator::pyramid::CELL;
 use crate::native::arch::register::{Register, SampleRegister};
 use crate::native::hierarchical::memory::LINE;
@@ -29,16 +30,6 @@ const PARTS: [[u16; 2]; 16] = {
 const fn part((x, y): (usize, usize)) -> u16 {
     let plane = 2 * (y % 2) + x % 2;
     (plane * LINE + (y / 2) * ROW + x / 2) as u16
-}
-
-/// The two points in half samples whose average is the sample at this fraction; twice the same if it is one itself.
-const fn half_samples_around(x: usize, y: usize) -> [(usize, usize); 2] {
-    let (left, above) = (x / 2, y / 2);
-    match (x % 2, y % 2) {
-        // Between four of them: the two that lie between whole samples on one axis only.
-        (1, 1) if (left + above) % 2 == 0 => [(left + 1, above), (left, above + 1)],
-        (right, below) => [(left, above), (left + right, above + below)],
-    }
 }
 
 /// The reference frame, readable at quarter samples.

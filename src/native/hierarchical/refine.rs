@@ -56,41 +56,67 @@ impl FineField {
             vectors.copy_from_slice(lowest);
         }
         for _ in 0..ROUNDS {
-            self.round(grid, |first, to, vectors| {
-                instructions.run(Smoothing { grid, weights, parabolas, vectors, first, to });
-            });
+            self.round(grid, weights, |band| instructions.run(Smoothing { band, parabolas }));
         }
         self.median(instructions, grid, weights);
     }
 
     /// Replaces each vector by the weighted median of the vectors around it.
     pub fn median(&mut self, instructions: Instructions, grid: &CellGrid, weights: &NeighbourWeights) {
-        self.round(grid, |first, to, vectors| {
-            instructions.run(Median { grid, weights, vectors, first, to });
-        });
+        self.round(grid, weights, |band| instructions.run(Median(band)));
     }
 
     /// Replaces the vectors by what `compute` writes for each band of rows.
-    pub fn round(&mut self, grid: &CellGrid, compute: impl Fn(usize, [&mut [i32]; 2], [&[i32]; 2]) + Sync) {
+    pub fn round(
+        &mut self,
+        grid: &CellGrid,
+        weights: &NeighbourWeights,
+        compute: impl Fn(RoundBand<'_>) + Sync,
+    ) {
         let length = grid.pitch * grid.rows_a_task();
         let vectors = self.vectors.each_ref().map(|values| &values[..]);
         let [x, y] = self.next.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
         (x, y).into_par_iter().enumerate().for_each(|(band, (x, y))| {
-            compute(band * grid.rows_a_task(), [x, y], vectors);
+            compute(RoundBand { grid, weights, vectors, first: band * grid.rows_a_task(), to: [x, y] });
         });
         std::mem::swap(&mut self.vectors, &mut self.next);
     }
 }
 
-/// A round of smoothing of some rows of cells.
-struct Smoothing<'a> {
-    grid: &'a CellGrid,
-    weights: &'a NeighbourWeights,
-    parabolas: &'a LevelParabolas,
-    vectors: [&'a [i32]; 2],
+/// Some rows of cells in a round.
+pub struct RoundBand<'a> {
+    /// All cells.
+    pub grid: &'a CellGrid,
+    /// How much their neighbours count.
+    pub weights: &'a NeighbourWeights,
+    /// Their vectors.
+    pub vectors: [&'a [i32]; 2],
     /// The first row.
-    first: usize,
-    to: [&'a mut [i32]; 2],
+    pub first: usize,
+    /// Where the new vectors of the rows go.
+    pub to: [&'a mut [i32]; 2],
+}
+
+impl RoundBand<'_> {
+    /// Writes what `compute` returns for each chunk of cells, given the index of the first.
+    #[inline(always)]
+    pub fn write(mut self, compute: impl Fn(&Self, usize) -> [LaneWords; 2]) {
+        let grid = self.grid;
+        for row in 0..self.to[0].len() / grid.pitch {
+            for (column, _) in grid.chunks() {
+                let computed = compute(&self, grid.at(column, self.first + row));
+                for (to, computed) in self.to.iter_mut().zip(computed) {
+                    *chunk_mut(to, row * grid.pitch + CellGrid::column(column)) = computed;
+                }
+            }
+        }
+    }
+}
+
+/// A round of smoothing.
+struct Smoothing<'a> {
+    band: RoundBand<'a>,
+    parabolas: &'a LevelParabolas,
 }
 
 impl Work for Smoothing<'_> {
@@ -98,27 +124,24 @@ impl Work for Smoothing<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { grid, weights, parabolas, vectors, first, to } = self;
-        for row in 0..to[0].len() / grid.pitch {
-            for (column, _) in grid.chunks() {
-                let at = grid.at(column, first + row);
-                let pulls = pulls(grid, weights, vectors, at);
-                for axis in 0..2 {
-                    let own: &LaneWords = chunk(vectors[axis], at);
-                    let measured: &LaneWords = chunk(&parabolas.lowest[axis], at);
-                    let steepness: &LaneWords = chunk(&parabolas.steepness[axis], at);
-                    let to = chunk_mut::<i32, LANES>(to[axis], row * grid.pitch + CellGrid::column(column));
-                    for i in 0..LANES {
-                        let own_weight = OWN_WEIGHT * steepness[i];
-                        let weight = own_weight + NEIGHBOURS_WEIGHT * pulls.weights[i];
-                        let pull =
-                            own_weight * (measured[i] - own[i]) + NEIGHBOURS_WEIGHT * pulls.sums[axis][i];
-                        // Without weight there is no pull either.
-                        to[i] = own[i] + divide(pull, weight.max(1));
-                    }
+        let Self { band, parabolas } = self;
+        band.write(|band, at| {
+            let pulls = pulls(band, at);
+            let mut smooth = [[0; LANES]; 2];
+            for (axis, smooth) in smooth.iter_mut().enumerate() {
+                let own: &LaneWords = chunk(band.vectors[axis], at);
+                let measured: &LaneWords = chunk(&parabolas.lowest[axis], at);
+                let steepness: &LaneWords = chunk(&parabolas.steepness[axis], at);
+                for i in 0..LANES {
+                    let own_weight = OWN_WEIGHT * steepness[i];
+                    let weight = own_weight + NEIGHBOURS_WEIGHT * pulls.weights[i];
+                    let pull = own_weight * (measured[i] - own[i]) + NEIGHBOURS_WEIGHT * pulls.sums[axis][i];
+                    // Without weight there is no pull either.
+                    smooth[i] = own[i] + divide(pull, weight.max(1));
                 }
             }
-        }
+            smooth
+        });
     }
 }
 
@@ -132,7 +155,7 @@ pub struct Pulls {
 
 /// What the neighbours of the cells from `at` on do.
 #[inline(always)]
-pub fn pulls(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], at: usize) -> Pulls {
+pub fn pulls(&RoundBand { grid, weights, vectors, .. }: &RoundBand<'_>, at: usize) -> Pulls {
     let mut pulls = Pulls { weights: [0; LANES], sums: [[0; LANES]; 2] };
     let own: [&LaneWords; 2] = vectors.map(|values| chunk(values, at));
     for (k, beside) in NEIGHBOURS.into_iter().enumerate() {
@@ -150,30 +173,15 @@ pub fn pulls(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], 
     pulls
 }
 
-/// The weighted vector medians of 3 × 3 cells, for some rows of cells.
-struct Median<'a> {
-    grid: &'a CellGrid,
-    weights: &'a NeighbourWeights,
-    vectors: [&'a [i32]; 2],
-    /// The first row.
-    first: usize,
-    to: [&'a mut [i32]; 2],
-}
+/// The weighted vector medians of 3 × 3 cells.
+struct Median<'a>(RoundBand<'a>);
 
 impl Work for Median<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { grid, weights, vectors, first, to } = self;
-        for row in 0..to[0].len() / grid.pitch {
-            for (column, _) in grid.chunks() {
-                let medians = medians(grid, weights, vectors, grid.at(column, first + row));
-                for axis in 0..2 {
-                    *chunk_mut(to[axis], row * grid.pitch + CellGrid::column(column)) = medians[axis];
-                }
-            }
-        }
+        self.0.write(medians);
     }
 }
 
@@ -184,7 +192,7 @@ const AROUND: [Option<usize>; 9] =
 /// In each lane the vector with the least weighted sum of distances to the others; of equal ones the own, and
 /// then the first.
 #[inline(always)]
-fn medians(grid: &CellGrid, weights: &NeighbourWeights, vectors: [&[i32]; 2], at: usize) -> [LaneWords; 2] {
+fn medians(&RoundBand { grid, weights, vectors, .. }: &RoundBand<'_>, at: usize) -> [LaneWords; 2] {
     let around = AROUND.map(|k| {
         let at = k.map_or(at, |k| grid.beside(at, NEIGHBOURS[k]));
         vectors.map(|values| chunk::<i32, LANES>(values, at))

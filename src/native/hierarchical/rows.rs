@@ -113,27 +113,9 @@ impl<'a> FieldRows<'a> {
     pub fn repeat_edges(&mut self, grid: &CellGrid, number: usize, row: usize) {
         let first = self.at(grid, 0, row);
         for vectors in &mut self.vectors[number % 2] {
-            repeat(grid, vectors, first, row);
+            grid.repeat_row(vectors, first, row);
         }
-        repeat(grid, self.moved[number % 2], first, row);
-    }
-}
-
-/// Repeats the edges of `row`, whose first value has the index `first`.
-#[inline(always)]
-fn repeat<T: Copy>(grid: &CellGrid, values: &mut [T], first: usize, row: usize) {
-    let last = first + grid.columns - 1;
-    let ends = [values[first], values[last]];
-    values[first - MARGIN..first].fill(ends[0]);
-    values[last + 1..=last + MARGIN].fill(ends[1]);
-    let source = first - MARGIN..last + MARGIN + 1;
-    for distance in 1..=MARGIN {
-        if row == 0 {
-            values.copy_within(source.clone(), source.start - distance * grid.pitch);
-        }
-        if row + 1 == grid.rows {
-            values.copy_within(source.clone(), source.start + distance * grid.pitch);
-        }
+        grid.repeat_row(self.moved[number % 2], first, row);
     }
 }
 

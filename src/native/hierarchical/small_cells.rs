@@ -5,12 +5,13 @@ use rayon::prelude::*;
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::facts::CellFacts;
+use crate::native::hierarchical::field::divided;
 use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
 use crate::native::hierarchical::matching::CellMatcher;
-use crate::native::hierarchical::memory::{chunk, chunk_mut};
+use crate::native::hierarchical::memory::chunk;
 use crate::native::hierarchical::parabola::divide;
 use crate::native::hierarchical::planes::LevelFrame;
-use crate::native::hierarchical::refine::{FineField, pulls};
+use crate::native::hierarchical::refine::{FineField, RoundBand, pulls};
 use crate::native::hierarchical::start::parent;
 use crate::native::hierarchical::weights::{NeighbourWeights, weight_of};
 use crate::native::level::{InstructionSet, Instructions, Work};
@@ -107,10 +108,8 @@ impl SmallCells<'_> {
     /// Writes the vectors of the small cells.
     pub fn run(&self, instructions: Instructions, field: &mut FineField) {
         let (grid, weights) = (self.small_grid, &self.small_facts.weights);
-        field.round(grid, |first, to, _| instructions.run(BestOfNearest { search: self, first, to }));
-        field.round(grid, |first, to, vectors| {
-            instructions.run(Drawn { grid, weights, vectors, first, to });
-        });
+        field.round(grid, weights, |band| instructions.run(BestOfNearest { search: self, band }));
+        field.round(grid, weights, |band| instructions.run(Drawn(band)));
         field.median(instructions, grid, weights);
     }
 
@@ -139,8 +138,7 @@ impl SmallCells<'_> {
             if energy >= best.0 {
                 continue;
             }
-            let quarters =
-                vectors[k].map(|component| (component + component.signum() * (QUARTER / 2)) / QUARTER);
+            let quarters = vectors[k].map(|component| divided(component, QUARTER));
             let origin = ((column * SMALL_CELL) as i32, (row * SMALL_CELL) as i32);
             let cost = self.matcher.cost_of_small_cell::<E>(origin, cell, (quarters[0], quarters[1]));
             energy += COST_WEIGHT * cost as i32;
@@ -172,9 +170,7 @@ fn beside(small: usize, count: usize) -> usize {
 /// The first vectors of some rows of small cells.
 struct BestOfNearest<'a> {
     search: &'a SmallCells<'a>,
-    /// The first row.
-    first: usize,
-    to: [&'a mut [i32]; 2],
+    band: RoundBand<'a>,
 }
 
 impl Work for BestOfNearest<'_> {
@@ -182,8 +178,7 @@ impl Work for BestOfNearest<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { search, first, to: [x, y] } = self;
-        let grid = search.small_grid;
+        let Self { search, band: RoundBand { grid, first, to: [x, y], .. } } = self;
         for row in 0..x.len() / grid.pitch {
             for column in 0..grid.columns {
                 let to = row * grid.pitch + CellGrid::column(column);
@@ -193,34 +188,24 @@ impl Work for BestOfNearest<'_> {
     }
 }
 
-/// The vectors of some rows of small cells, drawn towards their neighbours.
-struct Drawn<'a> {
-    grid: &'a CellGrid,
-    weights: &'a NeighbourWeights,
-    vectors: [&'a [i32]; 2],
-    /// The first row.
-    first: usize,
-    to: [&'a mut [i32]; 2],
-}
+/// The vectors of small cells, drawn towards their neighbours.
+struct Drawn<'a>(RoundBand<'a>);
 
 impl Work for Drawn<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        let Self { grid, weights, vectors, first, to } = self;
-        for row in 0..to[0].len() / grid.pitch {
-            for (column, _) in grid.chunks() {
-                let at = grid.at(column, first + row);
-                let pulls = pulls(grid, weights, vectors, at);
-                for axis in 0..2 {
-                    let own: &LaneWords = chunk(vectors[axis], at);
-                    let to = chunk_mut::<i32, LANES>(to[axis], row * grid.pitch + CellGrid::column(column));
-                    for i in 0..LANES {
-                        to[i] = own[i] + divide(pulls.sums[axis][i], OWN_WEIGHT + pulls.weights[i]);
-                    }
+        self.0.write(|band, at| {
+            let pulls = pulls(band, at);
+            let mut drawn = [[0; LANES]; 2];
+            for (axis, drawn) in drawn.iter_mut().enumerate() {
+                let own: &LaneWords = chunk(band.vectors[axis], at);
+                for i in 0..LANES {
+                    drawn[i] = own[i] + divide(pulls.sums[axis][i], OWN_WEIGHT + pulls.weights[i]);
                 }
             }
-        }
+            drawn
+        });
     }
 }

@@ -20,6 +20,12 @@
 #include "common.cl"
 #include "spans.cl"
 
+// Whether `collaborative_staged` keeps word j of all items together: as GPUs read local memory fastest. On CPUs the
+// words of an item together are faster (figure 7's order).
+#ifndef WORDS_TOGETHER
+#define WORDS_TOGETHER 1
+#endif
+
 // Figure 6: every sample is read by itself from global memory.
 __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
                                               __global const uchar *reference, __global uint *costs,
@@ -41,12 +47,12 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
     costs[(size_t)first_slot * blocks + index] = cost;
 }
 
-// Writes the words of `span` to local memory, `stride` words apart.
-static inline void stage_span(Span span, __local uint *words, int stride)
+// Writes the words of `span` to local memory, `step` words apart.
+static inline void stage_span(Span span, __local uint *words, int step)
 {
     const uint *from = (const uint *)&span;
     for (int j = 0; j < SPAN / 4; ++j)
-        words[j * stride] = from[j];
+        words[j * step] = from[j];
 }
 
 // Figure 7: a group takes a row of blocks. Each item reads its block row by row, in aligned spans,
@@ -59,13 +65,13 @@ static inline void stage_span(Span span, __local uint *words, int stride)
 // any window. Figure 7 has one buffer and one barrier a row, so a fast item may overwrite what a slow
 // one still reads; here two buffers are used in turn. Figure 7 reads single bytes from local memory;
 // here two words are joined. There the samples of adjacent items are 16 bytes apart, which fall into a
-// quarter of the banks of local memory; here word j of all items lies together. A row wider than the
-// largest group is cut into segments, a group each.
+// quarter of the banks of a GPU's local memory: with WORDS_TOGETHER adjacent items read adjacent words. A
+// row wider than the largest group is cut into segments, a group each.
 //
 //   group  (job, row, segment) by the group's number, segment fastest; ceil(columns / items) segments
 //          a row
-//   lines  two buffers; in each, word j of item i at j * (items + 1) + i, and the span on the right as
-//          the first words of item `items`
+//   lines  two buffers; in each, word j of item i at j * word_step + i * item_step, and the span on the
+//          right as the first words of item `items`
 __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
                                                __global const uchar *reference, __global uint *costs,
                                                __local uint *lines, int first_job, int first_slot,
@@ -77,7 +83,8 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
     const int batch_job = group / segments / g.rows;
     const int2 d = displacement_at(g, first_job + batch_job);
 
-    const int column = segment * items + item, stride = items + 1;
+    const int column = segment * items + item;
+    const int word_step = WORDS_TOGETHER ? items + 1 : 1, item_step = WORDS_TOGETHER ? 1 : BLOCK_WORDS;
     // Items past the row take part with the samples right of it.
     const int left = min(column, g.columns) * BLOCK;
     // SPAN is a power of two: this rounds down, also below zero.
@@ -88,22 +95,22 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
         const int top = row * BLOCK + i;
         __global const Span *c = (__global const Span *)sample_at(current, g, left, top);
         __global const Span *r = (__global const Span *)sample_at(reference, g, left + whole_x, top + d.y);
-        __local uint *staged = lines + (i & 1) * stride * BLOCK_WORDS + item;
+        __local uint *staged = lines + (i & 1) * (items + 1) * BLOCK_WORDS + item * item_step;
         Span block_line[BLOCK_SPANS];
         for (int s = 0; s < BLOCK_SPANS; ++s) {
             block_line[s] = c[s];
-            stage_span(r[s], staged + s * (SPAN / 4) * stride, stride);
+            stage_span(r[s], staged + s * (SPAN / 4) * word_step, word_step);
         }
         if (item == items - 1)
-            stage_span(r[BLOCK_SPANS], staged + 1, stride);
+            stage_span(r[BLOCK_SPANS], staged + item_step, word_step);
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint *block_words = (const uint *)block_line;
         int word = over / 4;
-        __local const uint *line = staged + word * stride;
+        __local const uint *line = staged + word * word_step;
         uint low = *line;
         for (int j = 0; j < BLOCK_WORDS; ++j) {
             // The word after an item's last is the next item's first.
-            line += ++word == BLOCK_WORDS ? stride * (1 - BLOCK_WORDS) + 1 : stride;
+            line += ++word == BLOCK_WORDS ? item_step - (BLOCK_WORDS - 1) * word_step : word_step;
             const uint high = *line;
             cost = compare_four(block_words[j], join_words(low, high, shift), cost);
             low = high;

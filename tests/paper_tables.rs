@@ -14,7 +14,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use arguments::{Paper, Request, parse};
-use frames::{Clip, Scene, y4m};
+use frames::luma::y4m;
+use frames::{Clip, Scene};
 use gstmotionestimate::backend::DeviceSelector;
 use table::{Cell, Column, Table, digits};
 

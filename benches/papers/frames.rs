@@ -1,13 +1,11 @@
 //! The frames to search: synthetic frames, and the first ones of a clip.
 
-use std::error::Error;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use gstmotionestimate::estimator::Frame;
 
 #[path = "../../examples/shared/luma.rs"]
-mod luma;
+pub mod luma;
 
 /// A reference frame and a current frame.
 #[derive(Clone)]
@@ -108,63 +106,5 @@ impl Clip {
 
 /// The luma planes of the first `count` frames of a file, fewer if it has no more.
 fn read(path: &Path, count: usize) -> Result<Vec<Frame>, String> {
-    let name = |error: Box<dyn Error>| format!("{}: {error}", path.display());
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m")) {
-        let bytes = fs::read(path).map_err(|error| name(error.into()))?;
-        y4m(&bytes, count).map_err(|error| name(error.into()))
-    } else {
-        luma::luma(path, count).map_err(name)
-    }
-}
-
-/// The luma planes of the first `count` frames of a YUV4MPEG2 stream of 8 bits.
-///
-/// # Errors
-/// Why the stream cannot be read. A stream with fewer frames is not an error.
-pub fn y4m(bytes: &[u8], count: usize) -> Result<Vec<Frame>, String> {
-    let (header, mut rest) = line(bytes).ok_or("no header")?;
-    let mut words = header.split(' ');
-    if words.next() != Some("YUV4MPEG2") {
-        return Err("not a YUV4MPEG2 stream".into());
-    }
-    let (mut width, mut height, mut colours) = (0_usize, 0_usize, "420");
-    for word in words.filter(|word| !word.is_empty()) {
-        let number = || word[1..].parse().map_err(|_| format!("\"{word}\" is no size"));
-        match word.as_bytes()[0] {
-            b'W' => width = number()?,
-            b'H' => height = number()?,
-            b'C' => colours = &word[1..],
-            _ => {}
-        }
-    }
-    let half = |side: usize| side.div_ceil(2);
-    let chroma = match colours {
-        "420" | "420jpeg" | "420mpeg2" | "420paldv" => half(width).checked_mul(half(height)),
-        "422" => half(width).checked_mul(height),
-        "444" => width.checked_mul(height),
-        "mono" => Some(0),
-        _ => return Err(format!("colours \"{colours}\" are not read: use 420, 422, 444 or mono of 8 bits")),
-    };
-    let luma = width.checked_mul(height).ok_or("a frame too large")?;
-    let chroma = chroma.and_then(|samples| samples.checked_mul(2)).ok_or("a frame too large")?;
-
-    let mut frames = Vec::new();
-    while frames.len() < count && !rest.is_empty() {
-        let (frame, samples) = line(rest).ok_or("a frame without a header")?;
-        if !frame.starts_with("FRAME") {
-            return Err("a frame without a header".into());
-        }
-        let end = luma.checked_add(chroma).ok_or("a frame too large")?;
-        let (planes, next) = samples.split_at_checked(end).ok_or("the last frame is cut off")?;
-        let luma = planes[..luma].to_vec();
-        frames.push(Frame::from_samples(luma, width, height).map_err(|error| error.to_string())?);
-        rest = next;
-    }
-    Ok(frames)
-}
-
-/// The first line of `bytes` and what follows it.
-fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().take(1024).position(|&byte| byte == b'\n')?;
-    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
+    luma::luma(path, count).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -95,9 +95,14 @@ impl BuildContext<'_> {
         self.layout.geometry.candidates()
     }
 
-    /// The kernel `name` of `file`, for groups of the size in the tuning, if there is one.
-    pub(super) fn build(&self, file: KernelFile, name: &CStr) -> Result<cl::Kernel, SetupError> {
-        self.build_for_items(file, name, self.tuning.group_size.unwrap_or(1))
+    /// The kernel `name` of `file`, for groups of the size in the tuning, if there is one, with more `options`.
+    pub(super) fn build(
+        &self,
+        file: KernelFile,
+        name: &CStr,
+        options: &str,
+    ) -> Result<cl::Kernel, SetupError> {
+        self.build_for_items(file, name, self.tuning.group_size.unwrap_or(1), options)
     }
 
     /// The kernel `name` of `file`, and the size of its groups: that of the tuning, else `items` or the
@@ -111,7 +116,7 @@ impl BuildContext<'_> {
         name: &CStr,
         items: usize,
     ) -> Result<(cl::Kernel, usize), SetupError> {
-        let kernel = self.build_for_items(file, name, self.tuning.group_size.unwrap_or(items))?;
+        let kernel = self.build_for_items(file, name, self.tuning.group_size.unwrap_or(items), "")?;
         let items = match self.chosen_group(&kernel)? {
             Some(chosen) => chosen,
             None => items.min(self.largest_group(&kernel)?),
@@ -121,12 +126,18 @@ impl BuildContext<'_> {
 
     /// Fixes the group size only if `items` are more than a build with an open size allows, and the device
     /// has so many.
-    fn build_for_items(&self, file: KernelFile, name: &CStr, items: usize) -> Result<cl::Kernel, SetupError> {
-        let kernel = self.build_with(file, name, None, "")?;
+    fn build_for_items(
+        &self,
+        file: KernelFile,
+        name: &CStr,
+        items: usize,
+        options: &str,
+    ) -> Result<cl::Kernel, SetupError> {
+        let kernel = self.build_with(file, name, None, options)?;
         if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
             return Ok(kernel);
         }
-        self.build_with(file, name, Some(items), "")
+        self.build_with(file, name, Some(items), options)
     }
 
     /// The kernel `name` of `file`, for groups of `group_size` if it is given, with more `options`.

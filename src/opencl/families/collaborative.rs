@@ -49,7 +49,8 @@ impl CollaborativeFamily {
             // Section 8.4 finds 8 items the fastest.
             (_, false) => (c"collaborative_unaligned", 8),
         };
-        let kernel = build.build(KernelFile::Collaborative, name)?;
+        let together = format!(" -D WORDS_TOGETHER={}", i32::from(build.is_gpu()));
+        let kernel = build.build(KernelFile::Collaborative, name, &together)?;
         let usual = build.largest_group(&kernel)?.min(usual);
         let chosen = build.chosen_group(&kernel)?;
         let (grid, candidates) = (build.grid(), build.candidates());
@@ -145,7 +146,7 @@ struct Reduction {
 
 impl Reduction {
     fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let kernel = build.build(KernelFile::Reduce, c"reduce")?;
+        let kernel = build.build(KernelFile::Reduce, c"reduce", "")?;
         let items = build.device.group_of(&kernel, REDUCE_ITEMS)?;
         let winners = build.buffer("the winners", KEY * build.grid().blocks())?;
         Ok(Self { kernel, winners, items, block_size: build.parameters.block_size })

@@ -66,7 +66,7 @@ pub(super) struct ReferenceStaged {
 
 impl ReferenceStaged {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let kernel = build.build(KernelFile::Reference, c"reference_staged")?;
+        let kernel = build.build(KernelFile::Reference, c"reference_staged", "")?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,
             // An item a candidate if that is possible; a CPU runs a group's items one after another, and

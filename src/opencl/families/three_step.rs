@@ -57,7 +57,7 @@ impl ThreeStepSamples {
         let samples = build.parameters.block_size * build.parameters.block_size;
         let most = samples.min(MOST_SAMPLES);
         let (compare, items) = build.build_for(KernelFile::ThreeStep, c"three_step_samples", most)?;
-        let choose = build.build(KernelFile::ThreeStep, c"three_step_choose")?;
+        let choose = build.build(KernelFile::ThreeStep, c"three_step_choose", "")?;
         let blocks = build.grid().blocks();
         Ok(Self {
             steps: StepArgs::new(build),
@@ -110,7 +110,7 @@ pub(super) struct ThreeStepGroups {
 
 impl ThreeStepGroups {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let kernel = build.build(KernelFile::ThreeStep, c"three_step_group")?;
+        let kernel = build.build(KernelFile::ThreeStep, c"three_step_group", "")?;
         let side = build.parameters.block_size;
         // `BLOCK_ITEMS` in the kernel.
         let items = if side <= 16 { 8 * 4 } else { 8 * 16 };
@@ -156,7 +156,7 @@ pub(super) struct ThreeStepItems {
 
 impl ThreeStepItems {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let kernel = build.build(KernelFile::ThreeStep, c"three_step_item")?;
+        let kernel = build.build(KernelFile::ThreeStep, c"three_step_item", "")?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,
             None => build.largest_group(&kernel)?.min(if build.is_gpu() { 64 } else { 8 }),

@@ -35,8 +35,8 @@ pub(super) struct TwoPassFamily {
 
 impl TwoPassFamily {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let compute = build.build(KernelFile::TwoPass, c"two_pass_compute")?;
-        let compare = build.build(KernelFile::TwoPass, c"two_pass_compare")?;
+        let compute = build.build(KernelFile::TwoPass, c"two_pass_compute", "")?;
+        let compare = build.build(KernelFile::TwoPass, c"two_pass_compare", "")?;
         let usual = if build.is_cpu() { CPU_ITEMS } else { ITEMS };
         let group = |kernel: &cl::Kernel| match build.chosen_group(kernel)? {
             Some(items) => Ok(items),

@@ -9,6 +9,7 @@ pub(super) use transfer::between;
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
+use std::slice;
 
 use ocl::ffi;
 
@@ -187,13 +188,22 @@ owner!(
     Program, cl_program, clReleaseProgram
 );
 owner!(
-    /// A kernel and its arguments.
-    Kernel, cl_kernel, clReleaseKernel
+    /// The owner of a kernel.
+    KernelOwner, cl_kernel, clReleaseKernel
 );
 owner!(
     /// The state of a queued command.
     Event, cl_event, clReleaseEvent
 );
+
+/// A kernel and its arguments.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    owner: KernelOwner,
+    /// The bytes of each argument as they were set last. A search has up to 40 launches whose arguments hardly change,
+    /// and each call takes time.
+    arguments: Vec<Vec<u8>>,
+}
 
 impl Context {
     pub(super) fn new(device: RawDevice) -> Result<Self> {
@@ -310,7 +320,7 @@ impl Program {
         let mut code = 0;
         // SAFETY: the name ends with NUL.
         let raw = unsafe { ffi::clCreateKernel(self.0, name.as_ptr(), &mut code) };
-        check("clCreateKernel", code).map(|()| Kernel(raw))
+        check("clCreateKernel", code).map(|()| Kernel { owner: KernelOwner(raw), arguments: Vec::new() })
     }
 }
 
@@ -336,7 +346,7 @@ impl Kernel {
         ] {
             // SAFETY: the first is a size_t and the second three, and there is space for them.
             let code = unsafe {
-                ffi::clGetKernelWorkGroupInfo(self.0, device, property, size, value, ptr::null_mut())
+                ffi::clGetKernelWorkGroupInfo(self.owner.0, device, property, size, value, ptr::null_mut())
             };
             check("clGetKernelWorkGroupInfo", code)?;
         }
@@ -346,19 +356,32 @@ impl Kernel {
         }
     }
 
-    /// Sets the arguments from the first on.
+    /// Sets the arguments from the first on, but for those that are set already. A buffer that was an argument must
+    /// live as long as the kernel is used: another one may get its handle.
     pub(super) fn set(&mut self, args: &[Arg<'_>]) -> Result<()> {
-        for (index, arg) in args.iter().enumerate() {
+        self.arguments.resize_with(args.len().max(self.arguments.len()), Vec::new);
+        for ((index, arg), known) in args.iter().enumerate().zip(&mut self.arguments) {
             let (size, value): (usize, *const c_void) = match arg {
                 Arg::Buffer(buffer) => (size_of::<ffi::cl_mem>(), (&raw const buffer.0).cast()),
                 Arg::Local(bytes) => (*bytes, ptr::null()),
                 Arg::Int(value) => (size_of::<i32>(), ptr::from_ref(value).cast()),
                 Arg::Struct(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             };
+            let local_size = size.to_ne_bytes();
+            let bytes = match value.is_null() {
+                true => &local_size[..],
+                // SAFETY: `value` points to `size` bytes.
+                false => unsafe { slice::from_raw_parts(value.cast(), size) },
+            };
+            if known == bytes {
+                continue;
+            }
             // SAFETY: `value` points to `size` bytes that live through the call, which copies them; it
             // refuses a size that is not the argument's.
-            let code = unsafe { ffi::clSetKernelArg(self.0, index as u32, size, value) };
+            let code = unsafe { ffi::clSetKernelArg(self.owner.0, index as u32, size, value) };
             check("clSetKernelArg", code)?;
+            known.clear();
+            known.extend_from_slice(bytes);
         }
         Ok(())
     }
@@ -447,7 +470,7 @@ impl Queue {
         let code = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.0,
-                kernel.0,
+                kernel.owner.0,
                 2,
                 ptr::null(),
                 global.as_ptr(),

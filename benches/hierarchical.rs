@@ -11,11 +11,13 @@ mod luma;
 use std::env;
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::estimator::{
-    Algorithm, Device, Frame, MotionVector, Output, Parameters, Quality, Slot, Window, search,
+    Algorithm, BlockHandle, Device, Frame, FrameSource, HostBlock, MotionVector, Output, Parameters, Quality,
+    Slot, Window, search,
 };
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::Session;
@@ -147,8 +149,41 @@ fn time_alone(device: &mut dyn Device, frames: &[Frame]) -> Result<Duration> {
     })
 }
 
+/// A frame in a block of a device's memory.
+struct InBlock {
+    block: Box<dyn HostBlock>,
+    handle: Option<BlockHandle>,
+}
+
+impl FrameSource for InBlock {
+    fn bytes(&self) -> &[u8] {
+        (*self.block).as_ref()
+    }
+
+    fn block(&self) -> Option<&BlockHandle> {
+        self.handle.as_ref()
+    }
+}
+
+/// Copies of `frames` in memory from which the session's device loads them without another copy, if it has such.
+fn offered(session: &Session<()>, frames: &[Frame]) -> Result<Vec<Frame>> {
+    let Some(memory) = session.host_memory() else { return Ok(frames.to_vec()) };
+    let copy = |frame: &Frame| {
+        let view = frame.view();
+        let (width, height) = (view.width(), view.height());
+        let mut block = memory.allocate(width * height)?;
+        for (y, row) in (*block).as_mut().chunks_exact_mut(width).enumerate().take(height) {
+            row.copy_from_slice(view.row(y));
+        }
+        let handle = block.handle();
+        Ok(Frame::new(Arc::new(InBlock { block, handle }), width, height, width)?)
+    };
+    frames.iter().map(copy).collect()
+}
+
 /// The time of a frame with several in flight, from memory that the device reads without a copy if it has such.
 fn time_in_flight(session: &mut Session<()>, frames: &[Frame]) -> Result<Duration> {
+    let frames = offered(session, frames)?;
     let mut reference = session.add(frames[0].clone())?;
     median(|| {
         let start = Instant::now();

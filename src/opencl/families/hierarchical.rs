@@ -39,7 +39,7 @@ const COARSEST: SearchShape = SearchShape { cells: 1, lanes: 8, items: 320 };
 
 /// One group for a level of at most [`ONE_GROUP`] cells.
 const WHOLE_LEVEL: SearchShape = SearchShape { cells: 64, lanes: 8, items: 512 };
-const ONE_GROUP: usize = 160;
+const ONE_GROUP: usize = 60;
 
 /// Many groups of few cells, so that a level of less than [`FEW_CELLS`] cells for each unit of a GPU uses all of them.
 const MANY_GROUPS: SearchShape = SearchShape { cells: 16, lanes: 8, items: 128 };

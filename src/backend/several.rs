@@ -85,9 +85,8 @@ pub(super) fn open(
     let mut known: Vec<DeviceSelector> = Vec::new();
     let mut devices = Vec::new();
     let named = parse(list)?;
-    let is_one_of_several = named.len() > 1;
-    let divides_window = grouping.split == Split::Candidates && is_one_of_several;
-    let tuning = &Tuning { divides_window, is_one_of_several, ..*tuning };
+    let divides_window = grouping.split == Split::Candidates && named.len() > 1;
+    let tuning = &Tuning { divides_window, ..*tuning };
     let is_weighted = named.iter().any(|named| named.weight.is_some());
     // The kernel is used on the devices that have it; the others use their own.
     let is_for_native = |named: &Named| named.selector == DeviceSelector::Native;

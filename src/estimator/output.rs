@@ -14,9 +14,6 @@ pub struct Output {
     pub row_devices: Vec<u8>,
     /// How long the stages took.
     pub times: StageTimes,
-    /// How long the search kept the device from the next one, if the device works on several at once and
-    /// measures it. It is shorter than the search if the frame is loaded while another one is searched.
-    pub device_time: Option<Duration>,
 }
 
 impl Output {
@@ -31,13 +28,7 @@ impl Output {
     }
 
     fn of(vectors: PooledRecords<MotionVector>) -> Self {
-        Self {
-            vectors,
-            predictors: None,
-            row_devices: Vec::new(),
-            times: StageTimes::default(),
-            device_time: None,
-        }
+        Self { vectors, predictors: None, row_devices: Vec::new(), times: StageTimes::default() }
     }
 }
 

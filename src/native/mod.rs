@@ -198,7 +198,6 @@ impl Device for Native {
         let frames = [current, reference].map(Slot::index);
         let start = Instant::now();
         run(self.threads.as_deref(), || search.search(frames, part, vectors));
-        output.device_time = None;
         output.times = StageTimes {
             upload: self.uploads[current.index()],
             search: start.elapsed(),

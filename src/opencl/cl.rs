@@ -196,9 +196,9 @@ owner!(
     Event, cl_event, clReleaseEvent
 );
 
-/// A kernel and its arguments.
+/// A kernel object: the kernel and its arguments.
 #[derive(Debug)]
-pub(super) struct Kernel {
+pub(super) struct KernelObject {
     owner: KernelOwner,
     /// The bytes of each argument as they were set last. A search has up to 40 launches whose arguments hardly change,
     /// and each call takes time.
@@ -316,11 +316,12 @@ impl Program {
         bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
     }
 
-    pub(super) fn kernel(&self, name: &CStr) -> Result<Kernel> {
+    pub(super) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
         let mut code = 0;
         // SAFETY: the name ends with NUL.
         let raw = unsafe { ffi::clCreateKernel(self.0, name.as_ptr(), &mut code) };
-        check("clCreateKernel", code).map(|()| Kernel { owner: KernelOwner(raw), arguments: Vec::new() })
+        check("clCreateKernel", code)
+            .map(|()| KernelObject { owner: KernelOwner(raw), arguments: Vec::new() })
     }
 }
 
@@ -335,7 +336,7 @@ pub(super) enum Arg<'a> {
     Struct(&'a [u8]),
 }
 
-impl Kernel {
+impl KernelObject {
     /// The largest group that this kernel can be launched in; if it was built for one size, that.
     pub(super) fn largest_group(&self, device: RawDevice) -> Result<usize> {
         let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
@@ -425,7 +426,7 @@ impl Queue {
     /// With these arguments the kernel must stay within its buffers.
     pub(super) unsafe fn launch(
         &self,
-        kernel: &mut Kernel,
+        kernel: &mut KernelObject,
         args: &[Arg<'_>],
         groups: [usize; 2],
         items: [usize; 2],
@@ -440,7 +441,7 @@ impl Queue {
     /// As [`Self::launch`].
     pub(super) unsafe fn launch_after(
         &self,
-        kernel: &mut Kernel,
+        kernel: &mut KernelObject,
         args: &[Arg<'_>],
         groups: [usize; 2],
         items: [usize; 2],
@@ -455,7 +456,7 @@ impl Queue {
     /// As [`Self::launch`]; `event` is null or points to space for one.
     unsafe fn enqueue(
         &self,
-        kernel: &mut Kernel,
+        kernel: &mut KernelObject,
         args: &[Arg<'_>],
         groups: [usize; 2],
         items: [usize; 2],

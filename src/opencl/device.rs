@@ -169,13 +169,17 @@ impl OpenClDevice {
     }
 
     /// The most work-items in a group of `kernel`, at least 1.
-    pub(super) fn largest_group_of(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
+    pub(super) fn largest_group_of(&self, kernel: &cl::KernelObject) -> Result<usize, SetupError> {
         let largest = kernel.largest_group(self.raw()).map_err(|error| self.refused(error))?;
         Ok(largest.min(self.largest_group).max(1))
     }
 
     /// The largest group of `kernel` within `wanted` items, which are powers of two.
-    pub(super) fn group_of(&self, kernel: &cl::Kernel, wanted: [usize; 2]) -> Result<[usize; 2], SetupError> {
+    pub(super) fn group_of(
+        &self,
+        kernel: &cl::KernelObject,
+        wanted: [usize; 2],
+    ) -> Result<[usize; 2], SetupError> {
         let largest = self.largest_group_of(kernel)?;
         let [mut columns, mut rows] = wanted;
         while rows > self.largest_second.max(1) {

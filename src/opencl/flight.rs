@@ -27,17 +27,15 @@ impl Queues {
     /// downloads, and two for searches that are independent: the first work-groups of one search then fill
     /// the units that the last ones of the search before leave idle.
     ///
-    /// Commands that record their times take the driver longer. With several searches in flight they do so only if
-    /// they `are_timed`.
+    /// Commands that record their times take the driver longer: those of several searches in flight do not.
     pub(super) fn new(
         context: &Context,
         device: &OpenClDevice,
         depth: usize,
         are_independent: bool,
-        are_timed: bool,
     ) -> Result<Self, SetupError> {
         let queue = || {
-            let device_queue = match are_timed || depth == 1 {
+            let device_queue = match depth == 1 {
                 true => context.timed_queue(device.raw()),
                 false => context.queue(device.raw()),
             };
@@ -181,14 +179,13 @@ impl Searches {
     /// Waits for `flight`, the oldest search, as long as it may take, and copies its vectors, as many as
     /// `vectors` holds. Both frames were on the device at `ready`, by the device's clock.
     ///
-    /// Returns how long the stages took, and how long the search kept the device's units from the next one,
-    /// if the device measures it.
+    /// Returns how long the stages took.
     pub(super) fn finish(
         &mut self,
         flight: QueuedSearch,
         vectors: &mut [MotionVector],
         ready: impl FnOnce() -> Option<u64>,
-    ) -> cl::Result<(StageTimes, Option<Duration>)> {
+    ) -> cl::Result<StageTimes> {
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.watch.wait(&flight.read, allowed)?;
         let copied = Instant::now();
@@ -201,18 +198,17 @@ impl Searches {
         let previous = std::mem::replace(&mut self.searched, found);
         // Some drivers note when a barrier was next in its queue, not when it was passed.
         let start = flight.started.ended().max(ready()).max(previous);
-        let device_time = cl::between(start, found);
         // Without the device's clock, everything counts as search since it was begun and the search before was over.
         let begun = previous_copied.map_or(flight.begun, |previous| previous.max(flight.begun));
         let times = StageTimes {
-            search: device_time.unwrap_or_else(|| copied.saturating_duration_since(begun)),
+            search: cl::between(start, found).unwrap_or_else(|| copied.saturating_duration_since(begun)),
             download: cl::between(flight.read.started(), flight.read.ended()).unwrap_or_default()
                 + copied.elapsed(),
             ..StageTimes::default()
         };
         // Other work may have had the device, or the host may have waited late: the longer time counts.
         self.pace.count(flight.share, (copied - waiting).max(times.search));
-        Ok((times, device_time))
+        Ok(times)
     }
 
     /// The vectors on the device of the search that is begun `turn` searches after the next one.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 
-use super::cl::{self, Arg, Buffer, Event, Kernel, Queue, Rectangle};
+use super::cl::{self, Arg, Buffer, Event, KernelObject, Queue, Rectangle};
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::host::{PinnedBlock, PinnedMemory};
@@ -161,7 +161,7 @@ pub(super) struct FrameSlots {
     width: usize,
     height: usize,
     slots: Vec<FrameSlot>,
-    extend: Kernel,
+    extend: KernelObject,
     /// Items of a group of `extend`.
     extend_items: usize,
     memory: PinnedMemory,
@@ -280,12 +280,6 @@ impl FrameSlots {
         // The upload itself goes on while the host does something else.
         slot.upload = start.elapsed();
         Ok(())
-    }
-
-    /// How long the transfer of the frame in `slot` to the device took, if the device measures it.
-    pub(super) fn transfer(&self, slot: Slot) -> Option<Duration> {
-        let written = self.slots.get(slot.index())?.written.as_ref()?;
-        cl::between(written.started(), written.ended())
     }
 
     /// Releases the memory from which the frame in `slot` was read. The frame must be on the device.

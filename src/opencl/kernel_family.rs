@@ -101,7 +101,7 @@ impl BuildContext<'_> {
         file: KernelFile,
         name: &CStr,
         options: &str,
-    ) -> Result<cl::Kernel, SetupError> {
+    ) -> Result<cl::KernelObject, SetupError> {
         self.build_for_items(file, name, self.tuning.group_size.unwrap_or(1), options)
     }
 
@@ -115,7 +115,7 @@ impl BuildContext<'_> {
         file: KernelFile,
         name: &CStr,
         items: usize,
-    ) -> Result<(cl::Kernel, usize), SetupError> {
+    ) -> Result<(cl::KernelObject, usize), SetupError> {
         let kernel = self.build_for_items(file, name, self.tuning.group_size.unwrap_or(items), "")?;
         let items = match self.chosen_group(&kernel)? {
             Some(chosen) => chosen,
@@ -132,7 +132,7 @@ impl BuildContext<'_> {
         name: &CStr,
         items: usize,
         options: &str,
-    ) -> Result<cl::Kernel, SetupError> {
+    ) -> Result<cl::KernelObject, SetupError> {
         let kernel = self.build_with(file, name, None, options)?;
         if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
             return Ok(kernel);
@@ -147,7 +147,7 @@ impl BuildContext<'_> {
         name: &CStr,
         group_size: Option<usize>,
         options: &str,
-    ) -> Result<cl::Kernel, SetupError> {
+    ) -> Result<cl::KernelObject, SetupError> {
         let build = |four_samples| {
             let options = program::options(file, four_samples, self.parameters, group_size) + options;
             program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)
@@ -191,7 +191,7 @@ impl BuildContext<'_> {
     }
 
     /// The most work-items in a group of `kernel`, at least 1.
-    pub(super) fn largest_group(&self, kernel: &cl::Kernel) -> Result<usize, SetupError> {
+    pub(super) fn largest_group(&self, kernel: &cl::KernelObject) -> Result<usize, SetupError> {
         self.device.largest_group_of(kernel)
     }
 
@@ -199,7 +199,7 @@ impl BuildContext<'_> {
     ///
     /// # Errors
     /// [`SetupError::KernelUnsupported`] if `kernel` cannot run in such groups.
-    pub(super) fn chosen_group(&self, kernel: &cl::Kernel) -> Result<Option<usize>, SetupError> {
+    pub(super) fn chosen_group(&self, kernel: &cl::KernelObject) -> Result<Option<usize>, SetupError> {
         let largest = self.largest_group(kernel)?;
         match self.tuning.group_size {
             Some(items) if items > largest => Err(self.group_too_large(items, largest)),

@@ -118,8 +118,7 @@ impl OpenCl {
         let layout = layout.with_prepared_bytes(family.prepared_bytes());
         let depth = tuning.depth.unwrap_or(1);
         let slots = depth + 1;
-        let are_timed = tuning.is_one_of_several;
-        let queues = Queues::new(&context, device, depth, family.is_stateless(), are_timed)?;
+        let queues = Queues::new(&context, device, depth, family.is_stateless())?;
         let memory =
             PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
         let info = DeviceInfo {
@@ -273,10 +272,7 @@ impl estimator::Device for OpenCl {
         let slots = &self.slots;
         let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
         let finished = self.searches.finish(flight.data, &mut output.vectors, ready);
-        let (times, device_time) = finished.map_err(|error| self.failed(error))?;
-        // With one search at a time, the device does nothing else meanwhile.
-        let device_time = device_time.filter(|_| self.info.depth > 1);
-        output.device_time = device_time.max(device_time.and(self.slots.transfer(current)));
+        let times = finished.map_err(|error| self.failed(error))?;
         output.times = StageTimes { upload: self.slots.upload_time(current), ..times };
         // Both frames are on the device.
         [current, reference].into_iter().for_each(|slot| self.slots.release(slot));

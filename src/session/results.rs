@@ -21,7 +21,7 @@ impl<T> Session<T> {
             .map(|(share, result)| Measured {
                 device: share.member,
                 units: units(share.part),
-                seconds: result.device_time.as_secs_f64(),
+                seconds: result.busy.as_secs_f64(),
             })
             .collect();
         if self.split == Split::Frames {

@@ -43,8 +43,6 @@ pub(super) struct JobResult {
     pub(super) output: Output,
     /// How long the device worked on it: from when the device was free for the job to its end.
     pub(super) busy: Duration,
-    /// How long the job kept the device, or its thread, from the next job.
-    pub(super) device_time: Duration,
     /// How long it took to load rows of the reference frame that the device did not have because shares
     /// had moved.
     pub(super) rebalance_time: Duration,
@@ -60,7 +58,6 @@ struct BegunJob {
     output: Output,
     slots: [Slot; 2],
     at: Instant,
-    load_time: Duration,
     rebalance_time: Duration,
 }
 
@@ -125,23 +122,21 @@ impl Worker {
         let searched = if is_same { wanted.clone() } else { searched };
         let (reference, rebalance_time) = self.slot_of(&reference, &searched, &searched, None, done)?;
         let at = Instant::now();
-        let (current, load_time) = self.slot_of(&current, &compared, &wanted, Some(reference), done)?;
+        let (current, _) = self.slot_of(&current, &compared, &wanted, Some(reference), done)?;
         let ticket = self.device.begin(Request { current, reference, part })?;
         let slots = [current, reference];
-        self.begun.push_back(BegunJob { ticket, search, part, output, slots, at, load_time, rebalance_time });
+        self.begun.push_back(BegunJob { ticket, search, part, output, slots, at, rebalance_time });
         Ok(())
     }
 
     /// Finishes the oldest job.
     pub(super) fn finish(&mut self) -> Result<JobResult, EstimateError> {
         let Some(job) = self.begun.pop_front() else { return Err(EstimateError::NothingInFlight) };
-        let BegunJob { ticket, search, part, mut output, at, load_time, rebalance_time, .. } = job;
+        let BegunJob { ticket, search, part, mut output, at, rebalance_time, .. } = job;
         self.device.finish(ticket, &mut output)?;
         let before = std::mem::replace(&mut self.finished, Instant::now());
         let busy = self.finished - at.max(before);
-        // This thread loads the next frame while the device searches.
-        let device_time = output.device_time.map_or(busy, |time| time.max(load_time));
-        Ok(JobResult { search, part, output, busy, device_time, rebalance_time, at: self.finished })
+        Ok(JobResult { search, part, output, busy, rebalance_time, at: self.finished })
     }
 
     /// Loads all rows of `frame`.

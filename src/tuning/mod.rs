@@ -67,10 +67,6 @@ pub struct Tuning {
     /// window or some rows of it is then built for some rows. Not stored in files.
     #[serde(skip)]
     pub divides_window: bool,
-    /// Whether the device works beside others, whose shares follow from the time that it takes: it then measures that
-    /// also with several searches in flight. Not stored in files.
-    #[serde(skip)]
-    pub is_one_of_several: bool,
 }
 
 impl Tuning {
@@ -104,7 +100,6 @@ impl Tuning {
             depth: self.depth.or(other.depth),
             threads: self.threads.or(other.threads),
             divides_window: self.divides_window || other.divides_window,
-            is_one_of_several: self.is_one_of_several || other.is_one_of_several,
         }
     }
 

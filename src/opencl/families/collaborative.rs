@@ -25,7 +25,7 @@ enum JobItems {
 
 /// The kernel of the jobs, and the one that reduces their costs.
 pub(super) struct CollaborativeFamily {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     job_items: JobItems,
     /// Items of a group.
     items: usize,
@@ -138,7 +138,7 @@ impl KernelFamily for CollaborativeFamily {
 
 /// The kernel that reduces costs to vectors, and the best keys between batches.
 struct Reduction {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     winners: Buffer,
     items: [usize; 2],
     block_size: usize,

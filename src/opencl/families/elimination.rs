@@ -34,8 +34,8 @@ const SUMMED: [usize; 2] = [128, 16];
 
 /// The two kernels, the sums and the fields.
 pub(super) struct EliminationFamily {
-    sum_parts: cl::Kernel,
-    eliminate: cl::Kernel,
+    sum_parts: cl::KernelObject,
+    eliminate: cl::KernelObject,
     small: Buffer,
     large: Buffer,
     /// The field found last, and space for the next.

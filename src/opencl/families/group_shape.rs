@@ -87,7 +87,7 @@ impl GroupShape {
         file: KernelFile,
         name: &CStr,
         options: &str,
-    ) -> Result<cl::Kernel, SetupError> {
+    ) -> Result<cl::KernelObject, SetupError> {
         let Self { run, tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = *self;
         let mut options = format!(" -D RUN={run}{options}");
         if !build.is_cpu() {

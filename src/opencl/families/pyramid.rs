@@ -142,7 +142,7 @@ fn tiles_of(width: usize, height: usize) -> usize {
 
 /// A kernel and the items of its groups.
 pub(super) struct Pass {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     pub(super) items: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::estimator::SetupError;
 /// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
 /// size.
 pub(super) struct ReferenceNaive {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     items: usize,
 }
 
@@ -58,7 +58,7 @@ impl KernelFamily for ReferenceNaive {
 
 /// Block and search area in local memory; the items share the candidates of one tile after another.
 pub(super) struct ReferenceStaged {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     block_size: usize,
     items: usize,
     tile: WindowTile,

@@ -44,9 +44,9 @@ impl StepArgs {
 /// A group a block and candidate, and an item a sample; a second kernel chooses. Each step launches both.
 pub(super) struct ThreeStepSamples {
     steps: StepArgs,
-    compare: cl::Kernel,
+    compare: cl::KernelObject,
     items: usize,
-    choose: cl::Kernel,
+    choose: cl::KernelObject,
     choice_items: [usize; 2],
     costs: Buffer,
     winners: Buffer,
@@ -101,7 +101,7 @@ impl KernelFamily for ThreeStepSamples {
 /// Several items a candidate, all steps in one launch.
 pub(super) struct ThreeStepGroups {
     steps: StepArgs,
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     /// Items a block.
     items: usize,
     /// Blocks of a group.
@@ -150,7 +150,7 @@ impl KernelFamily for ThreeStepGroups {
 /// An item a block, all steps in one launch.
 pub(super) struct ThreeStepItems {
     steps: StepArgs,
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     items: usize,
 }
 

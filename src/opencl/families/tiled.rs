@@ -38,7 +38,7 @@ const MOST_BLOCKS: usize = 8;
 
 /// The kernel, and the groups that it is launched in.
 pub(super) struct TiledFamily {
-    kernel: cl::Kernel,
+    kernel: cl::KernelObject,
     group: GroupShape,
     divides_window: bool,
 }

@@ -23,10 +23,10 @@ const CANDIDATES_AN_ITEM: usize = 4;
 
 /// The two kernels and the costs between them.
 pub(super) struct TwoPassFamily {
-    compute: cl::Kernel,
+    compute: cl::KernelObject,
     compute_items: usize,
     tile: WindowTile,
-    compare: cl::Kernel,
+    compare: cl::KernelObject,
     compare_items: usize,
     costs: Buffer,
     blocks_at_once: usize,
@@ -38,7 +38,7 @@ impl TwoPassFamily {
         let compute = build.build(KernelFile::TwoPass, c"two_pass_compute", "")?;
         let compare = build.build(KernelFile::TwoPass, c"two_pass_compare", "")?;
         let usual = if build.is_cpu() { CPU_ITEMS } else { ITEMS };
-        let group = |kernel: &cl::Kernel| match build.chosen_group(kernel)? {
+        let group = |kernel: &cl::KernelObject| match build.chosen_group(kernel)? {
             Some(items) => Ok(items),
             None => build.largest_group(kernel).map(|largest| largest.min(usual)),
         };

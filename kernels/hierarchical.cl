@@ -5,7 +5,7 @@
 // the direction of their index.
 //
 //   fields   CellMotion of cell i of a field at its first index + i; the fields of direction 1 lie `opposite`
-//            cells further on
+//            cells further on, those of the launch's next search as many cells behind these
 //   tasks    the candidates to compare: smoothness cost * 65536 + cell of the group * 512 + rank
 //   vectors  their vectors, two components of 16 bits
 //   results  their costs, and in the upper half their offsets
@@ -95,12 +95,13 @@ typedef struct {
 } Search;
 
 static inline Search search_of(__global const uchar *current, __global const uchar *reference,
-                               __global CellMotion *fields, Fields f, int direction)
+                               __global CellMotion *fields, Fields f)
 {
+    const int direction = (int)get_group_id(1), number = (int)get_group_id(2);
     Search search;
     search.own = direction ? reference : current;
     search.other = direction ? current : reference;
-    search.fields = fields + (direction ? f.opposite : 0);
+    search.fields = fields + (2 * number + direction) * f.opposite;
     return search;
 }
 
@@ -421,31 +422,34 @@ static inline void improve_cells(__local Group *group, Search s, Level level, Fi
     }
 }
 
-__kernel FIXED_GROUP void start_level(__global const uchar *current, __global const uchar *reference,
-                                      __global CellMotion *fields, Level level, Fields f)
+__kernel FIXED_GROUP void start_level(OF_EACH(__global const uchar *, current),
+                                      OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+                                      Level level, Fields f)
 {
     __local Group group;
-    const Search s = search_of(current, reference, fields, f, (int)get_group_id(1));
+    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
     const int first = (int)get_group_id(0) * GROUP_CELLS;
     start_cells(&group, s, level, f, first, min(GROUP_CELLS, level.columns * level.rows - first));
 }
 
-__kernel FIXED_GROUP void improve_level(__global const uchar *current, __global const uchar *reference,
-                                        __global CellMotion *fields, Level level, Fields f, int step)
+__kernel FIXED_GROUP void improve_level(OF_EACH(__global const uchar *, current),
+                                        OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+                                        Level level, Fields f, int step)
 {
     __local Group group;
-    const Search s = search_of(current, reference, fields, f, (int)get_group_id(1));
+    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
     const int first = (int)get_group_id(0) * GROUP_CELLS;
     improve_cells(&group, s, level, f, first, min(GROUP_CELLS, level.columns * level.rows - first), step);
 }
 
 // A group takes all cells of its direction: its barriers are enough between the iterations. Fields alternate, and the
 // first one is `f.to`.
-__kernel FIXED_GROUP void search_level(__global const uchar *current, __global const uchar *reference,
-                                       __global CellMotion *fields, Level level, Fields f, int iterations)
+__kernel FIXED_GROUP void search_level(OF_EACH(__global const uchar *, current),
+                                       OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+                                       Level level, Fields f, int iterations)
 {
     __local Group group;
-    const Search s = search_of(current, reference, fields, f, (int)get_group_id(1));
+    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
     const int cells = level.columns * level.rows;
     // The coarsest level has so many candidates that it has a launch for its first field.
     for (int first = 0; first < cells && f.parent_columns > 0; first += GROUP_CELLS)

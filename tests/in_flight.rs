@@ -8,7 +8,8 @@ use std::thread;
 use common::{check_in_flight, check_stream, stream};
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::estimator::{
-    Algorithm, Device, EstimateError, Output, Parameters, Part, Prediction, Request, SetupError, Slot, Window,
+    Algorithm, Device, EstimateError, Output, Parameters, Part, Prediction, Quality, Request, SetupError,
+    Slot, Window,
 };
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
@@ -46,6 +47,28 @@ fn every_device_and_depth() {
                 check_stream(&mut session, &frames);
                 check_stream(&mut session, &frames[3..]);
             }
+        }
+    }
+}
+
+/// Devices may search several pairs of frames together. With `high` both directions are searched.
+#[test]
+fn hierarchical_search() {
+    let frames = stream(133, 71, 16);
+    let window = Window::symmetric(1, 1).unwrap();
+    for device in backend::devices() {
+        for (depth, block_size, quality) in [(4, 4, Quality::High), (9, 8, Quality::Fast)] {
+            let parameters = Parameters {
+                algorithm: Algorithm::Hierarchical,
+                quality,
+                ..Parameters::new(133, 71, block_size, window)
+            };
+            let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+            let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters);
+            let mut opened = opened.unwrap().0;
+            check_in_flight(opened.as_mut(), &frames);
+            // What was cancelled before does not show.
+            check_in_flight(opened.as_mut(), &frames[3..]);
         }
     }
 }

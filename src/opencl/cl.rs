@@ -26,6 +26,9 @@ impl Error {
     /// No memory on the host.
     pub(super) const NO_HOST_MEMORY: Self = Self { call: "allocating page-locked memory", code: -6 };
 
+    /// A search of a frame that is no longer there.
+    pub(super) const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
+
     /// A time-out. The code is not one of OpenCL's.
     pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
 }
@@ -41,6 +44,7 @@ impl std::fmt::Display for Error {
             -6 => "out of host memory",
             -11 => "build failed",
             -14 => "an earlier command failed",
+            -38 => "invalid memory object",
             -45 => "invalid program executable",
             -46 => "no such kernel",
             -48 => "invalid kernel",
@@ -420,16 +424,16 @@ impl Queue {
         check("clEnqueueWriteBuffer", code)
     }
 
-    /// Queues `kernel` with `args` over `groups` groups of `items` items, two dimensions.
+    /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
     ///
     /// # Safety
     /// With these arguments the kernel must stay within its buffers.
-    pub(super) unsafe fn launch(
+    pub(super) unsafe fn launch<const N: usize>(
         &self,
         kernel: &mut KernelObject,
         args: &[Arg<'_>],
-        groups: [usize; 2],
-        items: [usize; 2],
+        groups: [usize; N],
+        items: [usize; N],
     ) -> Result<()> {
         // SAFETY: the caller guarantees it.
         unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
@@ -439,12 +443,12 @@ impl Queue {
     ///
     /// # Safety
     /// As [`Self::launch`].
-    pub(super) unsafe fn launch_after(
+    pub(super) unsafe fn launch_after<const N: usize>(
         &self,
         kernel: &mut KernelObject,
         args: &[Arg<'_>],
-        groups: [usize; 2],
-        items: [usize; 2],
+        groups: [usize; N],
+        items: [usize; N],
         after: &[Event],
     ) -> Result<Event> {
         let mut event = ptr::null_mut();
@@ -454,25 +458,25 @@ impl Queue {
 
     /// # Safety
     /// As [`Self::launch`]; `event` is null or points to space for one.
-    unsafe fn enqueue(
+    unsafe fn enqueue<const N: usize>(
         &self,
         kernel: &mut KernelObject,
         args: &[Arg<'_>],
-        groups: [usize; 2],
-        items: [usize; 2],
+        groups: [usize; N],
+        items: [usize; N],
         after: &[Event],
         event: *mut ffi::cl_event,
     ) -> Result<()> {
         kernel.set(args)?;
-        let global = [groups[0] * items[0], groups[1] * items[1]];
+        let global: [usize; N] = std::array::from_fn(|axis| groups[axis] * items[axis]);
         let wait_list = if after.is_empty() { ptr::null() } else { after.as_ptr().cast() };
-        // SAFETY: both arrays hold two sizes; the wait list is null or holds as many events as it has
+        // SAFETY: both arrays hold N sizes; the wait list is null or holds as many events as it has
         // elements, because an `Event` is a transparent `cl_event`; the caller guarantees the rest.
         let code = unsafe {
             ffi::clEnqueueNDRangeKernel(
                 self.0,
                 kernel.owner.0,
-                2,
+                N as u32,
                 ptr::null(),
                 global.as_ptr(),
                 items.as_ptr(),

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::OpenClDevice;
-use super::frame::Geometry;
+use super::frame::{FrameSlots, Geometry};
 use super::host::PinnedBlock;
-use super::kernel_family::{KernelFamily, LaunchRequest, SEARCH_QUEUES};
+use super::kernel_family::{KernelFamily, LaunchRequest, SEARCH_QUEUES, SearchBuffers};
 use super::watch::Watch;
-use crate::estimator::{DeviceInfo, MotionVector, SetupError, StageTimes};
+use crate::estimator::{DeviceInfo, MotionVector, SetupError, Slot, StageTimes};
 use crate::pace::{self, PATIENCE, Pace};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
@@ -51,7 +51,7 @@ impl Queues {
         Ok(Self { upload: queue()?, searches, download: queue()? })
     }
 
-    /// The queue of search number `turn`.
+    /// The queue of batch number `turn`.
     pub(super) fn search(&self, turn: usize) -> &Arc<Queue> {
         &self.searches[self.search_number(turn)]
     }
@@ -72,24 +72,54 @@ impl Queues {
     }
 }
 
+/// Searches that were queued together.
+struct QueuedBatch {
+    /// Done when all their frames are on the device and the searches are the next ones on their queue.
+    started: Event,
+    found: Event,
+}
+
+/// A search on the device.
+struct QueuedSearch {
+    batch: Arc<QueuedBatch>,
+    /// Done when the vectors are on the host.
+    read: Event,
+}
+
 /// Where the vectors of one search are: on the device, and where they arrive on the host.
 struct FieldRoom {
     device: Buffer,
     host: PinnedBlock,
+    /// The search whose vectors they are, as soon as it is queued.
+    queued: Option<QueuedSearch>,
 }
 
-/// A search in flight: its room, and how far it is.
-pub(super) struct QueuedSearch {
+/// What to search.
+pub(super) struct SearchPlan {
+    pub(super) current: Slot,
+    pub(super) reference: Slot,
+    /// The number of blocks that are searched.
+    pub(super) blocks: usize,
+    /// The number of blocks at the start whose vectors are not wanted.
+    pub(super) skipped: usize,
+    /// How much of a whole search that is, 0 to 1.
+    pub(super) share: f64,
+    pub(super) geometry: Geometry,
+}
+
+/// A search in flight.
+pub(super) struct BegunSearch {
     room: usize,
-    /// How much of a whole search it is, 0 to 1.
     share: f64,
     skipped: usize,
     begun: Instant,
-    /// Done when both frames are on the device and the search is the next one on its queue.
-    started: Event,
-    found: Event,
-    /// Done when the vectors are on the host.
-    read: Event,
+}
+
+/// What searches are queued with.
+pub(super) struct QueueContext<'a> {
+    pub(super) queues: &'a Queues,
+    pub(super) family: &'a mut dyn KernelFamily,
+    pub(super) slots: &'a FrameSlots,
 }
 
 /// Begins searches and collects their vectors.
@@ -98,6 +128,12 @@ pub(super) struct Searches {
     rooms: Vec<FieldRoom>,
     /// The number of searches begun so far.
     begun: usize,
+    /// The latest ones, with their rooms, which are not queued yet: a batch takes the device less time than its searches
+    /// one after the other, and the host less time to queue.
+    waiting: Vec<(usize, SearchPlan)>,
+    /// The number of batches queued so far, and the latest one.
+    batches: usize,
+    latest: Option<Arc<QueuedBatch>>,
     /// When the previous search was done, by the device's clock.
     searched: Option<u64>,
     /// When its vectors were on the host.
@@ -123,11 +159,15 @@ impl Searches {
             Ok(FieldRoom {
                 device: device.buffer(context, "the vectors", bytes)?,
                 host: PinnedBlock::new(context, device, queue, bytes)?,
+                queued: None,
             })
         };
         Ok(Self {
             rooms: (0..info.depth).map(room).collect::<Result<_, SetupError>>()?,
             begun: 0,
+            waiting: Vec::new(),
+            batches: 0,
+            latest: None,
             searched: None,
             copied: None,
             watch: context.watch().clone(),
@@ -137,38 +177,59 @@ impl Searches {
         })
     }
 
-    /// Queues a search and the download of its vectors, one flush each. After an error, some of it may be
-    /// running.
-    pub(super) fn begin(
-        &mut self,
-        queues: &Queues,
-        family: &mut dyn KernelFamily,
-        pair: FramePair<'_>,
-    ) -> cl::Result<QueuedSearch> {
+    /// Begins a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
+    /// next searches, or when it is finished. After an error, some of it may be running.
+    pub(super) fn begin(&mut self, plan: SearchPlan, on: &mut QueueContext<'_>) -> cl::Result<BegunSearch> {
         self.watch.check()?;
-        let room_index = self.begun % self.rooms.len();
-        let room = &mut self.rooms[room_index];
-        let begun = Instant::now();
-        let FramePair { current, reference, blocks, skipped, share, geometry } = pair;
-        let queue = &**queues.search(self.begun);
-        let started = queue.barrier([current.1, reference.1])?;
-        family.queue(&LaunchRequest {
-            queue,
-            queue_number: queues.search_number(self.begun),
-            current: current.0,
-            reference: reference.0,
-            vectors: &room.device,
-            geometry,
-        })?;
-        let found = queue.marker()?;
-        queue.flush()?;
-        let bytes = (size_of::<MotionVector>() * blocks).min(room.host.bytes());
-        // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its
-        // queues, and it is not read before the event is done.
-        let read = unsafe { queues.download.begin_read(&room.device, room.host.target(), bytes, &found)? };
-        queues.download.flush()?;
+        let (room, begun) = (self.begun % self.rooms.len(), Instant::now());
+        let SearchPlan { share, skipped, .. } = plan;
+        self.rooms[room].queued = None;
+        self.waiting.push((room, plan));
+        if self.waiting.len() >= on.family.searches_at_once() || self.is_idle() {
+            self.queue_waiting(on).inspect_err(|_| drop(self.waiting.pop()))?;
+        }
         self.begun = self.begun.wrapping_add(1);
-        Ok(QueuedSearch { room: room_index, share, skipped, begun, started, found, read })
+        Ok(BegunSearch { room, share, skipped, begun })
+    }
+
+    /// Whether the latest batch is done. If it failed, that is reported when it is waited for.
+    fn is_idle(&self) -> bool {
+        self.latest.as_ref().is_none_or(|batch| batch.found.is_done().unwrap_or(true))
+    }
+
+    /// Queues the waiting searches and the downloads of their vectors, one flush each.
+    fn queue_waiting(&mut self, on: &mut QueueContext<'_>) -> cl::Result<()> {
+        let Self { rooms, waiting, batches, .. } = self;
+        let Some((_, SearchPlan { geometry, .. })) = waiting.first() else { return Ok(()) };
+        let queue = &**on.queues.search(*batches);
+        let frame = |slot| on.slots.get(slot).ok_or(cl::Error::NO_FRAME);
+        let mut searches = Vec::with_capacity(waiting.len());
+        let mut ready = Vec::with_capacity(2 * waiting.len());
+        for (room, SearchPlan { current, reference, .. }) in waiting.iter() {
+            let [current, reference] = [frame(*current)?, frame(*reference)?];
+            ready.extend([current.1, reference.1]);
+            let vectors = &rooms[*room].device;
+            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors });
+        }
+        let started = queue.barrier(ready)?;
+        let queue_number = on.queues.search_number(*batches);
+        on.family.queue(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
+        let batch = Arc::new(QueuedBatch { started, found: queue.marker()? });
+        queue.flush()?;
+        let download = &on.queues.download;
+        for (room, plan) in waiting.iter() {
+            let FieldRoom { device, host, queued } = &mut rooms[*room];
+            let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
+            // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its
+            // queues, and it is not read before the event is done.
+            let read = unsafe { download.begin_read(device, host.target(), bytes, &batch.found)? };
+            *queued = Some(QueuedSearch { batch: batch.clone(), read });
+        }
+        download.flush()?;
+        waiting.clear();
+        *batches = batches.wrapping_add(1);
+        self.latest = Some(batch);
+        Ok(())
     }
 
     /// How long the oldest search may take from now on.
@@ -176,38 +237,44 @@ impl Searches {
         self.pace.allowed(self.patience, self.differences)
     }
 
-    /// Waits for `flight`, the oldest search, as long as it may take, and copies its vectors, as many as
+    /// Waits for `search`, the oldest one, as long as it may take, and copies its vectors, as many as
     /// `vectors` holds. Both frames were on the device at `ready`, by the device's clock.
     ///
     /// Returns how long the stages took.
     pub(super) fn finish(
         &mut self,
-        flight: QueuedSearch,
+        search: BegunSearch,
         vectors: &mut [MotionVector],
+        on: &mut QueueContext<'_>,
         ready: impl FnOnce() -> Option<u64>,
     ) -> cl::Result<StageTimes> {
-        let (allowed, waiting) = (self.allowed(), Instant::now());
-        self.watch.wait(&flight.read, allowed)?;
+        let is_queued = self.rooms[search.room].queued.is_some();
+        if !is_queued || (!self.waiting.is_empty() && self.is_idle()) {
+            self.queue_waiting(on)?;
+        }
+        let room = &mut self.rooms[search.room];
+        let Some(QueuedSearch { batch, read }) = room.queued.take() else { return Err(cl::Error::NO_FRAME) };
+        let (allowed, waiting) = (self.pace.allowed(self.patience, self.differences), Instant::now());
+        self.watch.wait(&read, allowed)?;
         let copied = Instant::now();
         let previous_copied = self.copied.replace(copied);
         // SAFETY: the download is done, and the device writes here again only for a later search.
-        let bytes = unsafe { self.rooms[flight.room].host.as_slice() };
+        let bytes = unsafe { room.host.as_slice() };
         let vectors = bytemuck::cast_slice_mut(vectors);
-        vectors.copy_from_slice(&bytes[flight.skipped * size_of::<MotionVector>()..][..vectors.len()]);
-        let found = flight.found.ended();
+        vectors.copy_from_slice(&bytes[search.skipped * size_of::<MotionVector>()..][..vectors.len()]);
+        let found = batch.found.ended();
         let previous = std::mem::replace(&mut self.searched, found);
         // Some drivers note when a barrier was next in its queue, not when it was passed.
-        let start = flight.started.ended().max(ready()).max(previous);
+        let start = batch.started.ended().max(ready()).max(previous);
         // Without the device's clock, everything counts as search since it was begun and the search before was over.
-        let begun = previous_copied.map_or(flight.begun, |previous| previous.max(flight.begun));
+        let begun = previous_copied.map_or(search.begun, |previous| previous.max(search.begun));
         let times = StageTimes {
             search: cl::between(start, found).unwrap_or_else(|| copied.saturating_duration_since(begun)),
-            download: cl::between(flight.read.started(), flight.read.ended()).unwrap_or_default()
-                + copied.elapsed(),
+            download: cl::between(read.started(), read.ended()).unwrap_or_default() + copied.elapsed(),
             ..StageTimes::default()
         };
         // Other work may have had the device, or the host may have waited late: the longer time counts.
-        self.pace.count(flight.share, (copied - waiting).max(times.search));
+        self.pace.count(search.share, (copied - waiting).max(times.search));
         Ok(times)
     }
 
@@ -216,21 +283,9 @@ impl Searches {
         &self.rooms[(self.begun + turn) % self.rooms.len()].device
     }
 
-    /// Forgets the previous search. No search may be running.
+    /// Forgets all searches. None may be running.
     pub(super) fn clear(&mut self) {
+        self.waiting.clear();
         (self.searched, self.copied) = (None, None);
     }
-}
-
-/// Two frames on the device, each with the event that tells when it is there, and what to search.
-pub(super) struct FramePair<'a> {
-    pub(super) current: (&'a Buffer, &'a Event),
-    pub(super) reference: (&'a Buffer, &'a Event),
-    /// The number of blocks that are searched.
-    pub(super) blocks: usize,
-    /// The number of blocks at the start whose vectors are not wanted.
-    pub(super) skipped: usize,
-    /// How much of a whole search that is, 0 to 1.
-    pub(super) share: f64,
-    pub(super) geometry: &'a Geometry,
 }

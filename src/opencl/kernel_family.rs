@@ -12,9 +12,14 @@ use crate::tuning::{Kernel, Tuning};
 
 /// One way to search a frame: its kernels, their buffers, and how they are launched.
 pub(super) trait KernelFamily: Send {
-    /// Queues everything that finds the vectors of one frame, on the queue of `request` or before what
+    /// Queues everything that finds the vectors of each search, on the queue of `request` or before what
     /// follows on it.
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
+
+    /// The most searches of a request.
+    fn searches_at_once(&self) -> usize {
+        1
+    }
 
     /// Bytes that it needs behind the frame in each slot.
     fn prepared_bytes(&self) -> usize {
@@ -47,22 +52,29 @@ pub(super) trait KernelFamily: Send {
 /// The most queues of searches.
 pub(super) const SEARCH_QUEUES: usize = 2;
 
-/// One search: the frames, what is searched of them, and where the vectors go.
+/// The frames of a search, and where its vectors go.
+pub(super) struct SearchBuffers<'a> {
+    pub(super) current: &'a Buffer,
+    pub(super) reference: &'a Buffer,
+    pub(super) vectors: &'a Buffer,
+}
+
+/// Searches that are queued together, and what is searched of their frames.
 pub(super) struct LaunchRequest<'a> {
     pub(super) queue: &'a Queue,
     /// The number of the queue among those of searches, less than [`SEARCH_QUEUES`].
     pub(super) queue_number: usize,
-    pub(super) current: &'a Buffer,
-    pub(super) reference: &'a Buffer,
-    pub(super) vectors: &'a Buffer,
+    /// At least one, and at most [`KernelFamily::searches_at_once`].
+    pub(super) searches: &'a [SearchBuffers<'a>],
     /// The blocks and displacements that are searched: all that the family was built for, or a part.
     pub(super) geometry: &'a Geometry,
 }
 
 impl<'a> LaunchRequest<'a> {
-    /// The buffers of the current frame, the reference frame and the vectors.
+    /// The buffers of the current frame, the reference frame and the vectors of the only search.
     pub(super) fn buffers(&self) -> [Arg<'a>; 3] {
-        [self.current, self.reference, self.vectors].map(Arg::Buffer)
+        let SearchBuffers { current, reference, vectors } = self.searches[0];
+        [current, reference, vectors].map(Arg::Buffer)
     }
 }
 

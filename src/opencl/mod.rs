@@ -30,10 +30,10 @@ use crate::estimator::{
 use crate::tuning::{Kernel, Tuning};
 use cl::Buffer;
 use context::Context;
-use flight::{FramePair, QueuedSearch, Queues, Searches};
+use flight::{BegunSearch, QueueContext, Queues, SearchPlan, Searches};
 use frame::{FrameSlots, Layout};
 use host::PinnedMemory;
-use kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers};
 
 /// Full, three-step or hierarchical search on one OpenCL device.
 ///
@@ -48,7 +48,7 @@ pub struct OpenCl {
     layout: Layout,
     /// The displacements that the layout has room for.
     window: Window,
-    flights: Flights<QueuedSearch>,
+    flights: Flights<BegunSearch>,
     // A device that hangs may still use these: they are dropped only if it does not.
     slots: ManuallyDrop<FrameSlots>,
     searches: ManuallyDrop<Searches>,
@@ -197,14 +197,15 @@ impl OpenCl {
         let (watch, ever) = (self.context.watch(), Duration::MAX);
         self.queues.finish(watch, ever).map_err(|error| self.failed(error))?;
         let start = Instant::now();
-        for turn in 0..count as usize {
+        let (at_once, turns) = (self.family.searches_at_once(), Vec::from_iter(0..count as usize));
+        for (batch, turns) in turns.chunks(at_once).enumerate() {
             let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let ((current, _), (reference, _)) = (frame(current)?, frame(reference)?);
+            let buffers = |&turn| SearchBuffers { current, reference, vectors: self.searches.vectors(turn) };
             let request = LaunchRequest {
-                queue: self.queues.search(turn),
-                queue_number: self.queues.search_number(turn),
-                current: frame(current)?.0,
-                reference: frame(reference)?.0,
-                vectors: self.searches.vectors(turn),
+                queue: self.queues.search(batch),
+                queue_number: self.queues.search_number(batch),
+                searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
                 geometry: &self.layout.geometry,
             };
             self.family.queue(&request).map_err(|error| self.failed(error))?;
@@ -243,20 +244,19 @@ impl estimator::Device for OpenCl {
         let (parameters, part) = (&self.info.parameters, request.part);
         part.check(parameters)?;
         self.flights.check(&request)?;
-        let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
         let (done, window) = self.searched_for(part);
-        let geometry = self.layout.geometry_of(done, parameters.block_size, &window);
         let grid = parameters.grid();
-        let pair = FramePair {
-            current: frame(request.current)?,
-            reference: frame(request.reference)?,
+        let plan = SearchPlan {
+            current: request.current,
+            reference: request.reference,
             blocks: done.grid(parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * grid.columns,
             share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
                 / self.window.rows() as f64,
-            geometry: &geometry,
+            geometry: self.layout.geometry_of(done, parameters.block_size, &window),
         };
-        let begun = self.searches.begin(&self.queues, self.family.as_mut(), pair);
+        let Self { queues, family, slots, .. } = self;
+        let begun = self.searches.begin(plan, &mut QueueContext { queues, family: family.as_mut(), slots });
         let flight = begun.map_err(|error| {
             // Some commands may have been queued: they must end before their memory is used again.
             let _ = self.wait_for_all();
@@ -269,9 +269,10 @@ impl estimator::Device for OpenCl {
         let Request { current, reference, part } = self.flights.oldest(ticket)?.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
         let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
-        let slots = &self.slots;
+        let Self { queues, family, slots, .. } = self;
         let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
-        let finished = self.searches.finish(flight.data, &mut output.vectors, ready);
+        let context = &mut QueueContext { queues, family: family.as_mut(), slots };
+        let finished = self.searches.finish(flight.data, &mut output.vectors, context, ready);
         let times = finished.map_err(|error| self.failed(error))?;
         output.times = StageTimes { upload: self.slots.upload_time(current), ..times };
         // Both frames are on the device.

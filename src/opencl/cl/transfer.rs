@@ -172,10 +172,11 @@ impl Queue {
     }
 
     /// Commands queued from now on wait for all of `after`. The event is done when they may start.
-    pub(in crate::opencl) fn barrier<const N: usize>(&self, after: [&Event; N]) -> Result<Event> {
-        let (after, mut event) = (after.map(|event| event.0), ptr::null_mut());
-        // SAFETY: the wait list holds N events that live through the call; there is space for one event.
-        let code = unsafe { ffi::clEnqueueBarrierWithWaitList(self.0, N as u32, after.as_ptr(), &mut event) };
+    pub(in crate::opencl) fn barrier<'a>(&self, after: impl IntoIterator<Item = &'a Event>) -> Result<Event> {
+        let after: Vec<_> = after.into_iter().map(|event| event.0).collect();
+        let (count, mut event) = (after.len() as u32, ptr::null_mut());
+        // SAFETY: the wait list holds so many events, which live through the call; there is space for one event.
+        let code = unsafe { ffi::clEnqueueBarrierWithWaitList(self.0, count, after.as_ptr(), &mut event) };
         check("clEnqueueBarrierWithWaitList", code).map(|()| Event(event))
     }
 }

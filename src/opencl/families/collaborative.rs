@@ -164,7 +164,7 @@ impl Reduction {
         let args = [
             Arg::Buffer(costs),
             Arg::Buffer(&self.winners),
-            Arg::Buffer(request.vectors),
+            request.buffers()[2],
             Arg::Local(KEY * items[0] * items[1]),
             int(jobs.first),
             int(jobs.count),

@@ -2,12 +2,16 @@
 //! level to the finest.
 //!
 //! What depends on one frame alone is made when the frame is loaded, and lies behind it in its slot (`pyramid.rs`). A
-//! search has fields of its own, 1.6 bytes a sample: one set for each queue.
+//! search has fields of its own, 1.6 bytes a sample: as many for each queue as searches are queued together. To queue
+//! some 35 launches takes the host longer than the search of a small frame takes a large GPU, and small levels leave
+//! most of such a GPU idle: so a launch takes several searches.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::super::cl::{self, Arg, Buffer, Event, Queue};
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, SEARCH_QUEUES, int};
+use super::super::kernel_family::{
+    BuildContext, KernelFamily, LaunchRequest, SEARCH_QUEUES, SearchBuffers, int,
+};
 use super::super::program::KernelFile;
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
 use crate::estimator::pyramid::{CELL, Preset};
@@ -48,6 +52,9 @@ const FEW_CELLS: usize = 90;
 /// The least work, for large levels and for CPUs.
 const LEAST_WORK: SearchShape = SearchShape { cells: 64, lanes: 1, items: 64 };
 
+/// The most searches of a launch, if so many are in flight on each queue: a power of two.
+const MOST_AT_ONCE: usize = 4;
+
 /// Bytes of local memory of the largest group.
 const LOCAL_MEMORY: usize = 20 << 10;
 
@@ -84,6 +91,45 @@ fn field_tiles([columns, rows]: [i32; 2]) -> usize {
     (columns as usize).div_ceil(TILE) * (rows as usize).div_ceil(TILE)
 }
 
+/// The searches of a request, and the arguments of kernels that each has of its own: `OF_EACH` in `levels.cl`.
+struct Batch<'a> {
+    queue: &'a Queue,
+    memory: &'a SearchMemory,
+    searches: usize,
+    current: Vec<Arg<'a>>,
+    reference: Vec<Arg<'a>>,
+    records: Vec<Arg<'a>>,
+}
+
+impl<'a> Batch<'a> {
+    /// For kernels that take up to `at_once` searches.
+    fn new(request: &LaunchRequest<'a>, memory: &'a SearchMemory, at_once: usize) -> Self {
+        let searches = request.searches;
+        let each = |buffer: fn(&SearchBuffers<'a>) -> &'a Buffer| {
+            // A kernel never reads the arguments of searches past the last.
+            let last = searches.last().into_iter().cycle();
+            searches.iter().chain(last).take(at_once).map(|search| Arg::Buffer(buffer(search))).collect()
+        };
+        Self {
+            queue: request.queue,
+            memory,
+            searches: searches.len(),
+            current: each(|search| search.current),
+            reference: each(|search| search.reference),
+            records: each(|search| search.vectors),
+        }
+    }
+
+    /// Queues so many groups for each search. The arguments are `args`, one after the other.
+    ///
+    /// # Safety
+    /// As [`Queue::launch`].
+    unsafe fn launch(&self, pass: &mut Pass, args: &[&[Arg<'_>]], [x, y]: [usize; 2]) -> cl::Result<()> {
+        // SAFETY: the caller guarantees it.
+        unsafe { pass.launch(self.queue, &args.concat(), [x, y, self.searches]) }
+    }
+}
+
 /// How a level is searched.
 struct LevelLaunches {
     level: LevelArg,
@@ -118,10 +164,11 @@ impl LevelLaunches {
         plan: &SlotPlan,
         preset: &Preset,
         number: usize,
+        at_once: usize,
     ) -> Result<Self, SetupError> {
         let (level, is_finest) = (plan.levels()[number], number == 0);
         let directions = if number >= preset.checked_from { 2 } else { 1 };
-        let costs = cost_options(plan, preset, number);
+        let costs = search_options(plan, preset, number, at_once);
         let differences = if is_finest { 24 } else { 48 };
         let jumps = i32::from(!is_finest || preset.jumps_on_finest);
         let kernel = |name, SearchShape { cells, lanes, items }: SearchShape| {
@@ -130,7 +177,7 @@ impl LevelLaunches {
             let pass = Pass::new(build, KernelFile::Hierarchical, name, items, &options)?;
             Ok::<_, SetupError>(CellPass { pass, cells })
         };
-        let has_few_cells = directions * level.cells() < FEW_CELLS * build.device.compute_units;
+        let has_few_cells = at_once * directions * level.cells() < FEW_CELLS * build.device.compute_units;
         let shape = if build.is_gpu() && has_few_cells { MANY_GROUPS } else { LEAST_WORK };
         let is_coarsest = number + 1 == plan.levels().len();
         let in_one_group = !is_finest && level.cells() <= ONE_GROUP;
@@ -152,26 +199,22 @@ impl LevelLaunches {
     }
 
     /// Queues the search, whose first field is `fields.to`. Afterwards that is the last one.
-    fn queue(
-        &mut self,
-        request: &LaunchRequest<'_>,
-        memory: &SearchMemory,
-        fields: &mut FieldsArg,
-    ) -> cl::Result<()> {
+    fn queue(&mut self, batch: &Batch<'_>, fields: &mut FieldsArg) -> cl::Result<()> {
         let Self { level, directions, iterations, .. } = *self;
-        let ([current, reference, _], buffer) = (request.buffers(), Arg::Buffer(&memory.fields));
+        let Batch { current, reference, .. } = batch;
+        let buffer = Arg::Buffer(&batch.memory.fields);
         if let Some(CellPass { pass, cells }) = &mut self.start {
-            let args = [current, reference, buffer, level.arg(), fields.arg()];
+            let args: [&[_]; 3] = [current, reference, &[buffer, level.arg(), fields.arg()]];
             let groups = [level.cells().div_ceil(*cells), directions];
-            // SAFETY: a group writes cells of its own; there are two fields a direction and level, and what is read of
-            // the slots lies in their planes.
-            unsafe { pass.launch(request.queue, &args, groups)? };
+            // SAFETY: a group writes cells of its own; each search has two fields a direction and level, and what is
+            // read of the slots lies in their planes.
+            unsafe { batch.launch(pass, &args, groups)? };
         }
         match &mut self.rest {
             Rest::OneGroup(pass) => {
-                let args = [current, reference, buffer, level.arg(), fields.arg(), int(iterations)];
+                let args = [buffer, level.arg(), fields.arg(), int(iterations)];
                 // SAFETY: as above.
-                unsafe { pass.launch(request.queue, &args, [1, directions])? };
+                unsafe { batch.launch(pass, &[current, reference, &args], [1, directions])? };
                 (0..iterations).for_each(|_| fields.swap());
             }
             Rest::Iterations(CellPass { pass, cells }) => {
@@ -179,9 +222,9 @@ impl LevelLaunches {
                 for iteration in 0..iterations {
                     fields.swap();
                     let step = int(if iteration < 2 { 2 } else { 1 });
-                    let args = [current, reference, buffer, level.arg(), fields.arg(), step];
+                    let args = [buffer, level.arg(), fields.arg(), step];
                     // SAFETY: as above.
-                    unsafe { pass.launch(request.queue, &args, groups)? };
+                    unsafe { batch.launch(pass, &[current, reference, &args], groups)? };
                 }
             }
         }
@@ -189,14 +232,14 @@ impl LevelLaunches {
     }
 }
 
-/// The options on which a cost on level `number` depends.
-fn cost_options(plan: &SlotPlan, preset: &Preset, number: usize) -> String {
+/// The options of kernels for `at_once` searches, which compare cells of level `number`.
+fn search_options(plan: &SlotPlan, preset: &Preset, number: usize, at_once: usize) -> String {
     let cut = preset.cuts[usize::from(number > 0)];
     let brightness = i32::from(number > 0 || plan.levels().len() == 1);
-    format!(" -D CUT={cut} -D BRIGHTNESS={brightness}")
+    format!(" -D SEARCHES={at_once} -D CUT={cut} -D BRIGHTNESS={brightness}")
 }
 
-/// What a search writes to, besides its vectors.
+/// What the searches of a batch write to, besides their vectors: first what the first search writes to, then the next.
 struct SearchMemory {
     /// Two fields a direction and level, of which iterations read one and write the other.
     fields: Buffer,
@@ -211,12 +254,13 @@ struct SearchMemory {
 }
 
 impl SearchMemory {
-    fn new(build: &BuildContext<'_>, plan: &SlotPlan) -> Result<Self, SetupError> {
-        let finest = plan.levels()[0].cells();
-        let small_cells = if build.parameters.block_size < CELL { build.grid().blocks() } else { 1 };
+    fn new(build: &BuildContext<'_>, plan: &SlotPlan, at_once: usize) -> Result<Self, SetupError> {
+        let finest = at_once * plan.levels()[0].cells();
+        let small_cells =
+            if build.parameters.block_size < CELL { at_once * build.grid().blocks() } else { 1 };
         let small = || build.buffer("the vectors of small cells", VECTOR * small_cells);
         Ok(Self {
-            fields: build.buffer("the fields of all levels", 4 * MOTION * plan.cells)?,
+            fields: build.buffer("the fields of all levels", 4 * MOTION * at_once * plan.cells)?,
             peaks: build.buffer("the refined vectors", 2 * PEAK * finest)?,
             smooth: build.buffer("the smoothed vectors", 2 * VECTOR * finest)?,
             checked: build.buffer("the checked vectors", VECTOR * finest)?,
@@ -245,6 +289,8 @@ pub(super) struct HierarchicalFamily {
     check_finest: Pass,
     small_cells: Option<SmallCellPasses>,
     records: Pass,
+    /// The most searches of a request.
+    at_once: usize,
     /// One for each queue.
     memory: Vec<SearchMemory>,
 }
@@ -257,7 +303,10 @@ impl HierarchicalFamily {
             return Err(build.unsupported(reason, "choose device native"));
         }
         let (preset, plan) = (build.parameters.quality.preset(), SlotPlan::new(build));
-        let options = cost_options(&plan, &preset, 0);
+        let depth = build.tuning.depth.unwrap_or(1);
+        // A power of two, and so many that each queue has a batch.
+        let at_once = 1 << (depth / SEARCH_QUEUES).clamp(1, MOST_AT_ONCE).ilog2();
+        let options = search_options(&plan, &preset, 0, at_once);
         let pass = |file, name, items| Pass::new(build, file, name, items, &options);
         let block_size = build.parameters.block_size;
         let small_cells = (block_size < CELL).then(|| {
@@ -266,8 +315,8 @@ impl HierarchicalFamily {
                 smooth: pass(KernelFile::Blocks, c"smooth_small_cells", BLOCK_ITEMS)?,
             })
         });
-        let search = |number| LevelLaunches::new(build, &plan, &preset, number);
-        let sets = if build.tuning.depth.unwrap_or(1) > 1 { SEARCH_QUEUES } else { 1 };
+        let search = |number| LevelLaunches::new(build, &plan, &preset, number, at_once);
+        let sets = if depth > 1 { SEARCH_QUEUES } else { 1 };
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,
             searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
@@ -277,7 +326,8 @@ impl HierarchicalFamily {
             check_finest: pass(KernelFile::Refinement, c"check_finest", REFINEMENT_ITEMS)?,
             small_cells: small_cells.transpose()?,
             records: pass(KernelFile::Blocks, c"records", BLOCK_ITEMS)?,
-            memory: (0..sets).map(|_| SearchMemory::new(build, &plan)).collect::<Result<_, _>>()?,
+            memory: (0..sets).map(|_| SearchMemory::new(build, &plan, at_once)).collect::<Result<_, _>>()?,
+            at_once,
             grid: build.grid(),
             block_size,
             plan,
@@ -286,9 +336,9 @@ impl HierarchicalFamily {
 
     /// Queues the search of all levels, and the checks of their fields. Returns the first cell of the finest field.
     fn search_levels(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Arg<'static>> {
-        let Self { plan, searches, check, memory, .. } = self;
-        let memory = &memory[request.queue_number];
-        let [current, reference, _] = request.buffers();
+        let Self { plan, searches, check, .. } = self;
+        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
+        let Batch { current, reference, .. } = &batch;
         let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
         for (number, search) in searches.iter_mut().enumerate().rev() {
             let level = search.level;
@@ -300,18 +350,18 @@ impl HierarchicalFamily {
                 parent_rows,
                 opposite: 2 * plan.cells as i32,
             };
-            search.queue(request, memory, &mut fields)?;
+            search.queue(&batch, &mut fields)?;
             if !search.is_finest && search.directions == 2 {
                 fields.swap();
                 let indices = [fields.from, fields.to, fields.opposite].map(Arg::Int);
                 let [from, to, opposite] = indices;
                 // Those of level 1 are used on level 0.
                 let finds_offsets = int(usize::from(number == 1));
-                let buffer = Arg::Buffer(&memory.fields);
-                let args = [current, reference, buffer, level.arg(), from, to, opposite, finds_offsets];
+                let args =
+                    [Arg::Buffer(&batch.memory.fields), level.arg(), from, to, opposite, finds_offsets];
                 let groups = [field_tiles(level.size_in_cells()), search.directions];
                 // SAFETY: a group takes a tile of cells, and reads no other outside the level.
-                unsafe { check.launch(request.queue, &args, groups)? };
+                unsafe { batch.launch(check, &[current, reference, &args], groups)? };
             }
             (parents, [parent_columns, parent_rows]) = (fields.to, level.size_in_cells());
         }
@@ -321,24 +371,24 @@ impl HierarchicalFamily {
     /// Queues what makes vectors in 64ths of a sample from the finest field, which begins at cell `found`. Returns
     /// whether they are the checked ones.
     fn refine(&mut self, request: &LaunchRequest<'_>, found: Arg<'_>) -> cl::Result<bool> {
-        let (level, memory) = (self.plan.levels()[0], &self.memory[request.queue_number]);
-        let directions = self.searches[0].directions;
-        let [current, reference, _] = request.buffers();
+        let (level, directions) = (self.plan.levels()[0], self.searches[0].directions);
+        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
+        let Batch { memory, current, reference, .. } = &batch;
         let [fields, peaks, smooth, checked] =
             [&memory.fields, &memory.peaks, &memory.smooth, &memory.checked].map(Arg::Buffer);
         let opposite = int(2 * self.plan.cells);
-        let args = [current, reference, fields, peaks, level.arg(), found, opposite];
+        let args = [fields, peaks, level.arg(), found, opposite];
         let groups = [level.cells().div_ceil(REFINED_CELLS), directions];
-        // SAFETY: a group takes cells of its own; there are a peak and a vector a cell and direction.
-        unsafe { self.refine.launch(request.queue, &args, groups)? };
+        // SAFETY: a group takes cells of its own; each search has a peak and a vector a cell and direction.
+        unsafe { batch.launch(&mut self.refine, &[current, reference, &args], groups)? };
         let tiles = field_tiles(level.size_in_cells());
-        let args = [current, reference, peaks, smooth, level.arg()];
+        let args = [peaks, smooth, level.arg()];
         // SAFETY: a group takes a tile of cells, and reads no other outside the level.
-        unsafe { self.smooth.launch(request.queue, &args, [tiles, directions])? };
+        unsafe { batch.launch(&mut self.smooth, &[current, reference, &args], [tiles, directions])? };
         if directions == 2 {
-            let args = [current, smooth, checked, level.arg()];
+            let args = [smooth, checked, level.arg()];
             // SAFETY: as above.
-            unsafe { self.check_finest.launch(request.queue, &args, [tiles, 1])? };
+            unsafe { batch.launch(&mut self.check_finest, &[current, &args], [tiles, 1])? };
         }
         Ok(directions == 2)
     }
@@ -350,31 +400,38 @@ impl HierarchicalFamily {
         found: Arg<'_>,
         is_checked: bool,
     ) -> cl::Result<()> {
-        let (level, memory) = (self.plan.levels()[0], &self.memory[request.queue_number]);
-        let [current, reference, records] = request.buffers();
+        let level = self.plan.levels()[0];
+        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
+        let Batch { memory, current, reference, records, .. } = &batch;
         let (mut size, grid) = (level.size_in_cells(), [self.grid.columns as i32, self.grid.rows as i32]);
         let grid_arg = Arg::Struct(bytemuck::bytes_of(&grid));
-        let mut vectors = Arg::Buffer(if is_checked { &memory.checked } else { &memory.smooth });
+        // The vectors of one search, and how far those of the next one are behind them.
+        let (mut vectors, mut stride) = match is_checked {
+            true => (Arg::Buffer(&memory.checked), level.cells()),
+            false => (Arg::Buffer(&memory.smooth), 2 * level.cells()),
+        };
         if let Some(SmallCellPasses { choose, smooth }) = &mut self.small_cells {
             let [fields, chosen, smoothed] =
                 [&memory.fields, &memory.small[0], &memory.small[1]].map(Arg::Buffer);
-            let args = [current, reference, fields, vectors, chosen, level.arg(), found, grid_arg];
+            let strides = [int(4 * self.plan.cells), int(stride)];
+            let args = [fields, vectors, chosen, level.arg(), found, grid_arg];
             let groups = [self.grid.blocks().div_ceil(choose.items), 1];
-            // SAFETY: small cells are blocks, and there is a vector each; items past the last do nothing.
-            unsafe { choose.launch(request.queue, &args, groups)? };
-            let args = [current, chosen, smoothed, level.arg(), grid_arg];
+            // SAFETY: small cells are blocks, and each search has a vector each; items past the last do nothing.
+            unsafe { batch.launch(choose, &[current, reference, &args, &strides], groups)? };
+            let args = [chosen, smoothed, level.arg(), grid_arg];
             // SAFETY: a group takes a tile of small cells, and reads no other outside the grid.
-            unsafe { smooth.launch(request.queue, &args, [field_tiles(grid), 1])? };
-            (size, vectors) = (grid, smoothed);
+            unsafe { batch.launch(smooth, &[current, &args], [field_tiles(grid), 1])? };
+            (size, vectors, stride) = (grid, smoothed, self.grid.blocks());
         }
         let (frame, size) = (&self.plan.pyramid.frame, Arg::Struct(bytemuck::bytes_of(&size)));
-        let args = [current, reference, vectors, records, frame.arg(), size, grid_arg];
+        let args = [frame.arg(), size, grid_arg, int(stride)];
         // `GROUP_BLOCKS` in the kernel.
         let group_blocks = RECORD_PARTS / self.block_size.div_ceil(CELL).pow(2);
         let groups = [self.grid.blocks().div_ceil(group_blocks), 1];
-        // SAFETY: a group takes blocks of its own, and there is a record each; the frames have margins for what is
-        // read.
-        unsafe { self.records.launch(request.queue, &args, groups) }
+        let args: [&[_]; 5] = [current, reference, &[vectors], records, &args];
+        // SAFETY: a group takes blocks of its own, and each search has a record each; the frames have margins for
+        // what is read.
+        unsafe { batch.launch(&mut self.records, &args, groups) }
     }
 }
 
@@ -383,6 +440,10 @@ impl KernelFamily for HierarchicalFamily {
         let found = self.search_levels(request)?;
         let is_checked = self.refine(request, found)?;
         self.make_records(request, found, is_checked)
+    }
+
+    fn searches_at_once(&self) -> usize {
+        self.at_once
     }
 
     fn prepared_bytes(&self) -> usize {

@@ -164,7 +164,7 @@ impl Pass {
         Ok(Self { kernel, items })
     }
 
-    /// Queues `groups` groups, in one or two dimensions.
+    /// Queues `groups` groups.
     ///
     /// # Safety
     /// As [`Queue::launch`].
@@ -172,10 +172,10 @@ impl Pass {
         &mut self,
         queue: &Queue,
         args: &[Arg<'_>],
-        groups: [usize; 2],
+        groups: [usize; 3],
     ) -> cl::Result<()> {
         // SAFETY: the caller guarantees it.
-        unsafe { queue.launch(&mut self.kernel, args, groups, [self.items, 1]) }
+        unsafe { queue.launch(&mut self.kernel, args, groups, [self.items, 1, 1]) }
     }
 }
 
@@ -202,7 +202,7 @@ impl PyramidMaker {
                 [levels[first].width, levels[first].height].map(|side| (side as usize).div_ceil(HALVED));
             let args = [slot, pyramid, int(first)];
             // SAFETY: a group takes a tile of level `first`, and writes the tiles below within their levels.
-            unsafe { self.halve.launch(queue, &args, [columns, rows])? };
+            unsafe { self.halve.launch(queue, &args, [columns, rows, 1])? };
         }
         let (args, items) = ([slot, pyramid], [self.interpolate.items, 1]);
         let kernel = &mut self.interpolate.kernel;

@@ -1,8 +1,9 @@
 //! Hierarchical search on real clips: the time of a frame, loaded and searched, for each quality.
 //!
-//! `cargo bench --bench hierarchical -- CLIP...`: on the CPU with every instruction set, one thread and all; on every
-//! OpenCL device one frame at a time and with four in flight. All fields are compared first. `noise:WxH` is a clip of
-//! noise. Times are medians of rounds over the clip's frames.
+//! `cargo bench --bench hierarchical -- [--device PART] CLIP...`: on the CPU with every instruction set, one thread and
+//! all; on every OpenCL device one frame at a time and with several in flight; with `--device` only on devices whose name
+//! holds PART. All fields are compared first. `noise:WxH` is a clip of noise. Times are medians of rounds over the clip's
+//! frames.
 #![allow(missing_docs)]
 
 #[path = "../examples/shared/luma.rs"]
@@ -30,14 +31,25 @@ const FRAMES: usize = 8;
 const ROUNDS: usize = 15;
 const LONGEST: Duration = Duration::from_secs(3);
 
-const DEPTH: usize = 4;
+/// Searches in flight on OpenCL devices.
+const DEPTHS: [usize; 3] = [2, 4, 8];
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<()> {
-    let clips: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let (mut clips, mut part) = (Vec::new(), None);
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--device" => part = arguments.next(),
+            // What `cargo bench` adds.
+            "--bench" => {}
+            _ => clips.push(argument),
+        }
+    }
+    let is_wanted = |name: &str| part.as_ref().is_none_or(|part| name.contains(part));
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench hierarchical -- CLIP...");
+        eprintln!("usage: cargo bench --bench hierarchical -- [--device PART] CLIP...");
         return Ok(());
     }
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -56,12 +68,15 @@ fn main() -> Result<()> {
             for level in Level::available() {
                 let mut native = Native::with_level(parameters.clone(), level)?;
                 check(&mut native, &frames, &mut expected)?;
+                if !is_wanted("native") {
+                    continue;
+                }
                 let times = [&one, &all].map(|pool| pool.install(|| time_alone(&mut native, &frames)));
                 let [one, all] = times.map(|time| time.map(milliseconds));
                 println!("{title}: native {level}: {:.2} ms, all cores {:.2} ms", one?, all?);
             }
             for device in backend::devices() {
-                if device.selector == DeviceSelector::Native {
+                if device.selector == DeviceSelector::Native || !is_wanted(&device.name) {
                     continue;
                 }
                 let tuning = Tuning::default();
@@ -70,19 +85,21 @@ fn main() -> Result<()> {
                 check(opened.as_mut(), &frames, &mut expected)?;
                 let one = time_alone(opened.as_mut(), &frames)?;
                 drop(opened);
-                let tuning = Tuning { depth: Some(DEPTH), ..tuning };
-                let grouping = Grouping::default();
-                let mut session =
-                    backend::open(&device.selector, Kernel::Auto, &tuning, grouping, &parameters)?.0;
-                let several = time_in_flight(&mut session, &frames)?;
                 let rate = |time: Duration| 1.0 / time.as_secs_f64();
-                println!(
-                    "{title}: {}: {:.3} ms, {:.0} frames/s; {DEPTH} in flight {:.0} frames/s",
+                print!(
+                    "{title}: {}: {:.3} ms, {:.0} frames/s; in flight",
                     device.name,
                     milliseconds(one),
-                    rate(one),
-                    rate(several)
+                    rate(one)
                 );
+                for depth in DEPTHS {
+                    let (tuning, grouping) = (Tuning { depth: Some(depth), ..tuning }, Grouping::default());
+                    let opened =
+                        backend::open(&device.selector, Kernel::Auto, &tuning, grouping, &parameters);
+                    let several = time_in_flight(&mut opened?.0, &frames)?;
+                    print!(" {depth}: {:.0}", rate(several));
+                }
+                println!();
             }
         }
     }

@@ -1,15 +1,16 @@
 //! What the element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one frame in
-//! flight and with four, beside the same with `identity` and beside the search alone, in one run,
+//! flight and with several, beside the same with `identity` and beside the search alone, in one run,
 //! for every device. The frames lie in memory: of any kind (`heap`), and in what the device
 //! offers upstream (`device`).
 //!
-//! `cargo bench --bench pipeline [-- PART]`: only lines whose text holds PART.
+//! `cargo bench --bench pipeline [-- [--hierarchical] [PART...]]`: full search with four frames in flight, or
+//! fast hierarchical search with eight; only lines whose text holds each PART.
 
 use std::time::{Duration, Instant};
 
 use gst::prelude::*;
 use gstmotionestimate::backend::{self, AvailableDevice};
-use gstmotionestimate::estimator::{Frame, Output, Parameters, Slot, Window, search};
+use gstmotionestimate::estimator::{Algorithm, Frame, Output, Parameters, Quality, Slot, Window, search};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
@@ -23,12 +24,33 @@ const RUN: Duration = Duration::from_millis(500);
 /// Different frames, pushed in turn: more than the caches hold.
 const FRAMES: usize = 24;
 
+/// What the element does.
+struct Job {
+    properties: &'static str,
+    algorithm: Algorithm,
+    block_size: usize,
+    /// The frames in flight, beside 1.
+    depth: usize,
+}
+
+const FULL: Job =
+    Job { properties: "block-size=16 search-range=16", algorithm: Algorithm::Full, block_size: 16, depth: 4 };
+
+const HIERARCHICAL: Job = Job {
+    properties: "algorithm=hierarchical quality=fast block-size=8",
+    algorithm: Algorithm::Hierarchical,
+    block_size: 8,
+    depth: 8,
+};
+
 fn main() {
     gst::init().expect("GStreamer");
     gstmotionestimate::plugin_register_static().expect("the plugin registers");
-    let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let parts: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
 
-    println!("I420, blocks of 16 x 16, search range 16: frames/s, median of {RUNS} runs of {RUN:?}");
+    let job = if std::env::args().any(|argument| argument == "--hierarchical") { HIERARCHICAL } else { FULL };
+    let Job { properties, depth, .. } = job;
+    println!("I420, {properties}: frames/s, median of {RUNS} runs of {RUN:?}");
     println!(
         "{:32} {:>6} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>11} {:>11}",
         "device",
@@ -37,10 +59,10 @@ fn main() {
         "identity",
         "search",
         "depth 1",
-        "depth 4",
+        format!("depth {depth}"),
         "1/search",
         "1/identity",
-        "4/identity"
+        format!("{depth}/identity")
     );
     for (name, width, height) in SIZES {
         let scene = Scene::new(width, height);
@@ -52,36 +74,39 @@ fn main() {
                 }
                 let line =
                     format!("{:32} {name:>6} {memory:>7}", format!("{} ({})", device.selector, device.name));
-                if part.as_ref().is_none_or(|part| line.contains(part)) {
-                    measure(&line, &scene, &device, memory == "device");
+                if parts.iter().all(|part| line.contains(part)) {
+                    measure(&line, &scene, &job, &device, memory == "device");
                 }
             }
         }
     }
 }
 
-fn measure(line: &str, scene: &Scene, device: &AvailableDevice, in_device_memory: bool) {
-    let motion = |depth| format!("motionestimate device=\"{}\" pipeline-depth={depth}", device.selector);
-    let elements = ["identity".into(), motion(1), motion(4)];
+fn measure(line: &str, scene: &Scene, job: &Job, device: &AvailableDevice, in_device_memory: bool) {
+    let motion = |depth| {
+        let Job { properties, .. } = job;
+        format!("motionestimate {properties} device=\"{}\" pipeline-depth={depth}", device.selector)
+    };
+    let elements = ["identity".into(), motion(1), motion(job.depth)];
     let (mut rates, mut alone) = ([const { Vec::new() }; 3], Vec::new());
     // In turn, so that all see the same machine.
     for _ in 0..RUNS {
         for (element, rates) in elements.iter().zip(&mut rates) {
             rates.push(scene.play(element, in_device_memory));
         }
-        alone.push(scene.search(device));
+        alone.push(scene.search(job, device));
     }
     let median = |rates: &mut Vec<f64>| {
         rates.sort_by(f64::total_cmp);
         rates[RUNS / 2]
     };
-    let [identity, one, four] = rates.each_mut().map(median);
+    let [identity, one, several] = rates.each_mut().map(median);
     let search = median(&mut alone);
     println!(
-        "{line} {identity:10.1} {search:10.1} {one:10.1} {four:10.1} {:9.3} {:11.3} {:11.3}",
+        "{line} {identity:10.1} {search:10.1} {one:10.1} {several:10.1} {:9.3} {:11.3} {:11.3}",
         one / search,
         one / identity,
-        four / identity
+        several / identity
     );
 }
 
@@ -114,9 +139,14 @@ impl Scene {
     }
 
     /// Frames a second by the device alone, loading and searching one after the other.
-    fn search(&self, device: &AvailableDevice) -> f64 {
+    fn search(&self, job: &Job, device: &AvailableDevice) -> f64 {
         let (width, height) = (self.info.width() as usize, self.info.height() as usize);
-        let parameters = Parameters::new(width, height, 16, Window::symmetric(16, 16).expect("a window"));
+        let window = Window::symmetric(16, 16).expect("a window");
+        let parameters = Parameters {
+            algorithm: job.algorithm,
+            quality: Quality::Fast,
+            ..Parameters::new(width, height, job.block_size, window)
+        };
         let tuning = Tuning { threads: Some(0), ..Tuning::default() };
         let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters);
         let mut opened = opened.expect("a device that is there").0;

@@ -186,7 +186,10 @@ impl Searches {
         self.rooms[room].queued = None;
         self.waiting.push((room, plan));
         if self.waiting.len() >= on.family.searches_at_once() || self.is_idle() {
-            self.queue_waiting(on).inspect_err(|_| drop(self.waiting.pop()))?;
+            if let Err(error) = self.queue_waiting(on) {
+                self.waiting.pop();
+                return Err(error);
+            }
         }
         self.begun = self.begun.wrapping_add(1);
         Ok(BegunSearch { room, share, skipped, begun })

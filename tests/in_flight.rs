@@ -54,14 +54,18 @@ fn every_device_and_depth() {
 /// Devices may search several pairs of frames together. With `high` both directions are searched.
 #[test]
 fn hierarchical_search() {
-    let frames = stream(133, 71, 16);
     let window = Window::symmetric(1, 1).unwrap();
     for device in backend::devices() {
-        for (depth, block_size, quality) in [(4, 4, Quality::High), (9, 8, Quality::Fast)] {
+        for ((width, height), depth, block_size, quality) in [
+            ((133, 71), 4, 4, Quality::High),
+            ((75, 51), 8, 8, Quality::Balanced),
+            ((75, 51), 16, 16, Quality::Fast),
+        ] {
+            let frames = stream(width, height, 24);
             let parameters = Parameters {
                 algorithm: Algorithm::Hierarchical,
                 quality,
-                ..Parameters::new(133, 71, block_size, window)
+                ..Parameters::new(width, height, block_size, window)
             };
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters);

@@ -5,8 +5,8 @@ use super::frame_search::FrameSearch;
 use super::job::{RowSearch, SearchJob};
 use super::level::Instructions;
 use super::plane::{Plane, PlaneLayout, available_memory};
-use super::{exhaustive, three_step};
-use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, Part, SetupError};
+use super::{exhaustive, refinement, three_step};
+use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, Part, SetupError, SubSample};
 use crate::native::Native;
 use crate::tuning::Kernel;
 
@@ -105,6 +105,9 @@ impl FrameSearch for BlockSearch {
             // Elimination starts at no motion, which a part of the window may leave out.
             Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
             _ => job.search_rows(row_search, part.rows().start, vectors),
+        }
+        if parameters.sub_sample != SubSample::None {
+            refinement::refine(&job, part.rows().start, vectors);
         }
     }
 }

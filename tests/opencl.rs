@@ -180,7 +180,9 @@ fn small_devices_refine_or_say_why_not() {
                 (9, 1 << 20, 64),
                 (64, 32 << 10, 64),
             ] {
-                let device = OpenClDevice { kind, largest_group, local_memory, ..device.clone() };
+                let mut device = device.clone();
+                (device.kind, device.largest_group, device.local_memory) =
+                    (kind, largest_group, local_memory);
                 let p = Parameters {
                     sub_sample: SubSample::Quarter,
                     ..Parameters::new(100, 70, block_size, window)
@@ -192,7 +194,9 @@ fn small_devices_refine_or_say_why_not() {
             for (largest_group, local_memory, named) in
                 [(7, 1 << 20, "8 work-items"), (64, 2000, "bytes of local memory")]
             {
-                let device = OpenClDevice { kind, largest_group, local_memory, ..device.clone() };
+                let mut device = device.clone();
+                (device.kind, device.largest_group, device.local_memory) =
+                    (kind, largest_group, local_memory);
                 let p = Parameters { sub_sample: SubSample::Half, ..Parameters::new(100, 70, 16, window) };
                 let error = OpenCl::new(&device, Kernel::CollaborativeUnaligned, &Tuning::default(), &p)
                     .err()

@@ -7,13 +7,13 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, half_samples_around};
+use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
 use crate::native::aligned::Line;
 use crate::native::candidates::Candidates;
 use crate::native::cost::by_metric;
 use crate::native::elimination::engine::BoundCost;
 use crate::native::half_samples::{PLANES, interpolate_span};
-use crate::native::hierarchical::memory::{bytes, bytes_mut, chunk, chunk_mut};
+use crate::native::hierarchical::memory::{bytes_mut, chunk, chunk_mut};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Work};
 
@@ -29,11 +29,11 @@ const HALF: i32 = 2;
 /// Samples that a filter reads before a point.
 const BEFORE: usize = 2;
 
-/// Refines `vectors`, of whole samples, of the rows of blocks from `first` on.
-pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector]) {
+/// Refines `vectors`, of whole samples, of the rows of blocks from `first` on. The memory for it comes from `pool`.
+pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
-        || Patch::new(job.parameters.block_size),
+        || Patch::new(job.parameters.block_size, pool),
         |patch, (row, vectors)| job.instructions.run(RefinedRow { job, row: first + row, patch, vectors }),
     );
 }
@@ -41,27 +41,32 @@ pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector]) {
 /// Samples that are averaged at once: rows of a square are a multiple.
 const SPAN_OF_AVERAGES: usize = 64;
 
-/// The samples that a block is compared with, in squares of one pitch.
+/// The samples that a block is compared with, and its own, in squares of one pitch.
 struct Patch {
     /// Samples of a block on an axis.
     side: usize,
     pitch: usize,
-    /// The block.
-    current: Vec<Line>,
+    /// The squares: see [`Self::squares`].
+    lines: PooledRecords<Line>,
+}
+
+/// The squares of a [`Patch`].
+struct Squares<'a> {
     /// For each plane of half samples a square from one sample before the block to one after it.
-    planes: Vec<Line>,
+    planes: &'a mut [u8],
     /// For each candidate of a step its samples between half samples.
-    averages: Vec<Line>,
+    averages: &'a mut [u8],
+    /// The block.
+    current: &'a mut [u8],
 }
 
 impl Patch {
-    /// Memory for blocks of `side` samples.
-    fn new(side: usize) -> Self {
+    /// For blocks of `side` samples.
+    fn new(side: usize, pool: &RecordPool<Line>) -> Self {
         let pitch = if side + 2 <= 16 { 16 } else { (side + 2).next_multiple_of(32) };
-        let rows = |rows: usize| vec![Line::default(); (rows * pitch).div_ceil(size_of::<Line>())];
-        // Whole rows are averaged, from the middle of one on: one more than the planes have.
-        let (planes, averages) = (rows(PLANES * (side + 2) + 1), rows(COMPARED * side));
-        Self { side, pitch, current: rows(side), planes, averages }
+        let rows = PLANES * (side + 2) + COMPARED * side + side;
+        let bytes = rows * pitch + SPAN_OF_AVERAGES;
+        Self { side, pitch, lines: pool.take(bytes.div_ceil(size_of::<Line>())) }
     }
 
     /// Samples of a plane.
@@ -70,13 +75,28 @@ impl Patch {
         (self.side + 2) * self.pitch
     }
 
+    /// Samples of a block.
+    #[inline(always)]
+    fn block(&self) -> usize {
+        self.side * self.pitch
+    }
+
+    #[inline(always)]
+    fn squares(&mut self) -> Squares<'_> {
+        // Averages read whole spans, from the middle of a row on: past the last plane too.
+        let (planes, averages) = (PLANES * self.plane() + SPAN_OF_AVERAGES, COMPARED * self.block());
+        let (planes, rest) = bytes_mut(&mut self.lines).split_at_mut(planes);
+        let (averages, current) = rest.split_at_mut(averages);
+        Squares { planes, averages, current }
+    }
+
     /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples. `READ` is at least
     /// `SPAN + 5`.
     #[inline(always)]
     fn fill<const SPAN: usize, const READ: usize>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
         let (side, pitch, plane) = (self.side, self.pitch, self.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
-        let current: &mut [u8] = bytes_mut(&mut self.current);
+        let Squares { planes, current, .. } = self.squares();
         for (to, from) in current.chunks_exact_mut(pitch).zip(block.samples().chunks(layout.pitch)) {
             to[..side].copy_from_slice(&from[..side]);
         }
@@ -89,7 +109,7 @@ impl Patch {
         let left = first(left + x, parameters.extended_width());
         let top = first(top + y, parameters.extended_height());
         let reference = &block.job.reference.samples()[layout.offset(left, top)..];
-        let mut planes = bytes_mut(&mut self.planes).chunks_exact_mut(plane);
+        let mut planes = planes.chunks_exact_mut(plane);
         let mut planes: [&mut [u8]; PLANES] = std::array::from_fn(|_| planes.next().unwrap_or_default());
         // The half samples below the last row are not needed.
         let last = side + 2 * reach - 1;
@@ -125,12 +145,11 @@ impl Patch {
             self.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
         };
         let (first, second) = (point(points[0]), point(points[1]));
-        let length = self.side * self.pitch;
-        let planes: &[u8] = bytes(&self.planes);
+        let length = self.block();
+        let Squares { planes, averages, .. } = self.squares();
         let (first, _) = planes[first..][..length].as_chunks::<SPAN_OF_AVERAGES>();
         let (second, _) = planes[second..][..length].as_chunks::<SPAN_OF_AVERAGES>();
-        let averages: &mut [u8] = &mut bytes_mut(&mut self.averages)[index * length..][..length];
-        let (averages, _) = averages.as_chunks_mut::<SPAN_OF_AVERAGES>();
+        let (averages, _) = averages[index * length..][..length].as_chunks_mut::<SPAN_OF_AVERAGES>();
         for ((average, first), second) in averages.iter_mut().zip(first).zip(second) {
             for i in 0..SPAN_OF_AVERAGES {
                 average[i] = ((u16::from(first[i]) + u16::from(second[i]) + 1) >> 1) as u8;
@@ -154,13 +173,13 @@ impl Patch {
             if is_half {
                 offsets[index] = self.point((at.0 / 2, at.1 / 2)) as u32;
             } else {
-                offsets[index] = (index * self.side * self.pitch) as u32;
+                offsets[index] = (index * self.block()) as u32;
                 self.average(index, at);
             }
         }
-        let samples = if is_half { &self.planes } else { &self.averages };
-        let (current, samples) = (bytes(&self.current), bytes(samples));
-        let candidates = Candidates::new(current, samples, self.pitch, self.side);
+        let (side, pitch) = (self.side, self.pitch);
+        let Squares { planes, averages, current } = self.squares();
+        let candidates = Candidates::new(current, if is_half { planes } else { averages }, pitch, side);
         C::costs(engine, &candidates, (&[0; COMPARED], &offsets), &mut costs);
         costs
     }

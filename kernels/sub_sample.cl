@@ -41,30 +41,67 @@
 // Candidates of a step.
 #define AROUND 8
 
+// Rows of half samples that an item makes below one another: each row that it reads serves several.
+#define STRIP 3
+
 // What the items of a block share.
 typedef struct {
     uint planes[4 * PLANE];
     union {
-        short4 across[READ_ROWS * WORDS];  // sums of the filter along rows: word j of row i at i * WORDS + j
-        uint costs[AROUND * ITEMS];        // candidate c, item i: at c * ITEMS + i
+        uint2 across[READ_ROWS * WORDS];  // sums of the filter along rows: word j of row i at i * WORDS + j
+        uint costs[AROUND * ITEMS];       // candidate c, item i: at c * ITEMS + i
     } scratch;
-    uint parts[ITEMS];                     // sums of the costs of eight items
+    uint parts[ITEMS];                    // sums of the costs of eight items
     ulong keys[AROUND];
 } Shared;
 
-// The filter of H.264 for a point halfway between c and d, of integers or of vectors of integers.
-#define SIX_TAPS(a, b, c, d, e, f) ((a) + (f) - 5 * ((b) + (e)) + 20 * ((c) + (d)))
+// Sums are computed two at a time, in the halves of a word: of the samples 0 and 2 of four, and of 1 and 3. With the bias
+// they are positive, so that none borrows from the other.
+#define BIAS (32 * SHIFTED_BIAS + 16)
 
-// Four sums, divided by 2^`shift`, rounded and clipped, as samples.
-static inline uint round_four(int4 sums, int shift)
+// What the bias is after a division by 32, besides the half that rounds. The filter of biased sums multiplies it by 32,
+// so after the division by 1024 it is the same.
+#define SHIFTED_BIAS 80
+
+// Samples 0 and 2 of a word, and samples 1 and 3.
+static inline uint2 halves_of(uint word)
 {
-    return as_uint(convert_uchar4_sat((sums + (1 << (shift - 1))) >> shift));
+    return (uint2)(word & 0x00ff00ffu, word >> 8 & 0x00ff00ffu);
 }
 
-// The four samples of a word as integers.
-static inline int4 four(uint samples)
+// The second number of `low`, and the first of `high`.
+static inline uint between(uint low, uint high)
 {
-    return convert_int4(as_uchar4(samples));
+    return low >> 16 | high << 16;
+}
+
+// The filter of H.264 for points halfway between c and d, with the bias.
+static inline uint2 six_taps(uint2 a, uint2 b, uint2 c, uint2 d, uint2 e, uint2 f)
+{
+    return a + f + 5u * (4u * (c + d) - (b + e)) + BIAS * 0x00010001u;
+}
+
+// Four numbers, less the bias, limited to samples.
+static inline uint samples_of(int a, int b, int c, int d)
+{
+    const int least = SHIFTED_BIAS, most = SHIFTED_BIAS + 255;
+    const uint low = (uint)clamp(a, least, most) + ((uint)clamp(b, least, most) << 8);
+    const uint high = (uint)clamp(c, least, most) + ((uint)clamp(d, least, most) << 8);
+    return low + (high << 16) - SHIFTED_BIAS * 0x01010101u;
+}
+
+// Samples from the sums of six_taps, divided by 32.
+static inline uint rounded(uint2 sums)
+{
+    return samples_of((int)(sums.x >> 5 & 0x7ff), (int)(sums.y >> 5 & 0x7ff), (int)(sums.x >> 21), (int)(sums.y >> 21));
+}
+
+// One of four samples from the sums at `shift` bits in their words, by the filter down the rows.
+static inline int both_ways(uint outer, uint middle, uint inner, uint shift)
+{
+    const int o = (int)(outer >> shift & 0xffff), m = (int)(middle >> shift & 0xffff);
+    const int i = (int)(inner >> shift & 0xffff);
+    return (o - 5 * m + 20 * i) >> 10;
 }
 
 // The four averages of two samples, rounded up.
@@ -107,27 +144,43 @@ static inline void interpolate_block(__local Shared *shared, __global const ucha
 
     for (int i = item; i < READ_ROWS * WORDS; i += ITEMS) {
         __local uint *to = shared->planes + i / WORDS * READ_WORDS + i % WORDS + 1;
-        const uint before = to[-1], word = to[0], after = to[1];
-        const int4 a = four(join_words(before, word, 2)), b = four(join_words(before, word, 3)), c = four(word);
-        const int4 d = four(join_words(word, after, 1)), e = four(join_words(word, after, 2));
-        const int4 f = four(join_words(word, after, 3)), sums = SIX_TAPS(a, b, c, d, e, f);
-        shared->scratch.across[i] = convert_short4(sums);
-        to[PLANE] = round_four(sums, 5);
+        const uint2 before = halves_of(to[-1]), word = halves_of(to[0]), after = halves_of(to[1]);
+        // Samples -2 to 4 from the first of each half.
+        const uint b = between(before.y, word.y), e = between(word.x, after.x), f = between(word.y, after.y);
+        const uint a = between(before.x, word.x);
+        const uint2 sums = six_taps((uint2)(a, b), (uint2)(b, word.x), word, (uint2)(word.y, e), (uint2)(e, f),
+                                    (uint2)(f, after.x));
+        shared->scratch.across[i] = sums;
+        to[PLANE] = rounded(sums);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // From the row above the block to its last.
-    for (int i = item; i < (BLOCK + 1) * WORDS; i += ITEMS) {
-        __local uint *to = shared->planes + (i / WORDS + REACH - 1) * READ_WORDS + i % WORDS + 1;
-        int4 rows[6];
+    for (int i = item; i < (BLOCK + STRIP) / STRIP * WORDS; i += ITEMS) {
+        const int word = i % WORDS, top = i / WORDS * STRIP;
+        __local uint *to = shared->planes + (top + REACH - 1) * READ_WORDS + word + 1;
+        // Nothing is made of the rows past the last, where the last is read again.
+        uint2 rows[STRIP + 5];
 #pragma unroll
-        for (int k = 0; k < 6; ++k)
-            rows[k] = four(to[(k - 2) * READ_WORDS]);
-        to[2 * PLANE] = round_four(SIX_TAPS(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]), 5);
+        for (int k = 0; k < STRIP + 5; ++k)
+            rows[k] = halves_of(shared->planes[min(top + k, READ_ROWS - 1) * READ_WORDS + word + 1]);
 #pragma unroll
-        for (int k = 0; k < 6; ++k)
-            rows[k] = convert_int4(shared->scratch.across[i + k * WORDS]);
-        to[3 * PLANE] = round_four(SIX_TAPS(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]), 10);
+        for (int k = 0; k < STRIP; ++k)
+            if (top + k <= BLOCK)
+                to[2 * PLANE + k * READ_WORDS] =
+                    rounded(six_taps(rows[k], rows[k + 1], rows[k + 2], rows[k + 3], rows[k + 4], rows[k + 5]));
+#pragma unroll
+        for (int k = 0; k < STRIP + 5; ++k)
+            rows[k] = shared->scratch.across[min(top + k, READ_ROWS - 1) * WORDS + word];
+#pragma unroll
+        for (int k = 0; k < STRIP; ++k) {
+            const uint2 outer = rows[k] + rows[k + 5], middle = rows[k + 1] + rows[k + 4];
+            const uint2 inner = rows[k + 2] + rows[k + 3];
+            if (top + k <= BLOCK)
+                to[3 * PLANE + k * READ_WORDS] =
+                    samples_of(both_ways(outer.x, middle.x, inner.x, 0), both_ways(outer.y, middle.y, inner.y, 0),
+                               both_ways(outer.x, middle.x, inner.x, 16), both_ways(outer.y, middle.y, inner.y, 16));
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }

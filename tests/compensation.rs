@@ -8,7 +8,7 @@ use gstmotionestimate::compensation::{
     self, Compensated, CompensationError, Field, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Device as _, Frame, FrameView, Metric, MotionVector, Output, Parameters, Slot, Window,
+    Device as _, Frame, FrameView, Metric, MotionVector, Output, Parameters, Slot, SubSample, Window,
     oracle as oracle_search, search,
 };
 use gstmotionestimate::native::Native;
@@ -218,6 +218,35 @@ fn what_does_not_fit_is_an_error() {
 
 /// Frames predicted from the vectors of full search on any number of threads are those of the oracle's vectors.
 /// (Bonanno's check of three-step search is in `opencl.rs`.)
+/// Motion by fractions of a sample: each step of refinement predicts better.
+#[test]
+fn sub_samples_predict_better() {
+    let (width, height) = (160, 120);
+    // From 5 to 12 samples a period, sampled a quarter or three quarters of a sample further.
+    let frame = |right: f64, down: f64| {
+        Frame::from_fn(width, height, |x, y| {
+            let (x, y) = (x as f64 + right, y as f64 + down);
+            (128.0 + 50.0 * (x * 1.1 + y * 0.2).sin() + 50.0 * (y * 0.9 - (x * 0.07).cos() * 3.0).cos()) as u8
+        })
+    };
+    let reference = frame(0.0, 0.0);
+    for (right, down) in [(2.25, -1.75), (-0.75, 0.25), (3.5, 0.25)] {
+        let current = frame(right, down);
+        let psnr = [SubSample::None, SubSample::Half, SubSample::Quarter].map(|sub_sample| {
+            let window = Window::symmetric(5, 5).unwrap();
+            let parameters = Parameters { sub_sample, ..Parameters::new(width, height, 8, window) };
+            let mut native = Native::new(parameters.clone()).unwrap();
+            native.load(Slot::A, &reference).unwrap();
+            native.load(Slot::B, &current).unwrap();
+            let mut output = Output::new(parameters.grid().blocks());
+            search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
+            let prediction = compensation::predict_luma(&parameters, &reference.view(), &output.vectors);
+            compensation::psnr(&current.view(), &prediction.unwrap().view()).unwrap()
+        });
+        assert!(psnr[1] > psnr[0] + 1.0 && psnr[2] > psnr[1] + 1.0, "({right}, {down}): {psnr:?}");
+    }
+}
+
 #[test]
 fn full_search_on_any_number_of_threads_gives_the_same_prediction() {
     for (size, block_size) in [((61, 47), 8), ((200, 133), 16)] {

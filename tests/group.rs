@@ -4,12 +4,13 @@
 mod common;
 
 use common::{
-    Cut, cases, check_parts, check_session, check_stream, hierarchical_cases, stream, three_step_cases,
+    Cut, cases, check_parts, check_session, check_stream, hierarchical_cases, stream, sub_sample_cases,
+    three_step_cases,
 };
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 #[cfg(feature = "opencl")]
 use gstmotionestimate::estimator::{Border, Metric};
-use gstmotionestimate::estimator::{Device, Notice, Parameters, Prediction, Window};
+use gstmotionestimate::estimator::{Device, Notice, Parameters, Prediction, SubSample, Window};
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{Options, Session, Split, WeightedDevice};
 use gstmotionestimate::tuning::{Kernel, Tuning};
@@ -38,7 +39,8 @@ fn pocl(parameters: &Parameters, depth: usize) -> Box<dyn Device> {
 
 #[test]
 fn natives_together_are_the_oracle() {
-    let all = cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases());
+    let all =
+        cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases()).chain(sub_sample_cases());
     for (index, case) in all.enumerate() {
         let weights: &[f64] = [&[1.0][..], &[1.0, 1.0], &[0.3, 0.1, 5.0, 1.0], &[1.0; 9]][index % 4];
         check_session(&case, natives(&case.parameters, 1, weights), split(SPLITS[index / 4 % 3]));
@@ -48,7 +50,8 @@ fn natives_together_are_the_oracle() {
 #[cfg(feature = "opencl")]
 #[test]
 fn opencl_and_native_together_are_the_oracle() {
-    let all = cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases());
+    let all =
+        cases().into_iter().chain(three_step_cases()).chain(hierarchical_cases()).chain(sub_sample_cases());
     for (index, case) in all.enumerate() {
         if index % 7 != 0 {
             continue;
@@ -66,7 +69,7 @@ fn opencl_and_native_together_are_the_oracle() {
 
 #[test]
 fn native_finds_every_part() {
-    for case in cases().iter().chain(&three_step_cases()) {
+    for case in cases().iter().chain(&three_step_cases()).chain(&sub_sample_cases()) {
         for cut in [Cut::Rows, Cut::Candidates, Cut::Both] {
             check_parts(case, cut, native(&case.parameters, 1).as_mut());
         }
@@ -77,8 +80,11 @@ fn native_finds_every_part() {
 fn several_in_flight() {
     let frames = stream(61, 47, 12);
     let window = Window::symmetric(5, 4).unwrap();
-    let parameters = Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) };
-    for by in SPLITS {
+    let whole = Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) };
+    for (by, sub_sample) in
+        SPLITS.into_iter().flat_map(|by| [(by, SubSample::None), (by, SubSample::Quarter)])
+    {
+        let parameters = Parameters { sub_sample, ..whole.clone() };
         for depth in [1, 2, 4] {
             let devices = natives(&parameters, depth, &[1.0, 0.7]);
             let mut session = Session::new(&parameters, depth, devices, split(by)).unwrap();
@@ -93,9 +99,12 @@ fn several_in_flight() {
 fn several_in_flight_on_opencl_and_native() {
     let frames = stream(61, 47, 12);
     let window = Window::symmetric(5, 4).unwrap();
-    let parameters =
+    let whole =
         Parameters { metric: Metric::Ssd, border: Border::Restrict, ..Parameters::new(61, 47, 8, window) };
-    for by in SPLITS {
+    for (by, sub_sample) in
+        SPLITS.into_iter().flat_map(|by| [(by, SubSample::None), (by, SubSample::Quarter)])
+    {
+        let parameters = Parameters { sub_sample, ..whole.clone() };
         for depth in [1, 3] {
             let devices = vec![native(&parameters, depth).into(), pocl(&parameters, depth).into()];
             check_stream(&mut Session::new(&parameters, depth, devices, split(by)).unwrap(), &frames);

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Case, Noise, cases, check, frames, hierarchical_cases, three_step_cases};
+use common::{Case, Noise, cases, check, frames, hierarchical_cases, sub_sample_cases, three_step_cases};
 use gstmotionestimate::estimator::{
     Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, Quality, SetupError,
-    Slot, Window, oracle, search,
+    Slot, SubSample, Window, oracle, search,
 };
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::tuning::Kernel;
@@ -125,6 +125,15 @@ fn every_level_finds_the_oracles_field_by_hierarchical_search() {
 }
 
 #[test]
+fn every_level_finds_the_oracles_sub_samples() {
+    for case in sub_sample_cases() {
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
+        }
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let (reference, current) = frames(common::Content::Moved, 150, 131);
     let window = Window::symmetric(9, 9).unwrap();
@@ -189,6 +198,8 @@ fn what_cannot_be_searched_is_an_error() {
     assert!(matches!(made(|p| p.block_size = 68), Some(SetupError::BlockSize { size: 68, .. })));
     assert!(matches!(made(|p| p.width = 0), Some(SetupError::FrameSize { .. })));
     assert!(matches!(made(|p| p.height = 40_000), Some(SetupError::FrameSize { .. })));
+    let refined = made(|p| (p.algorithm, p.sub_sample) = (Algorithm::Hierarchical, SubSample::Half));
+    assert!(matches!(refined, Some(SetupError::SubSample { sub_sample: "half" })), "{refined:?}");
 
     let mut native = Native::new(parameters).unwrap();
     let mut output = Output::new(4);
@@ -213,6 +224,7 @@ prop_compose! {
         (is_sad, is_extended) in (any::<bool>(), any::<bool>()),
         algorithm in proptest::sample::select(&[Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]),
         quality in proptest::sample::select(&[Quality::Fast, Quality::Balanced, Quality::High]),
+        sub_sample in proptest::sample::select(&[SubSample::None, SubSample::Half, SubSample::Quarter]),
     ) -> Parameters {
         let block_size = match algorithm {
             Algorithm::Hierarchical => block_size.next_power_of_two(),
@@ -221,6 +233,7 @@ prop_compose! {
         Parameters {
             algorithm,
             quality,
+            sub_sample: if algorithm == Algorithm::Hierarchical { SubSample::None } else { sub_sample },
             metric: if is_sad { Metric::Sad } else { Metric::Ssd },
             border: if is_extended { Border::Extend } else { Border::Restrict },
             ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())

@@ -12,7 +12,7 @@ mod recurrence;
 use common::{Case, Content, check, frames};
 use forms::{FieldPredictor, PredictionForm};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Quality, Window, prediction,
+    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Quality, SubSample, Window, prediction,
 };
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
 use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
@@ -37,6 +37,33 @@ fn three_steps_of_small_frames_are_exact() {
                 let name = format!("{kernel} {parameters:?}");
                 check(&Case { name, parameters, reference, current }, &mut estimator);
             }
+        }
+    }
+}
+
+/// Refinement with a block a group and with several, which leave a part of the last group idle.
+#[test]
+fn sub_samples_of_small_frames_are_exact() {
+    let sizes = [
+        (4, 13, 11, SubSample::Quarter, Border::Extend, DeviceKind::Gpu),
+        (16, 37, 18, SubSample::Quarter, Border::Extend, DeviceKind::Gpu),
+        (20, 26, 13, SubSample::Half, Border::Restrict, DeviceKind::Cpu),
+    ];
+    for mut device in devices() {
+        for (block_size, width, height, sub_sample, border, kind) in sizes {
+            device.kind = kind;
+            let window = Window::new(-30, 1, -1, 40).unwrap();
+            let parameters = Parameters {
+                algorithm: Algorithm::ThreeStep,
+                sub_sample,
+                border,
+                ..Parameters::new(width, height, block_size, window)
+            };
+            let (reference, current) = frames(Content::Noise, width, height);
+            let kernel = Kernel::ThreeStepUnaligned;
+            let mut estimator = OpenCl::new(&device, kernel, &Tuning::default(), &parameters).unwrap();
+            let name = format!("{parameters:?}");
+            check(&Case { name, parameters, reference, current }, &mut estimator);
         }
     }
 }

@@ -9,11 +9,11 @@ use std::process::Command;
 
 use common::{
     CONTENTS, Case, Cut, all_devices, cases, check, check_parts, frames, hierarchical_cases, reconstruct,
-    three_step_cases,
+    sub_sample_cases, three_step_cases,
 };
 use gstmotionestimate::estimator::{
     Algorithm, Border, Device as _, EstimateError, Metric, MotionField, Output, Parameters, Part, Request,
-    SetupError, Slot, Window, oracle, search,
+    SetupError, Slot, SubSample, Window, oracle, search,
 };
 use gstmotionestimate::native::Native;
 use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices, try_build};
@@ -149,6 +149,65 @@ fn hierarchical_is_exact() {
     check_all(Kernel::Hierarchical);
 }
 
+/// The refinement is the same after every kernel: each kernel has some of the cases.
+#[test]
+fn sub_samples_are_exact() {
+    let cases = sub_sample_cases();
+    for device in all_devices() {
+        let checked = cases.iter().filter(|case| is_checked(&device, Kernel::Auto, &case.parameters));
+        for (index, case) in checked.enumerate() {
+            let kernels = Kernel::of(case.parameters.algorithm);
+            // One in eight: PoCL takes seconds to compile some kernels.
+            let kernel = if index % 8 == 0 { kernels[index / 8 % kernels.len()] } else { Kernel::Auto };
+            let opened = check_or_refused(&device, kernel, case, Tuning::default());
+            if let Some(mut opened) = opened.filter(|_| index % 3 == 0) {
+                check_parts(case, Cut::Rows, &mut opened);
+            }
+        }
+    }
+}
+
+/// Smaller groups than a block gets, less local memory than groups of several blocks need, and too little of either.
+#[test]
+fn small_devices_refine_or_say_why_not() {
+    let window = Window::symmetric(5, 5).unwrap();
+    for device in all_devices() {
+        for kind in [DeviceKind::Gpu, DeviceKind::Cpu] {
+            for (largest_group, local_memory, block_size) in [
+                (1 << 10, 1 << 20, 16),
+                (1 << 10, 8 << 10, 16),
+                (100, 1 << 20, 16),
+                (9, 1 << 20, 64),
+                (64, 32 << 10, 64),
+            ] {
+                let mut device = device.clone();
+                (device.kind, device.largest_group, device.local_memory) =
+                    (kind, largest_group, local_memory);
+                let p = Parameters {
+                    sub_sample: SubSample::Quarter,
+                    ..Parameters::new(100, 70, block_size, window)
+                };
+                let kernel = Kernel::CollaborativeUnaligned;
+                let mut opened = OpenCl::new(&device, kernel, &Tuning::default(), &p).unwrap();
+                check(&case(p, common::Content::Moved), &mut opened);
+            }
+            for (largest_group, local_memory, named) in
+                [(7, 1 << 20, "8 work-items"), (64, 2000, "bytes of local memory")]
+            {
+                let mut device = device.clone();
+                (device.kind, device.largest_group, device.local_memory) =
+                    (kind, largest_group, local_memory);
+                let p = Parameters { sub_sample: SubSample::Half, ..Parameters::new(100, 70, 16, window) };
+                let error = OpenCl::new(&device, Kernel::CollaborativeUnaligned, &Tuning::default(), &p)
+                    .err()
+                    .unwrap();
+                let text = error.to_string();
+                assert!(text.contains(named) && text.contains("sub-sample=none"), "{text}");
+            }
+        }
+    }
+}
+
 /// Any groups, and two searches at a time, each with its fields.
 #[test]
 fn hierarchical_searches_in_flight_are_exact() {
@@ -279,21 +338,24 @@ fn any_parameters_are_exact() {
     let strategy = (
         (1_usize..90, 1_usize..70, 0..kernels.len(), 0..CONTENTS.len(), 0..devices.len()),
         (-20..=0, 0..20, -20..=0, 0..20, any::<bool>(), any::<bool>(), any::<bool>()),
+        proptest::sample::select(&[SubSample::None, SubSample::Quarter]),
     );
     // Few block sizes and metrics, because each pair is compiled; the other tests have all.
-    let run = |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict))| {
-        let block_size = if small { 8 } else { 16 };
-        let (algorithm, kernel) = kernels[kernel];
-        let parameters = Parameters {
-            algorithm,
-            metric: if ssd { Metric::Ssd } else { Metric::Sad },
-            border: if restrict { Border::Restrict } else { Border::Extend },
-            ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
+    let run =
+        |((width, height, kernel, content, device), (x0, x1, y0, y1, ssd, small, restrict), sub_sample)| {
+            let block_size = if small { 8 } else { 16 };
+            let (algorithm, kernel) = kernels[kernel];
+            let parameters = Parameters {
+                algorithm,
+                sub_sample: if algorithm == Algorithm::Hierarchical { SubSample::None } else { sub_sample },
+                metric: if ssd { Metric::Ssd } else { Metric::Sad },
+                border: if restrict { Border::Restrict } else { Border::Extend },
+                ..Parameters::new(width, height, block_size, Window::new(x0, x1, y0, y1).unwrap())
+            };
+            let case = case(parameters, CONTENTS[content]);
+            check_or_refused(&devices[device], kernel, &case, Tuning::default());
+            Ok(())
         };
-        let case = case(parameters, CONTENTS[content]);
-        check_or_refused(&devices[device], kernel, &case, Tuning::default());
-        Ok(())
-    };
     let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
     TestRunner::new(config).run(&strategy, run).unwrap();
 }

@@ -22,6 +22,13 @@ pub enum SetupError {
     #[error("a frame of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
     #[allow(missing_docs)]
     FrameSize { width: usize, height: usize },
+    /// Hierarchical search, whose vectors have a precision of their own, with sub-sample refinement.
+    #[error(
+        "sub-sample={sub_sample} does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: use \
+         sub-sample=none, or algorithm full or three-step"
+    )]
+    #[allow(missing_docs)]
+    SubSample { sub_sample: &'static str },
     /// A tuning value that is invalid or unknown.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{Grid, Prediction, SetupError, Window};
+use super::{Grid, Prediction, SetupError, SubSample, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -113,6 +113,8 @@ pub struct Parameters {
     pub algorithm: Algorithm,
     /// How much [`Algorithm::Hierarchical`] does.
     pub quality: Quality,
+    /// How much finer than whole samples the vectors of the other algorithms are.
+    pub sub_sample: SubSample,
     /// How blocks are compared.
     pub metric: Metric,
     /// How candidates outside the reference frame are treated.
@@ -125,17 +127,17 @@ impl Parameters {
     /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, with [`Border::Extend`], without prediction.
+    /// Full search by SAD, of whole samples, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
-        let (quality, prediction) = (Quality::default(), Prediction::default());
-        Self { width, height, block_size, window, algorithm, quality, metric, border, prediction }
+        let (quality, sub_sample, prediction) = Default::default();
+        Self { width, height, block_size, window, algorithm, quality, sub_sample, metric, border, prediction }
     }
 
-    /// Checks the block size and the frame size.
+    /// Checks the block size, the frame size, and that the algorithm has the precision.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::SubSample`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -153,7 +155,16 @@ impl Parameters {
         if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
             return Err(SetupError::FrameSize { width, height });
         }
+        if self.algorithm == Algorithm::Hierarchical && self.sub_sample != SubSample::None {
+            return Err(SetupError::SubSample { sub_sample: self.sub_sample.name() });
+        }
         Ok(())
+    }
+
+    /// Whether the displacements of a search can be divided: not if it goes from one to the next, or on from the best
+    /// of all.
+    pub(crate) fn divides_displacements(&self) -> bool {
+        self.algorithm == Algorithm::Full && self.sub_sample == SubSample::None
     }
 
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.
@@ -178,10 +189,11 @@ impl Parameters {
 
     /// The most candidates that the algorithm compares for a block. The effective rate counts these.
     pub fn candidates(&self) -> usize {
+        // The centre of a step has been compared.
+        let refinement = 8 * self.sub_sample.steps().len();
         match self.algorithm {
-            Algorithm::Full => self.window.candidates(),
-            // The centre is compared once; a step adds eight.
-            Algorithm::ThreeStep => 1 + 8 * self.window.steps().count(),
+            Algorithm::Full => self.window.candidates() + refinement,
+            Algorithm::ThreeStep => 1 + 8 * self.window.steps().count() + refinement,
             // On level 0, in samples of a cell; the coarser levels are a third of it.
             Algorithm::Hierarchical => {
                 let preset = self.quality.preset();

@@ -1,6 +1,6 @@
 use std::ops::{Range, RangeInclusive};
 
-use super::{Algorithm, EstimateError, Grid, Parameters, Window};
+use super::{EstimateError, Grid, Parameters, Window};
 
 /// A part of a search: some rows of the grid, and some rows of the window.
 ///
@@ -58,8 +58,8 @@ impl Part {
     /// Checks that it is a part of the search of `parameters`, and not empty.
     ///
     /// # Errors
-    /// [`EstimateError::NoSuchPart`], also if the displacements of an algorithm that goes from one to the next are
-    /// divided, or anything of one that searches whole frames.
+    /// [`EstimateError::NoSuchPart`], also if the displacements of a search are divided that goes from one to the next
+    /// or on from the best of them, or anything of one that searches whole frames.
     pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
         let whole = Self::whole(parameters);
         let is_divisible = parameters.algorithm.divides_rows();
@@ -67,18 +67,13 @@ impl Part {
         let has_rows = has_rows && (is_divisible || self.rows() == whole.rows());
         let has_displacements =
             whole.first_y <= self.first_y && self.first_y <= self.last_y && self.last_y <= whole.last_y;
-        let can_be_cut =
-            self.can_be_cut(parameters) || (self.first_y, self.last_y) == (whole.first_y, whole.last_y);
+        let can_be_cut = parameters.divides_displacements()
+            || (self.first_y, self.last_y) == (whole.first_y, whole.last_y);
         if has_rows && has_displacements && can_be_cut {
             Ok(())
         } else {
             Err(EstimateError::NoSuchPart { rows: self.rows(), displacements: self.displacements() })
         }
-    }
-
-    /// Whether the displacements can be divided: not for an algorithm that goes from one to the next.
-    fn can_be_cut(&self, parameters: &Parameters) -> bool {
-        parameters.algorithm == Algorithm::Full
     }
 
     /// The rows of the current frame that are compared.
@@ -92,7 +87,8 @@ impl Part {
     pub fn reference_samples(&self, parameters: &Parameters) -> Range<usize> {
         // Those of the whole window: a device may compare more displacements than those of the part. None of
         // them is better than the result of the whole search.
-        self.reached(parameters, parameters.window.y0(), parameters.window.y1())
+        let reach = parameters.sub_sample.reach() as i32;
+        self.reached(parameters, parameters.window.y0() - reach, parameters.window.y1() + reach)
     }
 
     /// The rows inside the frame from `up` above the blocks, a negative number, to `down` below them; all of an
@@ -111,6 +107,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::{Algorithm, SubSample};
 
     fn parameters() -> Parameters {
         Parameters::new(61, 47, 8, Window::new(-3, 3, -10, 4).unwrap())
@@ -130,6 +127,9 @@ mod tests {
         assert_eq!(middle.with_displacements(2..=4).reference_samples(&parameters), 6..36);
         assert_eq!(whole.with_rows(5..6).with_displacements(4..=4).reference_samples(&parameters), 30..47);
         assert_eq!(whole.with_rows(0..1).with_displacements(-10..=-9).reference_samples(&parameters), 0..12);
+        let half = Parameters { sub_sample: SubSample::Half, ..parameters.clone() };
+        assert_eq!(middle.reference_samples(&half), 3..39);
+        assert_eq!(middle.current_samples(&half), 16..32);
         let low = Parameters { height: 41, ..parameters };
         assert_eq!(whole.with_rows(5..6).with_displacements(4..=4).reference_samples(&low), 30..41);
     }
@@ -151,9 +151,12 @@ mod tests {
                 matches!(wrong.check(&parameters), Err(EstimateError::NoSuchPart { rows, .. }) if rows == wrong.rows())
             );
         }
-        let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..parameters };
+        let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..parameters.clone() };
         assert!(whole.with_rows(1..2).check(&three_step).is_ok());
         assert!(whole.with_displacements(0..=4).check(&three_step).is_err());
+        let half = Parameters { sub_sample: SubSample::Half, ..parameters.clone() };
+        assert!(whole.with_rows(1..2).check(&half).is_ok());
+        assert!(whole.with_displacements(0..=4).check(&half).is_err());
         let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..three_step };
         assert!(whole.check(&hierarchical).is_ok());
         assert!(whole.with_rows(1..2).check(&hierarchical).is_err());

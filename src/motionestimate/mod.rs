@@ -34,6 +34,12 @@
  * devices divide whole frames, whatever `split` says. Its vectors are for what follows objects; the
  * block that looks most alike is found by `full`.
  *
+ * `sub-sample` refines the vectors of `full` and `three-step`: `half` compares the eight vectors half a
+ * sample around that of whole samples, `quarter` then the eight a quarter sample around the best of
+ * these, in the same order. Samples between samples are interpolated as H.264 does. Neither the window
+ * nor the border limits the refinement, so a vector may end up to 3/4 of a sample outside. The cost is
+ * that of the refined vector. `split=candidates` then divides rows. With `hierarchical` it is an error.
+ *
  * Vectors are in units of 1 / `scale` sample: 4 for `full` and `three-step`, 32 for `hierarchical`.
  *
  * ## Devices
@@ -169,7 +175,7 @@
 use glib::prelude::*;
 
 use crate::backend::OnDeviceFailure;
-use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality};
+use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality, SubSample};
 use crate::session::{Balance, Split};
 use crate::tuning::Kernel;
 
@@ -221,6 +227,26 @@ pub enum MotionEstimateQuality {
     /// See [`Quality::High`].
     #[enum_value(name = "Searches both ways: better where something is covered or uncovered", nick = "high")]
     High = 2,
+}
+
+/// How fine the vectors of full and three-step search are: the `sub-sample` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateSubSample")]
+#[repr(i32)]
+pub enum MotionEstimateSubSample {
+    /// See [`SubSample::None`].
+    #[default]
+    #[enum_value(name = "Whole samples", nick = "none")]
+    None = 0,
+    /// See [`SubSample::Half`].
+    #[enum_value(
+        name = "Half samples: the best of the eight vectors around that of whole samples",
+        nick = "half"
+    )]
+    Half = 1,
+    /// See [`SubSample::Quarter`].
+    #[enum_value(name = "Quarter samples: then the best of the eight around that", nick = "quarter")]
+    Quarter = 2,
 }
 
 /// The implementation of the algorithm on the device: the `kernel` property.
@@ -351,6 +377,7 @@ macro_rules! conversions {
 conversions! {
     MotionEstimateAlgorithm => Algorithm { Full, ThreeStep, Hierarchical }
     MotionEstimateQuality => Quality { Balanced, Fast, High }
+    MotionEstimateSubSample => SubSample { None, Half, Quarter }
     MotionEstimateKernel => Kernel {
         Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
         Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical

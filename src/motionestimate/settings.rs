@@ -8,7 +8,7 @@ use super::tuning::tuning;
 use super::{
     MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateKernel,
     MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateQuality,
-    MotionEstimateSplit,
+    MotionEstimateSplit, MotionEstimateSubSample,
 };
 use crate::backend;
 use crate::estimator::{Parameters, SetupError, Window};
@@ -76,6 +76,9 @@ settings! {
         ParamSpecEnum::builder_with_default;
     quality: MotionEstimateQuality = Default::default(),
         "quality", "Quality", "How much algorithm=hierarchical does for the truth of its vectors",
+        ParamSpecEnum::builder_with_default;
+    sub_sample: MotionEstimateSubSample = Default::default(),
+        "sub-sample", "Sub-sample", "Precision of the vectors of algorithm=full and three-step",
         ParamSpecEnum::builder_with_default;
     kernel: MotionEstimateKernel = Default::default(),
         "kernel", "Kernel", "Method of the search on the device. It changes the speed, never the vectors",
@@ -150,6 +153,7 @@ impl Settings {
             window: Window::symmetric(x, y)?,
             algorithm: self.algorithm.into(),
             quality: self.quality.into(),
+            sub_sample: self.sub_sample.into(),
             metric: self.metric.into(),
             border: self.border.into(),
             prediction: self.prediction.into(),

@@ -1,12 +1,15 @@
 //! Full and three-step search, a row of blocks at a time.
 
+use super::aligned::Line;
 use super::elimination::Eliminator;
 use super::frame_search::FrameSearch;
 use super::job::{RowSearch, SearchJob};
 use super::level::Instructions;
 use super::plane::{Plane, PlaneLayout, available_memory};
-use super::{exhaustive, three_step};
-use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, Part, SetupError};
+use super::{exhaustive, refinement, three_step};
+use crate::estimator::{
+    Algorithm, Frame, FrameView, MotionVector, Parameters, Part, RecordPool, SetupError, SubSample,
+};
 use crate::native::Native;
 use crate::tuning::Kernel;
 
@@ -18,6 +21,8 @@ pub struct BlockSearch {
     elimination: Option<Eliminator>,
     /// One a slot.
     planes: Vec<Plane>,
+    /// Memory of refinement.
+    refinement: RecordPool<Line>,
 }
 
 /// Elimination does not pay for fewer candidates: `benches/RESULTS.md`.
@@ -48,7 +53,8 @@ impl BlockSearch {
             _ if parameters.window.candidates() < few_candidates(parameters.block_size) => None,
             _ => Eliminator::new(instructions, parameters, &layout).ok(),
         };
-        Ok(Self { parameters: parameters.clone(), instructions, layout, elimination, planes: Vec::new() })
+        let (parameters, planes) = (parameters.clone(), Vec::new());
+        Ok(Self { parameters, instructions, layout, elimination, planes, refinement: RecordPool::default() })
     }
 
     fn is_full(&self) -> bool {
@@ -105,6 +111,9 @@ impl FrameSearch for BlockSearch {
             // Elimination starts at no motion, which a part of the window may leave out.
             Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
             _ => job.search_rows(row_search, part.rows().start, vectors),
+        }
+        if parameters.sub_sample != SubSample::None {
+            refinement::refine(&job, part.rows().start, vectors, &self.refinement);
         }
     }
 }

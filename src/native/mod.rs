@@ -16,10 +16,12 @@ mod elimination;
 mod engine;
 mod exhaustive;
 mod frame_search;
+mod half_samples;
 mod hierarchical;
 mod job;
 mod level;
 mod plane;
+mod refinement;
 mod threads;
 mod three_step;
 

@@ -30,21 +30,23 @@ pub struct PlaneLayout {
 impl PlaneLayout {
     pub fn new(parameters: &Parameters) -> Self {
         let side = parameters.block_size;
-        let window = parameters.window;
-        // The first sample of a block goes from `-before` to `furthest`, see `Parameters::winning_window_of`.
+        let (window, reach) = (parameters.window, parameters.sub_sample.reach());
+        // The first sample of a block goes from `-before` to `furthest`, see `Parameters::winning_window_of`. With
+        // refinement three-step search goes further: until the filters read nothing but repeated samples.
         let axis = |first: i32, last: i32, extended: usize| match parameters.border {
             Border::Restrict => (0, extended - side),
             Border::Extend => {
-                let before = (side - 1).min(first.unsigned_abs() as usize);
-                (before, (extended - 1).min(extended - side + last as usize))
+                let before = (side - 1 + reach).min(first.unsigned_abs() as usize);
+                (before, (extended - 1 + reach).min(extended - side + last as usize))
             }
         };
         let (left, furthest_x) = axis(window.x0(), window.x1(), parameters.extended_width());
         let (top, furthest_y) = axis(window.y0(), window.y1(), parameters.extended_height());
+        let (left, top) = (left + reach, top + reach);
         let columns = left + furthest_x + side + READ;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
-        Self { left, top, pitch, rows: top + furthest_y + side }
+        Self { left, top, pitch, rows: top + furthest_y + side + reach }
     }
 
     /// Rows in all.

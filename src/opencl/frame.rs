@@ -11,7 +11,7 @@ use super::device::OpenClDevice;
 use super::host::{PinnedBlock, PinnedMemory};
 use super::program::{self, KernelFile};
 use crate::estimator::{
-    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SetupError, Slot, Window,
+    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SetupError, Slot, SubSample, Window,
 };
 
 /// Rows start at multiples of so many bytes.
@@ -67,12 +67,17 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Rows that refinement reads beyond the samples of a window: three of its filters, and two because three-step
+    /// search may have gone further outside the frame than its window needs.
+    const REFINED: usize = 5;
+
     pub(super) fn new(parameters: &Parameters, window: &Window) -> Self {
+        let refined = if parameters.sub_sample == SubSample::None { 0 } else { Self::REFINED };
         let left = (window.x0().unsigned_abs() as usize + OVER_READ).next_multiple_of(ALIGNMENT);
         // Idle items of the collaborative kernel work on a block right of the frame.
         let right = window.x1() as usize + parameters.block_size + OVER_READ;
         let pitch = (left + parameters.extended_width() + right).next_multiple_of(ALIGNMENT);
-        let top = window.y0().unsigned_abs() as usize;
+        let top = refined + window.y0().unsigned_abs() as usize;
         let grid = parameters.grid();
         // Frames have at most 32768 samples an axis and windows 8191: all of it fits 31 bits.
         let geometry = Geometry {
@@ -90,7 +95,7 @@ impl Layout {
             window_rows: window.rows() as i32,
             inside_only: i32::from(parameters.border == Border::Restrict),
         };
-        let padded_rows = top + parameters.extended_height() + window.y1() as usize;
+        let padded_rows = top + parameters.extended_height() + window.y1() as usize + refined;
         Self { geometry, padded_rows, prepared_bytes: 0 }
     }
 

@@ -31,8 +31,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector,
-    Notice, Output, Parameters, Part, RecordPool, Request, SetupError, Slot,
+    Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
+    Parameters, Part, RecordPool, Request, SetupError, Slot,
 };
 use crate::pace;
 use crate::stages::{Stage, stages};
@@ -142,11 +142,10 @@ impl<T> Session<T> {
         if devices.iter().any(|d| d.device.info().parameters != *parameters) {
             return Err(refused("the devices of a session must be made for the same search"));
         }
-        let split = match (options.split, parameters.algorithm) {
-            (_, algorithm) if !algorithm.divides_rows() => Split::Frames,
-            // An algorithm that goes from one displacement to the next cannot divide them.
-            (Split::Candidates, algorithm) if algorithm != Algorithm::Full => Split::Rows,
-            (split, _) => split,
+        let split = match options.split {
+            _ if !parameters.algorithm.divides_rows() => Split::Frames,
+            Split::Candidates if !parameters.divides_displacements() => Split::Rows,
+            split => split,
         };
         let is_window_divided = split == Split::Candidates && devices.len() > 1;
         let whole = devices.iter().map(|device| device.device.info()).filter(|info| !info.divides_window);

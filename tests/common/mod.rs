@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
     Algorithm, BlockHandle, Border, Device, EstimateError, Frame, FrameSource, FrameView, HostBlock, Metric,
-    MotionVector, Output, Parameters, Part, Prediction, Quality, Request, Slot, Window, oracle, search,
+    MotionVector, Output, Parameters, Part, Prediction, Quality, Request, Slot, SubSample, Window, oracle,
+    search,
 };
 use gstmotionestimate::session::{Options, Session, WeightedDevice};
 
@@ -170,6 +171,17 @@ pub fn three_step_cases() -> Vec<Case> {
     for case in &mut cases {
         case.parameters.algorithm = Algorithm::ThreeStep;
         case.name += ", three-step";
+    }
+    cases
+}
+
+/// Cases for sub-sample refinement: those of full and of three-step search, three quarters of them in quarter samples.
+pub fn sub_sample_cases() -> Vec<Case> {
+    let mut cases: Vec<_> = cases().into_iter().chain(three_step_cases()).collect();
+    for (index, case) in cases.iter_mut().enumerate() {
+        let sub_sample = if index % 4 == 0 { SubSample::Half } else { SubSample::Quarter };
+        case.parameters.sub_sample = sub_sample;
+        case.name += &format!(", {sub_sample:?}");
     }
     cases
 }

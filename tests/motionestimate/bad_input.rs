@@ -26,6 +26,15 @@ fn wrong_block_size() {
 }
 
 #[test]
+fn hierarchical_search_has_its_own_precision() {
+    assert_eq!(
+        failure("algorithm=hierarchical sub-sample=quarter"),
+        "sub-sample=quarter does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: use \
+         sub-sample=none, or algorithm full or three-step"
+    );
+}
+
+#[test]
 fn wrong_settings_are_told_before_the_first_caps() {
     init();
     let element = gst::ElementFactory::make("motionestimate").property("block-size", 6u32).build().unwrap();

@@ -3,10 +3,10 @@
 use gst::prelude::*;
 use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 use gstmotionestimate::motionestimate::{
     MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
-    MotionEstimatePrediction, MotionEstimateQuality,
+    MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
 };
 
 use crate::support::*;
@@ -59,6 +59,15 @@ fn changes_hold_from_the_next_frame_and_keep_the_reference() {
     element.set_property("algorithm", MotionEstimateAlgorithm::Full);
     expected.algorithm = Algorithm::Full;
     check(&expected);
+    for (property, sub_sample) in [
+        (MotionEstimateSubSample::Half, SubSample::Half),
+        (MotionEstimateSubSample::Quarter, SubSample::Quarter),
+        (MotionEstimateSubSample::None, SubSample::None),
+    ] {
+        element.set_property("sub-sample", property);
+        expected.sub_sample = sub_sample;
+        check(&expected);
+    }
     element.set_property("algorithm", MotionEstimateAlgorithm::Hierarchical);
     element.set_property("block-size", 8u32);
     (expected.algorithm, expected.block_size) = (Algorithm::Hierarchical, 8);

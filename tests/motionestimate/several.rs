@@ -3,7 +3,7 @@
 #[cfg(feature = "opencl")]
 use gst::prelude::*;
 #[cfg(feature = "opencl")]
-use gstmotionestimate::estimator::{Parameters, Window};
+use gstmotionestimate::estimator::{Parameters, SubSample, Window};
 
 use crate::support::*;
 
@@ -27,6 +27,20 @@ fn every_split_and_balance_attaches_the_very_vectors() {
             assert_eq!(samples.len(), 12);
             check_samples(&samples, parameters);
         }
+    }
+}
+
+#[cfg(feature = "opencl")]
+#[test]
+fn every_split_refines_the_very_vectors() {
+    for split in ["rows", "candidates", "frames"] {
+        let (samples, message) = run(&format!(
+            "{SOURCE} ! motionestimate device=0:0,native block-size=8 search-range=5 sub-sample=half split={split} \
+             pipeline-depth=2 ! appsink name=sink"
+        ));
+        assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
+        assert_eq!(samples.len(), 12);
+        check_samples(&samples, |info| Parameters { sub_sample: SubSample::Half, ..parameters(info) });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use gst_video::VideoFormat;
 use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, Window};
+use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 
 use crate::support::*;
 
@@ -79,6 +79,26 @@ fn hierarchical_search_on_every_device_in_a_real_pipeline() {
             algorithm: Algorithm::Hierarchical,
             quality: Quality::High,
             block_size: 16,
+            ..parameters(info)
+        });
+    }
+}
+
+#[test]
+fn sub_samples_on_every_device_in_a_real_pipeline() {
+    for device in backend::devices() {
+        let (samples, end) = run(&format!(
+            "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=I420,width=150,height=91 \
+             ! motionestimate sub-sample=quarter device=\"{}\" block-size=8 search-range=5 pipeline-depth=2 \
+             ! queue ! appsink name=sink",
+            device.selector
+        ));
+        assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
+        assert_eq!(samples.len(), 5);
+        check_samples(&samples, |info| Parameters {
+            sub_sample: SubSample::Quarter,
+            block_size: 8,
+            window: Window::symmetric(5, 5).unwrap(),
             ..parameters(info)
         });
     }

@@ -1,5 +1,41 @@
 //! Samples between samples: the luma interpolation of H.264 (ITU-T H.264, 8.4.2.2.1).
 
+use crate::estimator::{Frame, FrameView};
+
+/// A frame between its samples: that of the endlessly repeated frame.
+pub(super) struct Interpolated {
+    /// The points at whole and half samples, two a sample on each axis, [`MARGIN`] samples beyond the frame.
+    points: Frame,
+}
+
+/// From three samples outside the frame outwards, all six samples of a filter are the same, so the points
+/// further out repeat the outermost ones.
+const MARGIN: i32 = 4;
+
+impl Interpolated {
+    pub(super) fn new(frame: &FrameView<'_>) -> Self {
+        let points = |side: usize| 2 * (side + 2 * MARGIN as usize);
+        let point = |x: usize, y: usize| point_of(frame, x as i32 - 2 * MARGIN, y as i32 - 2 * MARGIN);
+        Self { points: Frame::from_fn(points(frame.width()), points(frame.height()), point) }
+    }
+
+    /// The 8 x 8 samples whose first is at `(x, y)`, in quarter samples, row by row.
+    pub(super) fn cell(&self, x: i32, y: i32) -> [i32; 64] {
+        std::array::from_fn(|i| self.sample(x + 4 * (i as i32 % 8), y + 4 * (i as i32 / 8)))
+    }
+
+    /// The sample at `(x, y)`, in quarter samples.
+    pub(super) fn sample(&self, x: i32, y: i32) -> i32 {
+        let points = self.points.view();
+        quarter_sample(|x, y| i32::from(points.extended(x + 2 * MARGIN, y + 2 * MARGIN)), x, y)
+    }
+}
+
+/// The point of `frame` at `(x, y)`, in half samples.
+pub(super) fn point_of(frame: &FrameView<'_>, x: i32, y: i32) -> u8 {
+    half_sample(|x, y| frame.extended(x, y), x, y)
+}
+
 /// The sample at `(x, y)`, in quarter samples, from the points at whole and half samples, `point(x, y)` in half samples:
 /// a point, or the mean of two.
 pub(crate) fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {

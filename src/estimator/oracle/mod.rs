@@ -4,24 +4,29 @@
 
 mod hierarchical;
 pub(crate) mod interpolation;
+mod refinement;
 
 pub use hierarchical::hierarchical;
 
-use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, Window};
+use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, SubSample, Window};
 
-/// The field that `parameters.algorithm` defines.
+/// The field that `parameters.algorithm` and `parameters.sub_sample` define.
 ///
 /// # Panics
 /// If a frame does not have the size in `parameters`.
 pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &FrameView<'_>) -> MotionField {
-    match parameters.algorithm {
+    let mut field = match parameters.algorithm {
         Algorithm::Full => full_search(parameters, current, reference),
         Algorithm::ThreeStep => three_step(parameters, current, reference),
         Algorithm::Hierarchical => hierarchical(parameters, current, reference),
+    };
+    if parameters.sub_sample != SubSample::None {
+        refinement::refine(parameters, current, reference, &mut field);
     }
+    field
 }
 
-/// The field of full search.
+/// The field of full search, in whole samples.
 ///
 /// # Panics
 /// If a frame does not have the size in `parameters`.
@@ -35,7 +40,7 @@ pub fn full_search(
     })
 }
 
-/// The field of three-step search, as [`Algorithm::ThreeStep`] defines it.
+/// The field of three-step search in whole samples, as [`Algorithm::ThreeStep`] defines it.
 ///
 /// # Panics
 /// If a frame does not have the size in `parameters`.

@@ -7,6 +7,7 @@ mod hierarchical;
 mod launch;
 mod pyramid;
 mod reference;
+mod sub_sample;
 mod three_step;
 mod tile;
 mod tiled;
@@ -14,7 +15,7 @@ mod two_pass;
 
 use super::device::{DeviceKind, OpenClDevice};
 use super::kernel_family::{BuildContext, KernelFamily};
-use crate::estimator::{Algorithm, Parameters, SetupError, Window};
+use crate::estimator::{Algorithm, Parameters, SetupError, SubSample, Window};
 use crate::tuning::Kernel;
 
 /// Bytes of an order key.
@@ -58,12 +59,21 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
     }
 }
 
-/// Builds the family of the kernel that `build` names.
+/// Builds the family of the kernel that `build` names, and its refinement if there is one.
 ///
 /// # Errors
 /// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it, [`SetupError::Memory`] if
 /// the device has too little memory for the buffers of the kernel.
 pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
+    let search = build_search(build)?;
+    Ok(match build.parameters.sub_sample {
+        SubSample::None => search,
+        _ => Box::new(sub_sample::RefinedFamily::new(build, search)?),
+    })
+}
+
+/// Builds the family that searches whole samples.
+fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
     Ok(match build.kernel {
         Kernel::ReferenceNaive => Box::new(reference::ReferenceNaive::new(build)?),
         Kernel::Auto | Kernel::Reference => Box::new(reference::ReferenceStaged::new(build)?),

@@ -1,7 +1,7 @@
 //! From vectors in 1/64 sample to the records of blocks.
 
 use super::cells::{CellVector, Cells};
-use super::frames::Interpolated;
+use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::pyramid::CELL;
 use crate::estimator::{FrameView, Grid, MotionField, MotionVector, Parameters};
 

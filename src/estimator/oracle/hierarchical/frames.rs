@@ -1,6 +1,5 @@
-//! The frames of a pyramid, and the samples between samples.
+//! The frames of a pyramid.
 
-use crate::estimator::oracle::interpolation;
 use crate::estimator::pyramid::level_sizes;
 use crate::estimator::{Frame, FrameView};
 
@@ -36,44 +35,4 @@ fn smoothed(frame: &FrameView<'_>) -> Frame {
         let sum: i32 = around.into_iter().map(|(x, y)| i32::from(frame.extended(x, y))).sum();
         ((sum + 4 * i32::from(frame.extended(x, y)) + 4) >> 3) as u8
     })
-}
-
-/// A frame between its samples (pass 3): the luma interpolation of H.264 of the endlessly extended frame.
-pub(super) struct Interpolated {
-    /// The points at whole and half samples, two a sample on each axis, [`MARGIN`] samples beyond the frame.
-    points: Frame,
-}
-
-/// From three samples outside the frame outwards, all six samples of a filter are the same, so the points
-/// further out repeat the outermost ones.
-const MARGIN: i32 = 4;
-
-impl Interpolated {
-    pub(super) fn new(frame: &FrameView<'_>) -> Self {
-        let points = |side: usize| 2 * (side + 2 * MARGIN as usize);
-        let point = |x: usize, y: usize| half_sample(frame, x as i32 - 2 * MARGIN, y as i32 - 2 * MARGIN);
-        Self { points: Frame::from_fn(points(frame.width()), points(frame.height()), point) }
-    }
-
-    /// The 8 x 8 samples whose first is at `(x, y)`, in quarter samples, row by row.
-    pub(super) fn cell(&self, x: i32, y: i32) -> [i32; 64] {
-        let points = self.points.view();
-        std::array::from_fn(|i| quarter_sample(&points, x + 4 * (i as i32 % 8), y + 4 * (i as i32 / 8)))
-    }
-
-    /// The sample at `(x, y)`, in quarter samples.
-    pub(super) fn sample(&self, x: i32, y: i32) -> i32 {
-        quarter_sample(&self.points.view(), x, y)
-    }
-}
-
-/// The sample of `points` at `(x, y)`, in quarter samples.
-fn quarter_sample(points: &FrameView<'_>, x: i32, y: i32) -> i32 {
-    let point = |x, y| i32::from(points.extended(x + 2 * MARGIN, y + 2 * MARGIN));
-    interpolation::quarter_sample(point, x, y)
-}
-
-/// The point of `frame` at `(x, y)`, in half samples.
-pub(super) fn half_sample(frame: &FrameView<'_>, x: i32, y: i32) -> u8 {
-    interpolation::half_sample(|x, y| frame.extended(x, y), x, y)
 }

@@ -1,8 +1,8 @@
 //! One level of the search in one direction: its cells and what a vector costs there (pass 4).
 
 use super::cells::{CellIndex, CellVector, Cells};
-use super::frames::Interpolated;
 use crate::estimator::Frame;
+use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::pyramid::{CELL, NEIGHBOURS, Preset};
 
 const SIDE: i32 = CELL as i32;

@@ -1,9 +1,10 @@
 use super::blocks::{record_vector, vectors_of_blocks};
 use super::cells::{CellVector, Cells};
 use super::check::{Check, medians, offsets};
-use super::frames::{Interpolated, half_sample, pyramid};
+use super::frames::pyramid;
 use super::level::SearchLevel;
 use super::refine::pull;
+use crate::estimator::oracle::interpolation::{Interpolated, point_of};
 use crate::estimator::{
     Algorithm, Frame, Grid, MotionField, MotionVector, Parameters, Quality, Window, oracle,
 };
@@ -243,7 +244,7 @@ fn samples_between_samples_by_hand() {
 fn diagonal_quarters_are_between_points_on_two_axes() {
     let frame = noise(12, 12, 7);
     let samples = Interpolated::new(&frame.view());
-    let half = |x, y| i32::from(half_sample(&frame.view(), x, y));
+    let half = |x, y| i32::from(point_of(&frame.view(), x, y));
     for (x, y, across, down) in [
         (1, 1, half(1, 0), half(0, 1)),
         (3, 1, half(1, 0), half(2, 1)),
@@ -259,7 +260,7 @@ fn interpolation_is_exact_at_any_distance() {
     for frame in [noise(1, 1, 8), noise(7, 5, 9)] {
         let samples = Interpolated::new(&frame.view());
         for (x, y) in (-30..30).flat_map(|y| (-30..30).map(move |x| (x, y))) {
-            assert_eq!(samples.sample(2 * x, 2 * y), i32::from(half_sample(&frame.view(), x, y)));
+            assert_eq!(samples.sample(2 * x, 2 * y), i32::from(point_of(&frame.view(), x, y)));
         }
     }
 }

@@ -1,0 +1,115 @@
+//! What sub-sample refinement costs and gains on real clips: full search by SAD, ±16.
+//!
+//! `cargo bench --bench sub_sample -- CLIP...` prints, for blocks of 8 and 16 and each precision, the time of a search,
+//! that relative to whole samples, and the luma PSNR of the prediction, the mean over the frames. The device is one
+//! thread of the CPU, or `DEVICE=gpu` and the like; what counts is the time that the thread spends, or the device by
+//! its own clock. `BLOCKS=8` and `RANGE=32` select. `FOUR=1` searches four of each frame side by side: 4K of 1080p.
+#![allow(missing_docs)]
+
+#[path = "../examples/shared/luma.rs"]
+mod luma;
+
+use std::env;
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use gstmotionestimate::backend::{self, DeviceSelector};
+use gstmotionestimate::compensation::{predict_luma, psnr};
+use gstmotionestimate::estimator::{Frame, Output, Parameters, Slot, SubSample, Window, search};
+use gstmotionestimate::tuning::{Kernel, Tuning};
+use luma::luma;
+
+/// The first frames of a clip, which are searched one after the other.
+const FRAMES: usize = 14;
+
+/// Searches of a frame, of which the fastest counts: whatever else the machine does only slows it down.
+const TURNS: usize = 5;
+
+type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    if clips.is_empty() {
+        eprintln!("usage: cargo bench --bench sub_sample -- CLIP...");
+        return Ok(());
+    }
+    let Ok(device) = env::var("DEVICE").unwrap_or("native".into()).parse::<DeviceSelector>();
+    let blocks = env::var("BLOCKS").unwrap_or("8,16".into());
+    let range = env::var("RANGE").map_or(Ok(16), |range| range.parse())?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    for clip in &clips {
+        let mut frames = luma(Path::new(clip), FRAMES)?;
+        if env::var_os("FOUR").is_some() {
+            frames = frames.iter().map(four).collect();
+        }
+        let first = frames.first().ok_or("no frames")?.view();
+        let name = Path::new(clip).file_name().unwrap_or_default().to_string_lossy();
+        for block_size in blocks.split(',') {
+            let window = Window::symmetric(range, range)?;
+            let whole = Parameters::new(first.width(), first.height(), block_size.parse()?, window);
+            let mut of_whole = None;
+            for sub_sample in [SubSample::None, SubSample::Half, SubSample::Quarter] {
+                let parameters = Parameters { sub_sample, ..whole.clone() };
+                let measured = pool.install(|| measure(&parameters, &device, &frames));
+                let (time, psnr) = measured.map_err(|error| -> Box<dyn Error> { error })?;
+                let ms = 1e3 * time.as_secs_f64();
+                let (whole_ms, whole_psnr) = *of_whole.get_or_insert((ms, psnr));
+                println!(
+                    "{name:36} {}x{} blocks of {block_size:2} {:8} {ms:8.3} ms {:+6.1} % {psnr:6.2} dB {:+5.2}",
+                    first.width(),
+                    first.height(),
+                    sub_sample.name(),
+                    100.0 * (ms / whole_ms - 1.0),
+                    psnr - whole_psnr,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The mean time of a search, and the mean PSNR of the predictions.
+fn measure(
+    parameters: &Parameters,
+    device: &DeviceSelector,
+    frames: &[Frame],
+) -> BenchResult<(Duration, f64)> {
+    let (mut device, _) = backend::open_device(device, Kernel::Auto, &Tuning::default(), parameters)?;
+    let is_native = device.info().name.as_ref() == "native";
+    let mut output = Output::new(parameters.grid().blocks());
+    let (mut time, mut total) = (Duration::ZERO, 0.0);
+    let pairs = frames.len().checked_sub(2).filter(|pairs| *pairs > 0).ok_or("three frames are needed")?;
+    for trio in frames.windows(3) {
+        let mut least = Duration::MAX;
+        for _ in 0..TURNS {
+            // Elimination begins with the vectors of the frame before.
+            device.load(Slot::A, &trio[0])?;
+            device.load(Slot::B, &trio[1])?;
+            search(device.as_mut(), Slot::B, Slot::A, &mut output)?;
+            device.load(Slot::A, &trio[2])?;
+            let start = thread_time();
+            search(device.as_mut(), Slot::A, Slot::B, &mut output)?;
+            least = least.min(if is_native { thread_time() - start } else { output.times.search });
+        }
+        time += least;
+        let prediction = predict_luma(parameters, &trio[1].view(), &output.vectors)?;
+        total += psnr(&trio[2].view(), &prediction.view())?;
+    }
+    Ok((time / pairs as u32, total / pairs as f64))
+}
+
+/// Four times the same frame, two beside two.
+fn four(frame: &Frame) -> Frame {
+    let frame = frame.view();
+    let (width, height) = (frame.width(), frame.height());
+    Frame::from_fn(2 * width, 2 * height, |x, y| frame.row(y % height)[x % width])
+}
+
+/// The time that this thread has worked.
+fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is one to be written to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,290 @@
+// Sub-sample refinement of the vectors of full and three-step search: the eight candidates half a sample
+// around the winner of whole samples, then the eight a quarter of a sample around the best of these.
+//
+// docs/algorithms.md defines it. ITEMS items share a block. They copy the samples around its match to local
+// memory, interpolate the half samples of H.264 there, and compare each candidate four samples at a time.
+// The half samples of all sixteen candidates are those of one square, a sample larger than the block on each
+// side, so a block reads its reference once, and no plane of the whole frame is needed.
+//
+//   vectors  record of block (column, row) at row * columns + column: the winner, which is replaced
+//
+// The square is kept as four planes of READ_ROWS rows of READ_WORDS words: whole samples, half a sample to the
+// right, half below, and both. Row REACH and the second sample of word 1 are those of the block's first sample: left
+// of the word after the first there is room for what the filters read of plane 0.
+
+#include "common.cl"
+
+// Items that share a block: a multiple of 8.
+#ifndef ITEMS
+#define ITEMS 32
+#endif
+
+// Blocks of a group.
+#ifndef LANES
+#define LANES 4
+#endif
+
+// Quarter samples of the last step: 2 or 1.
+#ifndef LAST_STEP
+#define LAST_STEP 1
+#endif
+
+// Samples that a filter reads beyond the block.
+#define REACH 3
+
+// Words of a row of the square; rows and words of a plane.
+#define WORDS (BLOCK / 4 + 1)
+#define READ_ROWS (BLOCK + 2 * REACH)
+#define READ_WORDS (WORDS + 2)
+#define PLANE (READ_ROWS * READ_WORDS)
+
+// Candidates of a step.
+#define AROUND 8
+
+// Rows of half samples that an item makes below one another: each row that it reads serves several.
+#define STRIP 3
+
+// What the items of a block share.
+typedef struct {
+    uint planes[4 * PLANE];
+    union {
+        uint2 across[READ_ROWS * WORDS];  // sums of the filter along rows: word j of row i at i * WORDS + j
+        uint costs[AROUND * ITEMS];       // candidate c, item i: at c * ITEMS + i
+    } scratch;
+    uint parts[ITEMS];                    // sums of the costs of eight items
+    ulong keys[AROUND];
+} Shared;
+
+// Sums are computed two at a time, in the halves of a word: of the samples 0 and 2 of four, and of 1 and 3. With the bias
+// they are positive, so that none borrows from the other.
+#define BIAS (32 * SHIFTED_BIAS + 16)
+
+// What the bias is after a division by 32, besides the half that rounds. The filter of biased sums multiplies it by 32,
+// so after the division by 1024 it is the same.
+#define SHIFTED_BIAS 80
+
+// Samples 0 and 2 of a word, and samples 1 and 3.
+static inline uint2 halves_of(uint word)
+{
+    return (uint2)(word & 0x00ff00ffu, word >> 8 & 0x00ff00ffu);
+}
+
+// The second number of `low`, and the first of `high`.
+static inline uint between(uint low, uint high)
+{
+    return low >> 16 | high << 16;
+}
+
+// The filter of H.264 for points halfway between c and d, with the bias.
+static inline uint2 six_taps(uint2 a, uint2 b, uint2 c, uint2 d, uint2 e, uint2 f)
+{
+    return a + f + 5u * (4u * (c + d) - (b + e)) + BIAS * 0x00010001u;
+}
+
+// Four numbers, less the bias, limited to samples.
+static inline uint samples_of(int a, int b, int c, int d)
+{
+    const int least = SHIFTED_BIAS, most = SHIFTED_BIAS + 255;
+    const uint low = (uint)clamp(a, least, most) + ((uint)clamp(b, least, most) << 8);
+    const uint high = (uint)clamp(c, least, most) + ((uint)clamp(d, least, most) << 8);
+    return low + (high << 16) - SHIFTED_BIAS * 0x01010101u;
+}
+
+// Samples from the sums of six_taps, divided by 32.
+static inline uint rounded(uint2 sums)
+{
+    return samples_of((int)(sums.x >> 5 & 0x7ff), (int)(sums.y >> 5 & 0x7ff), (int)(sums.x >> 21), (int)(sums.y >> 21));
+}
+
+// One of four samples from the sums at `shift` bits in their words, by the filter down the rows.
+static inline int both_ways(uint outer, uint middle, uint inner, uint shift)
+{
+    const int o = (int)(outer >> shift & 0xffff), m = (int)(middle >> shift & 0xffff);
+    const int i = (int)(inner >> shift & 0xffff);
+    return (o - 5 * m + 20 * i) >> 10;
+}
+
+// The four averages of two samples, rounded up.
+static inline uint average_four(uint a, uint b)
+{
+    return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
+}
+
+// Word `word` of row `row` of the block displaced by `point`, in half samples, -2 to 2.
+static inline uint word_at(__local const uint *planes, int2 point, int word, int row)
+{
+    const int plane = 2 * (point.y & 1) + (point.x & 1);
+    const int2 whole = point >> 1;
+    __local const uint *from = planes + plane * PLANE + (row + REACH + whole.y) * READ_WORDS + word + 1;
+    // The block's first sample is sample 1 of its word.
+    return join_words(from[0], from[1], (uint)(whole.x + 1));
+}
+
+// The direction of candidate `index` of a step.
+static inline int2 direction(int index)
+{
+    const int number = index + (index >= AROUND / 2);
+    return (int2)(number % 3 - 1, number / 3 - 1);
+}
+
+// Copies the samples around the block's match, from `first` on, to plane 0, and makes the other planes of them. The
+// group's items all call it.
+static inline void interpolate_block(__local Shared *shared, __global const uchar *reference, Geometry g,
+                                     int2 first, int item)
+{
+    // Rows begin with a word.
+    __global const uchar *row = sample_at(reference, g, first.x & ~3, first.y);
+    const uint shift = (uint)(first.x & 3);
+    for (int i = item; i < PLANE; i += ITEMS) {
+        __global const uint *from =
+            (__global const uint *)(row + (size_t)(i / READ_WORDS) * (size_t)g.pitch) + i % READ_WORDS;
+        shared->planes[i] = join_words(from[0], from[1], shift);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int i = item; i < READ_ROWS * WORDS; i += ITEMS) {
+        __local uint *to = shared->planes + i / WORDS * READ_WORDS + i % WORDS + 1;
+        const uint2 before = halves_of(to[-1]), word = halves_of(to[0]), after = halves_of(to[1]);
+        // Samples -2 to 4 from the first of each half.
+        const uint b = between(before.y, word.y), e = between(word.x, after.x), f = between(word.y, after.y);
+        const uint a = between(before.x, word.x);
+        const uint2 sums = six_taps((uint2)(a, b), (uint2)(b, word.x), word, (uint2)(word.y, e), (uint2)(e, f),
+                                    (uint2)(f, after.x));
+        shared->scratch.across[i] = sums;
+        to[PLANE] = rounded(sums);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // From the row above the block to its last.
+    for (int i = item; i < (BLOCK + STRIP) / STRIP * WORDS; i += ITEMS) {
+        const int word = i % WORDS, top = i / WORDS * STRIP;
+        __local uint *to = shared->planes + (top + REACH - 1) * READ_WORDS + word + 1;
+        // Nothing is made of the rows past the last, where the last is read again.
+        uint2 rows[STRIP + 5];
+#pragma unroll
+        for (int k = 0; k < STRIP + 5; ++k)
+            rows[k] = halves_of(shared->planes[min(top + k, READ_ROWS - 1) * READ_WORDS + word + 1]);
+#pragma unroll
+        for (int k = 0; k < STRIP; ++k)
+            if (top + k <= BLOCK)
+                to[2 * PLANE + k * READ_WORDS] =
+                    rounded(six_taps(rows[k], rows[k + 1], rows[k + 2], rows[k + 3], rows[k + 4], rows[k + 5]));
+#pragma unroll
+        for (int k = 0; k < STRIP + 5; ++k)
+            rows[k] = shared->scratch.across[min(top + k, READ_ROWS - 1) * WORDS + word];
+#pragma unroll
+        for (int k = 0; k < STRIP; ++k) {
+            const uint2 outer = rows[k] + rows[k + 5], middle = rows[k + 1] + rows[k + 4];
+            const uint2 inner = rows[k + 2] + rows[k + 3];
+            if (top + k <= BLOCK)
+                to[3 * PLANE + k * READ_WORDS] =
+                    samples_of(both_ways(outer.x, middle.x, inner.x, 0), both_ways(outer.y, middle.y, inner.y, 0),
+                               both_ways(outer.x, middle.x, inner.x, 16), both_ways(outer.y, middle.y, inner.y, 16));
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// The best of `best` and the candidates whose costs the items have in `costs`: `step` around it. `whole` is the
+// block's winner of whole samples, and `best` counts from there, all in quarter samples. The group's items all call it.
+static inline int2 best_around(__local Shared *shared, const uint *costs, int2 whole, int2 best, int step,
+                               uint *best_cost, int item)
+{
+#pragma unroll
+    for (int c = 0; c < AROUND; ++c)
+        shared->scratch.costs[c * ITEMS + item] = costs[c];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint sum = 0;
+    for (int i = 0; i < AROUND; ++i)
+        // Not in one order, in which four items in a row would share a bank of local memory.
+        sum += shared->scratch.costs[item * AROUND + (i + item / 4) % AROUND];
+    shared->parts[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < AROUND) {
+        uint cost = 0;
+        for (int i = 0; i < ITEMS / AROUND; ++i)
+            cost += shared->parts[item * (ITEMS / AROUND) + i];
+        // Vectors of one length are ordered as they are numbered: the centre lies between the two halves.
+        const int2 vector = whole + best + step * direction(item);
+        const uint tie = (uint)(abs(vector.x) + abs(vector.y)) << 4 | (uint)(item + (item >= AROUND / 2));
+        shared->keys[item] = (ulong)cost << 32 | tie;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int2 centre = whole + best;
+    ulong key = (ulong)*best_cost << 32 | (uint)(abs(centre.x) + abs(centre.y)) << 4 | AROUND / 2;
+    for (int c = 0; c < AROUND; ++c)
+        key = min(key, shared->keys[c]);
+    *best_cost = (uint)(key >> 32);
+    const int number = (int)(key & 15);
+    return best + step * (int2)(number % 3 - 1, number / 3 - 1);
+}
+
+// Items ITEMS * l to ITEMS * (l + 1) - 1 of a group refine the vector of its block l.
+__kernel FIXED_GROUP void refine_sub_sample(__global const uchar *current, __global const uchar *reference,
+                                            __global MotionVector *vectors, Geometry g)
+{
+    __local Shared lanes[LANES];
+    const int item = (int)get_local_id(0) % ITEMS, lane = (int)get_local_id(0) / ITEMS;
+    const int number = (int)get_group_id(0) * LANES + lane;
+    // Without a block, items do the last one again and write nothing.
+    const int block = min(number, g.columns * g.rows - 1);
+    const int2 origin = BLOCK * (int2)(block % g.columns, block / g.columns);
+    __local Shared *shared = lanes + lane;
+    const MotionVector winner = vectors[block];
+    const int2 whole = (int2)(winner.x, winner.y);
+    // Further outside the frame, the filters read nothing but repeated samples: the same as at this distance.
+    const int2 most = (int2)(g.extended_width, g.extended_height) - 1 + REACH;
+    const int2 least = (int2)(0, -g.above) - (BLOCK - 1 + REACH);
+    const int2 match = clamp(origin + whole / 4, least, most);
+    interpolate_block(shared, reference, g, match - (int2)(5, REACH), item);
+
+    uint cost = winner.cost, costs[AROUND];
+    int2 best = (int2)(0, 0);
+#pragma unroll
+    for (int c = 0; c < AROUND; ++c)
+        costs[c] = 0;
+    for (int i = item; i < BLOCK * BLOCK_WORDS; i += ITEMS) {
+        const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
+        const uint samples =
+            *(__global const uint *)sample_at(current, g, origin.x + 4 * word, origin.y + row);
+#pragma unroll
+        for (int c = 0; c < AROUND; ++c)
+            costs[c] = compare_four(samples, word_at(shared->planes, direction(c), word, row), costs[c]);
+    }
+    best = best_around(shared, costs, whole, best, 2, &cost, item);
+
+#if LAST_STEP == 1
+    // A quarter sample is the average of two of the half samples on and around the centre. Where both coordinates
+    // are odd, they are those that are half samples on one axis alone.
+    const int2 centre = best / 2;
+    const bool is_between = ((centre.x ^ centre.y) & 1) != 0;
+#pragma unroll
+    for (int c = 0; c < AROUND; ++c)
+        costs[c] = 0;
+    for (int i = item; i < BLOCK * BLOCK_WORDS; i += ITEMS) {
+        const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
+        const uint samples =
+            *(__global const uint *)sample_at(current, g, origin.x + 4 * word, origin.y + row);
+        uint around[9];
+#pragma unroll
+        for (int n = 0; n < 9; ++n)
+            around[n] = word_at(shared->planes, centre + (int2)(n % 3 - 1, n / 3 - 1), word, row);
+#pragma unroll
+        for (int c = 0; c < AROUND; ++c) {
+            const int2 to = direction(c);
+            const int beyond = 4 + to.x + 3 * to.y;
+            const bool is_diagonal = to.x != 0 && to.y != 0;
+            const uint first = is_diagonal && !is_between ? around[4 + to.x] : around[4];
+            const uint second = is_diagonal && !is_between ? around[4 + 3 * to.y] : around[beyond];
+            costs[c] = compare_four(samples, average_four(first, second), costs[c]);
+        }
+    }
+    // All items have read the keys of the first step before any writes new ones: best_around waits in between.
+    best = best_around(shared, costs, whole, best, 1, &cost, item);
+#endif
+
+    if (item == 0 && number < g.columns * g.rows) {
+        const MotionVector refined = {(short)(whole.x + best.x), (short)(whole.y + best.y), cost};
+        vectors[block] = refined;
+    }
+}

@@ -1,0 +1,125 @@
+//! Sub-sample refinement of what another family has found (`kernels/sub_sample.cl`).
+
+use super::super::cl::{self, Buffer, Event, Queue};
+use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::program::KernelFile;
+use crate::estimator::SetupError;
+
+/// Items of a group: smaller groups leave more of a GPU idle.
+const GROUP_ITEMS: usize = 128;
+
+/// Work-items add the costs of so many of them at a time: `AROUND` in the kernel.
+const AROUND: usize = 8;
+
+/// A family, and the refinement after it.
+pub(super) struct RefinedFamily {
+    search: Box<dyn KernelFamily>,
+    kernel: cl::KernelObject,
+    shape: RefinementShape,
+}
+
+/// How the work is divided: what the kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RefinementShape {
+    /// Items that share a block.
+    items: usize,
+    /// Blocks of a group.
+    lanes: usize,
+}
+
+impl RefinementShape {
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`] if the device has no such groups, or too little local memory.
+    fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+        let side = build.parameters.block_size;
+        let wanted = match side {
+            _ if build.is_cpu() => AROUND,
+            ..=16 => 32,
+            _ => GROUP_ITEMS,
+        };
+        let advice = "choose sub-sample=none, or device native";
+        let largest = build.device.largest_group;
+        let items = wanted.min(largest / AROUND * AROUND);
+        if items == 0 {
+            let reason =
+                format!("sub-sample needs {AROUND} work-items, and its largest work-group has {largest}");
+            return Err(build.unsupported(reason, advice));
+        }
+        let (has, needed) = (build.device.local_memory, Self::bytes_of_block(side, items));
+        if needed > has {
+            let reason = format!("sub-sample needs {needed} bytes of local memory, and it has {has}");
+            return Err(build.unsupported(reason, advice));
+        }
+        let most = if build.is_cpu() { 1 } else { GROUP_ITEMS.min(largest) / items };
+        Ok(Self { items, lanes: most.min(has / needed) })
+    }
+
+    /// Local memory for a block: `Shared` in the kernel.
+    fn bytes_of_block(side: usize, items: usize) -> usize {
+        let (words, rows) = (side / 4 + 1, side + 6);
+        let scratch = (8 * rows * words).max(4 * AROUND * items);
+        (4 * 4 * rows * (words + 2) + scratch + 4 * items).next_multiple_of(8) + 8 * AROUND
+    }
+}
+
+impl RefinedFamily {
+    /// # Errors
+    /// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it.
+    pub(super) fn new(build: &BuildContext<'_>, search: Box<dyn KernelFamily>) -> Result<Self, SetupError> {
+        let shape = RefinementShape::new(build)?;
+        let RefinementShape { items, lanes } = shape;
+        let last = build.parameters.sub_sample.steps().last().copied().unwrap_or_default();
+        let options = format!(" -D ITEMS={items} -D LANES={lanes} -D LAST_STEP={last}");
+        let group = Some(items * lanes);
+        let kernel = build.build_with(KernelFile::SubSample, c"refine_sub_sample", group, &options)?;
+        Ok(Self { search, kernel, shape })
+    }
+}
+
+impl KernelFamily for RefinedFamily {
+    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+        self.search.queue(request)?;
+        let RefinementShape { items, lanes } = self.shape;
+        let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
+        let groups = [request.geometry.blocks().div_ceil(lanes), 1];
+        let args = [current, reference, vectors, geometry];
+        // SAFETY: lanes past the last block repeat its work and write nothing; there is a vector a block, and it is
+        // read and written by one lane; a frame is read at most `Layout::REFINED` rows outside the window's samples,
+        // and at most OVER_READ bytes.
+        unsafe { request.queue.launch(&mut self.kernel, &args, groups, [items * lanes, 1]) }
+    }
+
+    fn prepared_bytes(&self) -> usize {
+        self.search.prepared_bytes()
+    }
+
+    fn prepare(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
+        self.search.prepare(queue, slot)
+    }
+
+    fn least_rows(&self) -> usize {
+        self.search.least_rows()
+    }
+
+    fn is_stateless(&self) -> bool {
+        self.search.is_stateless()
+    }
+
+    fn least_window_rows(&self) -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 32 KiB is the least that a device with all of OpenCL has.
+    #[test]
+    fn every_block_fits_the_least_local_memory() {
+        for side in (4..=64).step_by(4) {
+            let bytes = RefinementShape::bytes_of_block(side, GROUP_ITEMS);
+            assert!(bytes <= 32 << 10, "{side}: {bytes}");
+        }
+    }
+}

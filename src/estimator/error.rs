@@ -1,6 +1,6 @@
 use std::ops::{Range, RangeInclusive};
 
-use super::Slot;
+use super::{References, Slot};
 use super::units::MAX_DISPLACEMENT;
 
 /// Why a device or a session cannot be opened.
@@ -22,6 +22,14 @@ pub enum SetupError {
     #[error("a frame of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
     #[allow(missing_docs)]
     FrameSize { width: usize, height: usize },
+    /// There is no reference frame, or there are too many.
+    #[error(
+        "{backward} earlier and {forward} later reference frames cannot be searched: use 1 or more, at most {most} \
+         each way",
+        most = References::MOST
+    )]
+    #[allow(missing_docs)]
+    References { backward: usize, forward: usize },
     /// A tuning value that is invalid or unknown.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{Grid, Prediction, SetupError, Window};
+use super::{Grid, Prediction, References, SetupError, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -98,7 +98,7 @@ pub enum Border {
     Restrict,
 }
 
-/// Everything that decides *what* is found in two frames.
+/// Everything that decides *what* is found, and in which frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Frame width in samples.
@@ -119,23 +119,26 @@ pub struct Parameters {
     pub border: Border,
     /// Whether vectors are predicted from their neighbours.
     pub prediction: Prediction,
+    /// The frames in which each frame of a stream is searched.
+    pub references: References,
 }
 
 impl Parameters {
     /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, with [`Border::Extend`], without prediction.
+    /// Full search by SAD in the previous frame, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
         let (quality, prediction) = (Quality::default(), Prediction::default());
-        Self { width, height, block_size, window, algorithm, quality, metric, border, prediction }
+        let references = References::default();
+        Self { width, height, block_size, window, algorithm, quality, metric, border, prediction, references }
     }
 
-    /// Checks the block size and the frame size.
+    /// Checks the block size, the frame size and the references.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::References`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -153,7 +156,7 @@ impl Parameters {
         if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
             return Err(SetupError::FrameSize { width, height });
         }
-        Ok(())
+        self.references.validate()
     }
 
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.

@@ -335,6 +335,23 @@ pub enum MotionEstimatePrediction {
     Median = 1,
 }
 
+/// In which frames each frame is searched: the `direction` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateDirection")]
+#[repr(i32)]
+pub enum MotionEstimateDirection {
+    /// In earlier frames.
+    #[default]
+    #[enum_value(name = "Earlier frames", nick = "backward")]
+    Backward = 0,
+    /// In later frames.
+    #[enum_value(name = "Later frames: buffers wait for them", nick = "forward")]
+    Forward = 1,
+    /// In earlier and in later frames.
+    #[enum_value(name = "Earlier frames and later frames", nick = "both")]
+    Both = 2,
+}
+
 /// Converts enums of properties to those of the search with the same variants.
 macro_rules! conversions {
     ($($property:ident => $to:ident { $($variant:ident),+ })+) => {$(

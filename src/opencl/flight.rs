@@ -104,6 +104,8 @@ pub(super) struct SearchPlan {
     pub(super) skipped: usize,
     /// How much of a whole search that is, 0 to 1.
     pub(super) share: f64,
+    /// See [`SearchBuffers::history`].
+    pub(super) history: usize,
     pub(super) geometry: Geometry,
 }
 
@@ -208,11 +210,11 @@ impl Searches {
         let frame = |slot| on.slots.get(slot).ok_or(cl::Error::NO_FRAME);
         let mut searches = Vec::with_capacity(waiting.len());
         let mut ready = Vec::with_capacity(2 * waiting.len());
-        for (room, SearchPlan { current, reference, .. }) in waiting.iter() {
-            let [current, reference] = [frame(*current)?, frame(*reference)?];
+        for &(room, SearchPlan { current, reference, history, .. }) in waiting.iter() {
+            let [current, reference] = [frame(current)?, frame(reference)?];
             ready.extend([current.1, reference.1]);
-            let vectors = &rooms[*room].device;
-            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors });
+            let vectors = &rooms[room].device;
+            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors, history });
         }
         let started = queue.barrier(ready)?;
         let queue_number = on.queues.search_number(*batches);

@@ -1,7 +1,7 @@
 use std::ops::{Range, RangeInclusive};
 
-use super::{References, Slot};
 use super::units::MAX_DISPLACEMENT;
+use super::{References, Slot};
 
 /// Why a device or a session cannot be opened.
 #[derive(Debug, thiserror::Error)]

@@ -249,13 +249,10 @@ impl MotionEstimate {
 
     /// Notes how long buffers wait for others, and tells the pipeline where that has changed.
     fn update_latency(&self, state: &State) {
-        let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
-            let (fps, others) = (stream.info().fps(), stream.delay() as u64);
-            let (frames, seconds) = (u64::try_from(fps.numer()), u64::try_from(fps.denom()));
-            let (Ok(frames @ 1..), Ok(seconds)) = (frames, seconds) else { return gst::ClockTime::ZERO };
-            let waited = gst::ClockTime::SECOND.mul_div_ceil(others * seconds, frames);
-            waited.unwrap_or(gst::ClockTime::ZERO)
-        });
+        let latency = state
+            .stream
+            .as_ref()
+            .map_or(gst::ClockTime::ZERO, |stream| video::duration_of_frames(stream.info(), stream.delay()));
         if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
@@ -390,9 +387,7 @@ impl BaseTransformImpl for MotionEstimate {
             && is_answered
             && let gst::QueryViewMut::Latency(query) = query.view_mut()
         {
-            let (is_live, least, most) = query.result();
-            let waited = *lock(&self.latency);
-            query.set(is_live, least + waited, most.map(|most| most + waited));
+            video::add_latency(query, *lock(&self.latency));
         }
         is_answered
     }

@@ -6,9 +6,9 @@ use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
-    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateDirection, MotionEstimateKernel,
-    MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateQuality,
-    MotionEstimateSplit,
+    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateDirection,
+    MotionEstimateKernel, MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction,
+    MotionEstimateQuality, MotionEstimateSplit,
 };
 use crate::backend;
 use crate::estimator::{Parameters, References, SetupError, Window};

@@ -294,15 +294,13 @@ impl Stream {
             HeldFrame { number, buffer, in_flight: 0, to_come: references.forward, has_vectors: false };
         // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
-            let key =
-                FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
+            let key = FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
             self.session.begin(slot, earlier.slot, key)?;
             frame.in_flight += 1;
         }
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.forward)) {
             let Some(waiting) = frame_of(&mut self.held, earlier.number) else { break };
-            let key =
-                FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
+            let key = FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
             self.session.begin(earlier.slot, slot, key)?;
             waiting.in_flight += 1;
             waiting.to_come -= 1;

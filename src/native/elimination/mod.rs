@@ -112,7 +112,8 @@ impl Eliminator {
         } else {
             self.eliminate(job, history, searched.clone(), vectors);
         }
-        self.histories[history].last[searched.start * columns..searched.end * columns].copy_from_slice(vectors);
+        self.histories[history].last[searched.start * columns..searched.end * columns]
+            .copy_from_slice(vectors);
     }
 
     fn eliminate(

@@ -160,7 +160,7 @@ impl MotionEstimate {
             gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
             stream.forget();
         }
-        let submitted = stream.submit(buffer);
+        let submitted = stream.submit(buffer, &mut lock(&self.statistics));
         self.tell(stream.take_notices());
         let submitted = submitted.map_err(|error| stream_message(&error, stream));
         submitted.map_err(|message| self.fail(state, message))

@@ -278,9 +278,17 @@ impl Stream {
     /// # Errors
     /// [`StreamError`]. The buffer is dropped and there is no sequence then; the buffers before it still
     /// wait.
-    pub fn submit(&mut self, mut buffer: gst::Buffer) -> Result<(), StreamError> {
+    pub fn submit(
+        &mut self,
+        mut buffer: gst::Buffer,
+        statistics: &mut Statistics,
+    ) -> Result<(), StreamError> {
         self.note_pool(&buffer);
         let references = self.references();
+        // The first frames of a sequence wait for later ones while their own searches are in flight.
+        while self.session.in_flight() + references.count() > self.session.depth() {
+            self.finish_search(statistics)?;
+        }
         if self.pool_limit() < references.forward
             && let Ok(copy) = buffer.copy_deep()
         {

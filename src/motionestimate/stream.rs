@@ -73,6 +73,8 @@ pub struct Stream {
     session: Session<FieldKey>,
     /// The newest frames of the sequence, oldest first: those that the next one is searched together with.
     sequence: VecDeque<SequenceFrame>,
+    /// For each of the newest frames, the searches in flight that began with it; oldest first.
+    begun: VecDeque<usize>,
     /// Oldest first. Nothing waits before an event that is the first.
     held: VecDeque<Held>,
     /// The number of the next frame.
@@ -93,6 +95,7 @@ impl Stream {
             allocator: session.host_memory().map(Allocator::new),
             session,
             sequence: VecDeque::new(),
+            begun: VecDeque::new(),
             held: VecDeque::new(),
             next: 0,
             pool: None,
@@ -259,6 +262,7 @@ impl Stream {
     /// Drops the buffers that wait, and forgets the sequence. Sticky events still leave.
     pub fn discard(&mut self) {
         self.session.cancel();
+        self.begun.clear();
         self.held.retain(|held| matches!(held, Held::Event(event) if event.is_sticky()));
         self.forget();
     }
@@ -285,9 +289,13 @@ impl Stream {
     ) -> Result<(), StreamError> {
         self.note_pool(&buffer);
         let references = self.references();
-        // The first frames of a sequence wait for later ones while their own searches are in flight.
-        while self.session.in_flight() + references.count() > self.session.depth() {
-            self.finish_search(statistics)?;
+        // A frame that waits for later ones does not end the searches that began with it, but there are slots only for
+        // the searches of as many frames as may be in flight.
+        while self.begun.len() == self.settings.pipeline_depth as usize {
+            match self.begun.front() {
+                Some(1..) => self.finish_search(statistics)?,
+                _ => drop(self.begun.pop_front()),
+            }
         }
         if self.pool_limit() < references.forward
             && let Ok(copy) = buffer.copy_deep()
@@ -300,19 +308,24 @@ impl Stream {
         let slot = self.session.add(luma(&buffer, &self.info, block)?)?;
         let mut frame =
             HeldFrame { number, buffer, in_flight: 0, to_come: references.forward, has_vectors: false };
+        let mut begun = 0;
         // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
             let key = FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
             self.session.begin(slot, earlier.slot, key)?;
-            frame.in_flight += 1;
+            begun += 1;
         }
+        frame.in_flight = begun;
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.forward)) {
-            let Some(waiting) = frame_of(&mut self.held, earlier.number) else { break };
+            let waiting = frame_of(&mut self.held, earlier.number).filter(|waiting| waiting.to_come > 0);
+            let Some(waiting) = waiting else { break };
             let key = FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
             self.session.begin(earlier.slot, slot, key)?;
             waiting.in_flight += 1;
             waiting.to_come -= 1;
+            begun += 1;
         }
+        self.begun.push_back(begun);
         if self.sequence.len() == references.reach()
             && let Some(oldest) = self.sequence.pop_front()
         {
@@ -364,6 +377,9 @@ impl Stream {
     /// # Errors
     /// As [`Self::next`].
     fn finish_search(&mut self, statistics: &mut Statistics) -> Result<(), StreamError> {
+        if let Some(begun) = self.begun.iter_mut().find(|begun| **begun > 0) {
+            *begun -= 1;
+        }
         let finished = self.session.finish().map_err(StreamError::from);
         let attached = finished.and_then(|(key, output)| {
             statistics.add(&self.session, &output);

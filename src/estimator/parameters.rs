@@ -156,7 +156,11 @@ impl Parameters {
         if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
             return Err(SetupError::FrameSize { width, height });
         }
-        self.references.validate()
+        let References { backward, forward } = self.references;
+        if !self.references.is_usable() {
+            return Err(SetupError::References { backward, forward });
+        }
+        Ok(())
     }
 
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.

@@ -1,5 +1,3 @@
-use super::SetupError;
-
 /// The frames in which each frame of a stream is searched. Each gives a field.
 ///
 /// An *offset* is the number of frames from the current frame to the reference frame: -1 is the previous frame, +1 the
@@ -23,16 +21,9 @@ impl References {
     /// The most frames each way.
     pub const MOST: usize = 4;
 
-    /// Checks the numbers.
-    ///
-    /// # Errors
-    /// [`SetupError::References`] if there is no reference frame, or more than [`Self::MOST`] on a side.
-    pub fn validate(&self) -> Result<(), SetupError> {
-        let Self { backward, forward } = *self;
-        match (backward.max(forward), self.count()) {
-            (..=Self::MOST, 1..) => Ok(()),
-            _ => Err(SetupError::References { backward, forward }),
-        }
+    /// Whether there is a reference frame, and no more than [`Self::MOST`] each way.
+    pub fn is_usable(&self) -> bool {
+        (1..=Self::MOST).contains(&self.reach())
     }
 
     /// The number of reference frames, and of fields, of a frame.
@@ -87,8 +78,7 @@ mod tests {
         for (backward, forward, is_usable) in
             [(0, 0, false), (1, 0, true), (0, 1, true), (4, 4, true), (5, 0, false), (1, 5, false)]
         {
-            let checked = References { backward, forward }.validate();
-            assert_eq!(checked.is_ok(), is_usable, "{backward} {forward}: {checked:?}");
+            assert_eq!(References { backward, forward }.is_usable(), is_usable, "{backward} {forward}");
         }
     }
 }

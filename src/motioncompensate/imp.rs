@@ -227,9 +227,9 @@ impl MotionCompensate {
         if is_event || frames(waiting).count() > keep { waiting.pop_front() } else { None }
     }
 
-    /// Sends on all frames that wait, in order: later ones do not come.
-    fn drain(&self) -> Result<(), gst::FlowError> {
-        while let Some(waiting) = self.take_waiting(0) {
+    /// Sends on what waited longest, as long as more than `keep` frames wait.
+    fn send(&self, keep: usize) -> Result<(), gst::FlowError> {
+        while let Some(waiting) = self.take_waiting(keep) {
             match waiting {
                 Waiting::Event(event) => drop(self.obj().src_pad().push_event(event)),
                 Waiting::Frame { buffer, is_discont } => {
@@ -243,9 +243,9 @@ impl MotionCompensate {
         Ok(())
     }
 
-    /// As [`Self::drain`]; after an error all that waits is dropped, and the next buffer tells upstream.
+    /// Sends on all that waits; after an error it is dropped, and the next buffer tells upstream.
     fn drain_before(&self, event: &gst::Event) {
-        if let Err(error) = self.drain() {
+        if let Err(error) = self.send(0) {
             gst::debug!(CAT, imp = self, "Drained for {}: {error}", event.type_().name());
             self.discard();
             lock(&self.state).failed = Some(error);
@@ -470,7 +470,7 @@ impl BaseTransformImpl for MotionCompensate {
         }
         let is_changed = *lock(&self.settings) != lock(&self.state).settings;
         if is_changed || buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            self.drain()?;
+            self.send(0)?;
         }
         if is_changed {
             // Between two buffers, so that the mode never changes within one.
@@ -485,15 +485,7 @@ impl BaseTransformImpl for MotionCompensate {
             return self.parent_submit_input_buffer(is_discont, buffer);
         }
         lock(&self.state).waiting.push_back(Waiting::Frame { buffer, is_discont });
-        while let Some(waiting) = self.take_waiting(delay) {
-            match waiting {
-                Waiting::Event(event) => drop(self.obj().src_pad().push_event(event)),
-                Waiting::Frame { buffer, is_discont } => {
-                    return self.parent_submit_input_buffer(is_discont, buffer);
-                }
-            }
-        }
-        Ok(gst::FlowSuccess::Ok)
+        self.send(delay).map(|()| gst::FlowSuccess::Ok)
     }
 
     fn transform(

@@ -109,7 +109,7 @@ impl MotionEstimate {
             _ => return Ok(()),
         };
         self.expect_no_more();
-        self.drain()?;
+        self.send(0)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *lock(&self.state);
         let Some(info) = state.stream.as_ref().map(|stream| stream.info().clone()) else { return Ok(()) };
@@ -202,9 +202,10 @@ impl MotionEstimate {
         }
     }
 
-    /// Sends on all buffers that wait for no later frame, in order, each with its vectors.
-    fn drain(&self) -> Result<(), gst::FlowError> {
-        while let Some(next) = self.next(0)? {
+    /// Sends on what need not wait, in order, each buffer with its vectors: as long as more than `keep` buffers wait,
+    /// but none that waits for a later frame.
+    fn send(&self, keep: usize) -> Result<(), gst::FlowError> {
+        while let Some(next) = self.next(keep)? {
             match next {
                 Leaving::Event(event) => drop(self.obj().src_pad().push_event(event)),
                 Leaving::Buffer(buffer) => {
@@ -219,9 +220,9 @@ impl MotionEstimate {
         Ok(())
     }
 
-    /// As [`Self::drain`]; an error is told upstream with the next buffer.
+    /// Sends on all that waits for no later frame; an error is told upstream with the next buffer.
     fn drain_before(&self, what: &str) {
-        if let Err(error) = self.drain() {
+        if let Err(error) = self.send(0) {
             gst::debug!(CAT, imp = self, "Drained for {what}: {error}");
             lock(&self.state).failed = Some(error);
         }
@@ -452,26 +453,21 @@ impl BaseTransformImpl for MotionEstimate {
         // It begins a sequence, so none of those that wait gets a field from it.
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.expect_no_more();
-            self.drain()?;
+            self.send(0)?;
         }
         self.apply_settings()?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 
-    // Called until it gives no buffer any more: those that wait leave when as many are in flight as may be.
+    // The base class gets no buffer to send: it marks the next one that it sends as a discontinuity when one comes in,
+    // also if that one was sent before an event.
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
         if let Some(Err(error)) = self.take_queued_buffer().map(|buffer| self.submit(buffer)) {
             // Earlier frames are unaffected.
-            self.drain()?;
+            self.send(0)?;
             return Err(error);
         }
         let keep = lock(&self.state).stream.as_ref().map_or(0, Stream::may_wait);
-        loop {
-            match self.next(keep)? {
-                Some(Leaving::Buffer(buffer)) => return Ok(GenerateOutputSuccess::Buffer(buffer)),
-                Some(Leaving::Event(event)) => drop(self.obj().src_pad().push_event(event)),
-                None => return Ok(GenerateOutputSuccess::NoOutput),
-            }
-        }
+        self.send(keep).map(|()| GenerateOutputSuccess::NoOutput)
     }
 }

@@ -80,7 +80,15 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
     // And the first two together, with shares that stay: where they move, memory is made for the larger ones.
     devices.push(devices[..devices.len().min(2)].join(",") + ", balance=static");
     for device in devices {
-        for settings in ["", "prediction=median", "pipeline-depth=4", "algorithm=three-step"] {
+        for settings in [
+            "",
+            "prediction=median",
+            "pipeline-depth=4",
+            "algorithm=three-step",
+            "direction=both references=4",
+            "direction=both references=2 pipeline-depth=4",
+            "kernel=elimination direction=both references=2",
+        ] {
             let settings = format!("device={device} block-size=8 search-range=2 {settings}");
             let (mut harness, bytes) = harness(&settings, 640, 480);
             assert!(8 * 80 * 60 > LARGE && bytes > LARGE);

@@ -40,6 +40,12 @@ fn with_fields(info: &VideoInfo, time: usize) -> gst::Buffer {
     buffer
 }
 
+fn push(harness: &mut Harness, info: &VideoInfo, times: std::ops::Range<usize>) {
+    for time in times {
+        harness.push(with_fields(info, time)).unwrap();
+    }
+}
+
 fn pulled(harness: &mut Harness) -> Vec<gst::Buffer> {
     std::iter::from_fn(|| harness.try_pull()).collect()
 }
@@ -68,7 +74,7 @@ fn check(info: &VideoInfo, out: &gst::Buffer, time: usize, offset: i32) {
 fn frames_are_predicted_from_the_chosen_one() {
     let info = video();
     for setting in (-4..=4).rev() {
-        let offset = if setting == 0 { -1 } else { setting };
+        let offset: i32 = if setting == 0 { -1 } else { setting };
         let (mut harness, bus) = harness(&format!("motioncompensate reference-offset={setting}"), &info);
         let delay = offset.max(0) as usize;
         for time in 0..FRAMES {
@@ -90,7 +96,7 @@ fn original_frames_are_measured_against_the_chosen_one() {
     for offset in [-2, 2] {
         let launch = format!("motioncompensate mode=original measure=psnr reference-offset={offset}");
         let (mut harness, bus) = harness(&launch, &info);
-        (0..FRAMES).for_each(|time| drop(harness.push(with_fields(&info, time)).unwrap()));
+        push(&mut harness, &info, 0..FRAMES);
         harness.push_event(gst::event::Eos::new());
         let out = pulled(&mut harness);
         for (time, out) in out.iter().enumerate() {
@@ -111,7 +117,7 @@ fn frames_that_wait_leave_before_what_ends_the_sequence() {
     let gap = || gst::event::Gap::builder(gst::ClockTime::from_mseconds(120)).build();
     for event in [segment(), gap()] {
         let (mut harness, _bus) = harness("motioncompensate reference-offset=2", &info);
-        (0..3).for_each(|time| drop(harness.push(with_fields(&info, time)).unwrap()));
+        push(&mut harness, &info, 0..3);
         harness.push_event(event);
         let out = pulled(&mut harness);
         assert_eq!(out.len(), 3);
@@ -119,7 +125,7 @@ fn frames_that_wait_leave_before_what_ends_the_sequence() {
         assert!(read(&info, &out[1]) == planes(&info, 1) && read(&info, &out[2]) == planes(&info, 2));
     }
     let (mut harness, _bus) = harness("motioncompensate reference-offset=2", &info);
-    (0..3).for_each(|time| drop(harness.push(with_fields(&info, time)).unwrap()));
+    push(&mut harness, &info, 0..3);
     let mut discont = with_fields(&info, 3);
     discont.make_mut().set_flags(gst::BufferFlags::DISCONT);
     harness.push(discont).unwrap();
@@ -177,7 +183,7 @@ fn the_offset_changes_while_playing() {
 
 #[test]
 fn real_fields_of_each_offset_predict() {
-    for offset in [-2, -1, 1, 2] {
+    for offset in [-2_i32, -1, 1, 2] {
         let pipeline = crate::fields::launch(&format!(
             "videotestsrc num-buffers=10 pattern=ball ! video/x-raw,format=I420,width=128,height=96 \
              ! motionestimate device=native direction=both references=2 pipeline-depth=2 \

@@ -101,6 +101,8 @@ impl CompensateStream {
             0.. => later,
             _ => self.earlier.iter().nth_back(offset.unsigned_abs() as usize - 1),
         };
+        // The first frame of a sequence has fields for later frames only.
+        let is_obstacle = is_default && reference.is_some();
         let mut usable = Ok(None);
         for field in MotionVectorMeta::all_of(buffer) {
             let field = field?;
@@ -109,7 +111,8 @@ impl CompensateStream {
             if (description.width, description.height) != (width, height) {
                 return Err(Failure::FieldSize(description.width, description.height, width, height));
             }
-            if matches!(usable, Ok(Some(_))) || description.reference_offset != offset && !is_default {
+            let is_other = description.reference_offset != offset && !is_obstacle;
+            if is_other || matches!(usable, Ok(Some(_))) {
                 continue;
             }
             usable =

@@ -385,10 +385,13 @@ impl<T> Session<T> {
         let search = flight.data;
         collected?;
         self.learn(&search);
+        let (only, whole) = (self.only_active(), Part::whole(&self.parameters));
+        let has_both = |share: &Share| only == Some(share.member) && share.part == whole;
+        let needs_neither = !self.keeps_frames() && search.shares.iter().all(has_both);
         let mut output = self.merge(search.shares);
         output.times.upload += search.current.copy_time;
-        if !self.keeps_frames() {
-            // The device has both.
+        if needs_neither {
+            // The only device has all rows of both frames. It may not have them if another device did a part and failed.
             [current, reference].iter().for_each(|slot| self.slots[slot.index()].frame = None);
         }
         let start = Instant::now();

@@ -187,11 +187,10 @@ impl Searches {
         let SearchPlan { share, skipped, .. } = plan;
         self.rooms[room].queued = None;
         self.waiting.push((room, plan));
-        if self.waiting.len() >= on.family.searches_at_once() || self.is_idle() {
-            if let Err(error) = self.queue_waiting(on) {
-                self.waiting.pop();
-                return Err(error);
-            }
+        let is_due = self.waiting.len() >= on.family.searches_at_once() || self.is_idle();
+        if is_due && let Err(error) = self.queue_waiting(on) {
+            self.waiting.pop();
+            return Err(error);
         }
         self.begun = self.begun.wrapping_add(1);
         Ok(BegunSearch { room, share, skipped, begun })

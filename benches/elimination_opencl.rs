@@ -122,7 +122,12 @@ fn measure(
         let mut tickets = Vec::new();
         for slot in 1..frames.len() {
             let (current, reference) = (Slot::new(slot), Slot::new(slot - 1));
-            tickets.push(opened.begin(Request { current, reference, part: Part::whole(parameters) })?);
+            tickets.push(opened.begin(Request {
+                current,
+                reference,
+                part: Part::whole(parameters),
+                offset: -1,
+            })?);
         }
         let mut time = Duration::ZERO;
         for ticket in tickets {

@@ -4,7 +4,7 @@
     read_vectors.py [PIPELINE]
 
 PIPELINE is a gst-launch description of everything before the appsink and must contain
-`motionestimate`. Prints one line per frame. Needs python3-gi, python3-numpy and
+`motionestimate`. Prints one line per field. Needs python3-gi, python3-numpy and
 gir1.2-gst-plugins-base-1.0.
 """
 
@@ -21,18 +21,22 @@ RECORD = [("x", "i2"), ("y", "i2"), ("cost", "u4")]
 DEFAULT = "videotestsrc num-buffers=30 pattern=ball ! video/x-raw,width=320,height=240 ! motionestimate"
 
 
-def read_field(buffer):
-    """The motion field of a buffer as a `rows x columns` array of records, and the meta's structure.
+def read_fields(buffer):
+    """The motion fields of a buffer, each as a `rows x columns` array of records and the meta's structure.
 
-    None and None if the buffer has no field, for example in the first frame of a stream.
+    There are several if the frame was searched in several frames (the structure's `reference-offset` tells in which),
+    and none for example in the first frame of a stream.
     """
-    meta = buffer.get_custom_meta("MotionVectorMeta")
-    if meta is None:
-        return None, None
-    structure = meta.get_structure()
-    shape = structure.get_value("rows"), structure.get_value("columns")
-    data = structure.get_value("vectors").get_data()
-    return numpy.frombuffer(data, RECORD).reshape(shape), structure
+    # gi has no function that goes through metas of one name: each is removed from a copy, which has no samples.
+    metas = buffer.copy_region(Gst.BufferCopyFlags.META, 0, buffer.get_size())
+    fields = []
+    while (meta := metas.get_custom_meta("MotionVectorMeta")) is not None:
+        structure = meta.get_structure().copy()
+        shape = structure.get_value("rows"), structure.get_value("columns")
+        data = structure.get_value("vectors").get_data()
+        fields.append((numpy.frombuffer(data, RECORD).reshape(shape), structure))
+        metas.remove_meta(meta.meta)
+    return fields
 
 
 def main():
@@ -43,17 +47,17 @@ def main():
     pipeline.set_state(Gst.State.PLAYING)
     while (sample := sink.pull_sample()) is not None:
         buffer = sample.get_buffer()
-        field, structure = read_field(buffer)
-        if field is None:
+        fields = read_fields(buffer)
+        if not fields:
             print(f"{buffer.pts} no vectors")
-            continue
-        scale = structure.get_value("scale")
-        length = numpy.hypot(field["x"].astype(float), field["y"]) / scale
-        print(
-            f"{buffer.pts} {field.shape[1]} x {field.shape[0]} blocks, "
-            f"length mean {length.mean():.2f} max {length.max():.2f} samples, "
-            f"mean {structure.get_value('metric')} {field['cost'].mean():.1f}"
-        )
+        for field, structure in fields:
+            length = numpy.hypot(field["x"].astype(float), field["y"]) / structure.get_value("scale")
+            print(
+                f"{buffer.pts} {field.shape[1]} x {field.shape[0]} blocks, "
+                f"reference {structure.get_value('reference-offset'):+}, "
+                f"length mean {length.mean():.2f} max {length.max():.2f} samples, "
+                f"mean {structure.get_value('metric')} {field['cost'].mean():.1f}"
+            )
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     if message is not None:

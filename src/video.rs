@@ -2,7 +2,8 @@
 
 pub mod frame;
 
-use gst_video::VideoFormat;
+use gst::prelude::*;
+use gst_video::{VideoFormat, VideoInfo};
 
 /// Formats with 8-bit luma in the first plane, and chroma, if any, in other planes.
 const FORMATS: [VideoFormat; 7] = [
@@ -35,4 +36,17 @@ pub fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTemplate>
                 .expect("a name and caps are a valid template")
         })
         .into()
+}
+
+/// The duration of `count` frames, rounded up; zero if `info` has no frame rate.
+pub fn duration_of_frames(info: &VideoInfo, count: usize) -> gst::ClockTime {
+    let (frames, seconds) = (u64::try_from(info.fps().numer()), u64::try_from(info.fps().denom()));
+    let (Ok(frames @ 1..), Ok(seconds)) = (frames, seconds) else { return gst::ClockTime::ZERO };
+    gst::ClockTime::SECOND.mul_div_ceil(count as u64 * seconds, frames).unwrap_or(gst::ClockTime::ZERO)
+}
+
+/// Adds the time that an element holds buffers back to the answer to a LATENCY query.
+pub fn add_latency(query: &mut gst::query::Latency, waited: gst::ClockTime) {
+    let (is_live, least, most) = query.result();
+    query.set(is_live, least + waited, most.map(|most| most + waited));
 }

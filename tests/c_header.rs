@@ -50,39 +50,41 @@ fn expected(source: &str) -> String {
     let mut with_field = 0;
     for buffer in &buffers {
         text += &format!("frame {}\n", buffer.pts().unwrap().nseconds());
-        let Some(field) = MotionVectorMeta::of(buffer) else { continue };
-        let field = field.unwrap();
-        with_field += 1;
-        let d = field.description();
-        text += &format!(
-            "field {} {} {} {} {} {} {} {} {} {}\n",
-            d.width,
-            d.height,
-            d.block_width,
-            d.block_height,
-            d.columns,
-            d.rows,
-            d.scale,
-            d.reference_offset,
-            d.reference_pts.unwrap().nseconds(),
-            d.metric.name()
-        );
-        assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
-        assert_eq!(field.devices().is_some(), source.contains("device=native,"));
-        for (index, vector) in field.vectors().iter().enumerate() {
-            let (row, column) = (index / d.columns as usize, index % d.columns as usize);
-            if let Some(devices) = field.devices().filter(|_| column == 0) {
-                text += &format!("by {}\n", devices.names()[usize::from(devices.rows()[row])]);
+        let fields: Vec<_> = MotionVectorMeta::all_of(buffer).map(|field| field.unwrap()).collect();
+        with_field += usize::from(!fields.is_empty());
+        for field in fields {
+            let d = field.description();
+            text += &format!(
+                "field {} {} {} {} {} {} {} {} {} {}\n",
+                d.width,
+                d.height,
+                d.block_width,
+                d.block_height,
+                d.columns,
+                d.rows,
+                d.scale,
+                d.reference_offset,
+                d.reference_pts.unwrap().nseconds(),
+                d.metric.name()
+            );
+            assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
+            assert_eq!(field.devices().is_some(), source.contains("device=native,"));
+            for (index, vector) in field.vectors().iter().enumerate() {
+                let (row, column) = (index / d.columns as usize, index % d.columns as usize);
+                if let Some(devices) = field.devices().filter(|_| column == 0) {
+                    text += &format!("by {}\n", devices.names()[usize::from(devices.rows()[row])]);
+                }
+                let [x, y] = [vector.x, vector.y].map(|units| f32::from(units) / d.scale as f32);
+                text += &format!("{} {} {} {x:.5} {y:.5}", vector.x, vector.y, vector.cost);
+                if let Some(predictors) = field.predictors() {
+                    text += &format!(" {} {}", predictors[index].x, predictors[index].y);
+                }
+                text += "\n";
             }
-            let [x, y] = [vector.x, vector.y].map(|units| f32::from(units) / d.scale as f32);
-            text += &format!("{} {} {} {x:.5} {y:.5}", vector.x, vector.y, vector.cost);
-            if let Some(predictors) = field.predictors() {
-                text += &format!(" {} {}", predictors[index].x, predictors[index].y);
-            }
-            text += "\n";
         }
     }
-    assert_eq!((buffers.len(), with_field), (4, 3));
+    let is_both = source.contains("direction=both");
+    assert_eq!((buffers.len(), with_field), (4, if is_both { 4 } else { 3 }));
     text
 }
 
@@ -103,7 +105,8 @@ fn c_reads_what_rust_reads() {
     // A list of one device says which found each row.
     let listed = SOURCE.replace("device=native", "device=native,");
     let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8");
-    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed, hierarchical] {
+    let both = format!("{SOURCE} direction=both references=2");
+    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed, hierarchical, both] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
         assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
     }
@@ -112,27 +115,33 @@ fn c_reads_what_rust_reads() {
 #[test]
 fn python_reads_what_rust_reads() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
-    // The system's interpreter: it is the one that has the system's gi.
-    let printed = output(with_plugin("/usr/bin/python3", "python-registry.bin").arg(script).arg(SOURCE));
-    let buffers = fields::run(&fields::launch(&format!("{SOURCE} ! appsink name=sink")));
-    let expected: Vec<_> = buffers
-        .iter()
-        .map(|buffer| {
+    for source in [SOURCE.to_owned(), format!("{SOURCE} direction=both references=2")] {
+        // The system's interpreter: it is the one that has the system's gi.
+        let mut python = with_plugin("/usr/bin/python3", "python-registry.bin");
+        let printed = output(python.arg(&script).arg(&source));
+        let buffers = fields::run(&fields::launch(&format!("{source} ! appsink name=sink")));
+        let mut expected = Vec::new();
+        for buffer in &buffers {
             let pts = buffer.pts().unwrap().nseconds();
-            let Some(field) = MotionVectorMeta::of(buffer) else { return format!("{pts} no vectors") };
-            let field = field.unwrap();
-            let vectors = field.vectors();
-            let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / 4.0);
-            let mean = |sum: f64| sum / vectors.len() as f64;
-            let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
-            format!(
-                "{pts} {} x {} blocks, length mean {:.2} max {:.2} samples, mean sad {cost:.1}",
-                field.description().columns,
-                field.description().rows,
-                mean(lengths.clone().sum()),
-                lengths.fold(0.0, f64::max),
-            )
-        })
-        .collect();
-    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+            let fields: Vec<_> = MotionVectorMeta::all_of(buffer).map(|field| field.unwrap()).collect();
+            if fields.is_empty() {
+                expected.push(format!("{pts} no vectors"));
+            }
+            for field in fields {
+                let (vectors, description) = (field.vectors(), field.description());
+                let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / 4.0);
+                let mean = |sum: f64| sum / vectors.len() as f64;
+                let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
+                expected.push(format!(
+                    "{pts} {} x {} blocks, reference {:+}, length mean {:.2} max {:.2} samples, mean sad {cost:.1}",
+                    description.columns,
+                    description.rows,
+                    description.reference_offset,
+                    mean(lengths.clone().sum()),
+                    lengths.fold(0.0, f64::max),
+                ));
+            }
+        }
+        assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+    }
 }

@@ -112,7 +112,7 @@ fn a_device_may_be_dropped_with_searches_in_flight() {
                 if index > 0 {
                     let (current, reference) = (Slot::new(index), Slot::new(index - 1));
                     let part = Part::whole(&opened.info().parameters);
-                    opened.begin(Request { current, reference, part }).unwrap();
+                    opened.begin(Request { current, reference, part, offset: -1 }).unwrap();
                 }
             }
             let memory = opened.info().memory.clone();
@@ -139,7 +139,7 @@ fn wrong_use_is_an_error_and_stops_nothing() {
         let tuning = Tuning { depth: Some(2), ..Tuning::default() };
         let mut opened = open(&device.selector, Kernel::Auto, &tuning);
         let part = Part::whole(&opened.info().parameters);
-        let request = |current, reference| Request { current, reference, part };
+        let request = |current, reference| Request { current, reference, part, offset: -1 };
         let [a, b, c] = [0, 1, 2].map(Slot::new);
         assert!(matches!(opened.load(Slot::new(3), &frames[0]), Err(EstimateError::NoSuchSlot(_))));
         assert!(matches!(opened.unload(Slot::new(3)), Ok(None)));

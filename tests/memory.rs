@@ -86,6 +86,9 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
             "pipeline-depth=4",
             "algorithm=three-step",
             "sub-sample=quarter block-size=64",
+            "direction=both references=4",
+            "direction=both references=2 pipeline-depth=4",
+            "kernel=elimination direction=both references=2",
         ] {
             let settings = format!("device={device} block-size=8 search-range=2 {settings}");
             let (mut harness, bytes) = harness(&settings, 640, 480);

@@ -129,7 +129,14 @@ fn several_fields_are_read_in_order_and_removed_together() {
     meta::attach(buffer, &future, bytes(&numbered(&future)), Extras::default()).unwrap();
     let read: Vec<_> =
         MotionVectorMeta::all_of(buffer).map(|field| field.unwrap().description().clone()).collect();
-    assert_eq!(read, [past.clone(), future]);
+    assert_eq!(read, [past.clone(), future.clone()]);
+    let at = |offset| {
+        MotionVectorMeta::at_offset(buffer, offset).map(|field| field.unwrap().description().clone())
+    };
+    assert_eq!([0, -1, 1, 2].map(at), [Some(past.clone()), Some(past.clone()), Some(future.clone()), None]);
+    let copied: Vec<_> =
+        MotionVectorMeta::all_of(&buffer.copy()).map(|field| field.unwrap().description().clone()).collect();
+    assert_eq!(copied, [past.clone(), future], "a copy keeps each");
     let first = MotionVectorMeta::of(buffer).unwrap().unwrap();
     assert_eq!(first.vector(3, 2), Some(numbered(&past)[11]));
     assert_eq!(first.vector(4, 0), None);

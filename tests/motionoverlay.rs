@@ -140,6 +140,30 @@ fn arrows_point_the_way_things_move() {
 }
 
 #[test]
+fn one_of_several_fields_is_drawn() {
+    let drawn = |overlay: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>| {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=64,height=48 \
+             ! identity name=source ! motionoverlay {overlay} ! appsink name=sink"
+        ));
+        fields::attach_after(&pipeline, "source", 0, fields);
+        samples(&fields::run(&pipeline)[0])
+    };
+    let field = |reference_offset, x| {
+        let field = FieldDescription { reference_offset, ..description(64, 48, 16) };
+        let vectors = vec![MotionVector { x, y: 20, cost: 0 }; field.grid().blocks()];
+        (field, vectors)
+    };
+    let all = || vec![field(-1, 40), field(-2, 60), field(1, -40)];
+    for (setting, index) in [(0, 0), (-1, 0), (-2, 1), (1, 2)] {
+        let chosen = drawn(&format!("reference-offset={setting}"), all());
+        assert!(chosen == drawn("", vec![all().swap_remove(index)]), "{setting}");
+    }
+    let none = drawn("reference-offset=2", all());
+    assert!(none.iter().all(|&sample| sample == none[0]));
+}
+
+#[test]
 fn color_is_the_direction_in_every_format() {
     // Movement to the right at full length is red over grey, whatever the format stores.
     let right = MotionVector { x: -64, y: 0, cost: 0 };

@@ -140,6 +140,35 @@ fn several_fields_are_several_lines_of_one_frame() {
 }
 
 #[test]
+fn one_of_several_fields_is_chosen_by_its_offset() {
+    let serialized = |offset: i32, caps: &str| {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=4 pattern=ball ! video/x-raw,format=GRAY8,width=70,height=52 \
+             ! motionestimate device=native direction=both references=2 \
+             ! motionserialize reference-offset={offset} ! {caps} ! appsink name=sink"
+        ));
+        fields::run(&pipeline)
+    };
+    let of_lines = |offset: i32| -> Vec<Vec<Option<i64>>> {
+        let of_line = |line: &str| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["reference_offset"].as_i64()
+        };
+        let of_buffer = |buffer: &gst::Buffer| text(buffer).lines().map(of_line).collect();
+        serialized(offset, "application/x-ndjson").iter().map(of_buffer).collect()
+    };
+    let some = |offsets: &[i64]| offsets.iter().map(|&offset| Some(offset)).collect::<Vec<_>>();
+    assert_eq!(of_lines(0), [some(&[1, 2]), some(&[-1, 1, 2]), some(&[-1, -2, 1]), some(&[-1, -2])]);
+    assert_eq!(of_lines(-2), [vec![None], vec![None], some(&[-2]), some(&[-2])]);
+    assert_eq!(of_lines(1), [some(&[1]), some(&[1]), some(&[1]), vec![None]]);
+    // A .flo file has room for one field: the first, or the chosen one.
+    let flo = |offset| -> Vec<Vec<u8>> {
+        let buffers = serialized(offset, "application/x-flo");
+        buffers.iter().map(|buffer| buffer.map_readable().unwrap().to_vec()).collect()
+    };
+    assert!(flo(0)[1] == flo(-1)[1] && flo(0)[1] != flo(2)[1] && flo(0)[0] == flo(1)[0]);
+}
+
+#[test]
 fn csv_has_its_header_once_and_a_row_a_vector() {
     let (field, vectors) = one_field();
     let output: String = serialize("text/csv", vec![(field, vectors.clone())]).iter().map(text).collect();

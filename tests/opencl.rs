@@ -222,7 +222,7 @@ fn hierarchical_searches_in_flight_are_exact() {
             let pairs = [(Slot::B, Slot::A), (Slot::A, Slot::B), (Slot::B, Slot::B)];
             let tickets = pairs.map(|(current, reference)| {
                 let part = Part::whole(&case.parameters);
-                opened.begin(Request { current, reference, part }).unwrap()
+                opened.begin(Request { current, reference, part, offset: -1 }).unwrap()
             });
             let frame = |slot| if slot == Slot::A { &case.reference } else { &case.current };
             for (ticket, (current, reference)) in tickets.into_iter().zip(pairs) {

@@ -168,7 +168,7 @@ impl OneThread {
                 }
                 if (1..=count).contains(&time) {
                     let (current, reference) = (slot(time), slot(time - 1));
-                    let request = Request { current, reference, part: *band };
+                    let request = Request { current, reference, part: *band, offset: -1 };
                     tickets.push_back(device.begin(request).expect("two frames"));
                 }
                 if time >= depth

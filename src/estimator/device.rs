@@ -60,7 +60,7 @@ pub fn search(
 ) -> Result<(), EstimateError> {
     let part = Part::whole(&device.info().parameters);
     part.grid(&device.info().parameters).check(&output.vectors)?;
-    let ticket = device.begin(Request { current, reference, part })?;
+    let ticket = device.begin(Request { current, reference, part, offset: -1 })?;
     let finished = device.finish(ticket, output);
     if finished.is_err() {
         device.cancel();
@@ -101,6 +101,9 @@ pub struct Request {
     pub reference: Slot,
     /// The part of the search that is wanted.
     pub part: Part,
+    /// Frames from the current frame to the reference frame, see [`References`](super::References). A device may start
+    /// from what its previous search with this offset found; the result does not depend on it.
+    pub offset: i64,
 }
 
 /// A search in flight on a [`Device`].

@@ -1,7 +1,7 @@
 use std::ops::{Range, RangeInclusive};
 
-use super::Slot;
 use super::units::MAX_DISPLACEMENT;
+use super::{References, Slot};
 
 /// Why a device or a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,14 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     SubSample { sub_sample: &'static str },
+    /// There is no reference frame, or there are too many.
+    #[error(
+        "{backward} earlier and {forward} later reference frames cannot be searched: use 1 or more, at most {most} \
+         each way",
+        most = References::MOST
+    )]
+    #[allow(missing_docs)]
+    References { backward: usize, forward: usize },
     /// A tuning value that is invalid or unknown.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {

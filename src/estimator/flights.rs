@@ -125,7 +125,7 @@ mod tests {
         let mut flights = Flights::new(3, 2);
         let part = Part::whole(&Parameters::new(9, 9, 4, Window::symmetric(1, 1).unwrap()));
         let [a, b, c] = [0, 1, 2].map(Slot::new);
-        let request = |current, reference| Request { current, reference, part };
+        let request = |current, reference| Request { current, reference, part, offset: -1 };
         assert!(matches!(flights.empty(Slot::new(3)), Err(EstimateError::NoSuchSlot(_))));
         for slot in [a, b, c] {
             flights.empty(slot).unwrap();

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{Grid, Prediction, SetupError, SubSample, Window};
+use super::{Grid, Prediction, References, SetupError, SubSample, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -98,7 +98,7 @@ pub enum Border {
     Restrict,
 }
 
-/// Everything that decides *what* is found in two frames.
+/// Everything that decides *what* is found, and in which frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Frame width in samples.
@@ -121,23 +121,35 @@ pub struct Parameters {
     pub border: Border,
     /// Whether vectors are predicted from their neighbours.
     pub prediction: Prediction,
+    /// The frames in which each frame of a stream is searched.
+    pub references: References,
 }
 
 impl Parameters {
     /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, of whole samples, with [`Border::Extend`], without prediction.
+    /// Full search by SAD in the previous frame, of whole samples, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
-        let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
-        let (quality, sub_sample, prediction) = Default::default();
-        Self { width, height, block_size, window, algorithm, quality, sub_sample, metric, border, prediction }
+        Self {
+            width,
+            height,
+            block_size,
+            window,
+            algorithm: Algorithm::default(),
+            quality: Quality::default(),
+            sub_sample: SubSample::default(),
+            metric: Metric::default(),
+            border: Border::default(),
+            prediction: Prediction::default(),
+            references: References::default(),
+        }
     }
 
-    /// Checks the block size, the frame size, and that the algorithm has the precision.
+    /// Checks the block size, the frame size, that the algorithm has the precision, and the references.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::SubSample`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::SubSample`], [`SetupError::References`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -157,6 +169,10 @@ impl Parameters {
         }
         if self.algorithm == Algorithm::Hierarchical && self.sub_sample != SubSample::None {
             return Err(SetupError::SubSample { sub_sample: self.sub_sample.name() });
+        }
+        let References { backward, forward } = self.references;
+        if !self.references.is_usable() {
+            return Err(SetupError::References { backward, forward });
         }
         Ok(())
     }

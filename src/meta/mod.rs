@@ -2,7 +2,7 @@
 //!
 //! It is a GStreamer custom meta (`gst_meta_register_custom`): C, Python and Rust read it with
 //! `gst_buffer_get_custom_meta` and need no library of this project. One meta holds one motion
-//! field. Its structure has these fields; readers ignore fields that they do not know:
+//! field, so a frame that was searched in several frames has several metas. Its structure has these fields; readers ignore fields that they do not know:
 //!
 //! | field | type | value |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | `block-width`, `block-height` | guint | block size in samples |
 //! | `columns`, `rows` | guint | grid: `ceil(width / block-width) × ceil(height / block-height)` |
 //! | `scale` | guint | vector units per sample: 4 for `full` and `three-step` search, 32 for `hierarchical`; readers divide by it |
-//! | `reference-offset` | gint | the reference frame: -1 the previous frame, +1 the next one |
+//! | `reference-offset` | gint | the reference frame: -1 the previous frame, -2 the one before, +1 the next one |
 //! | `reference-pts` | guint64 | timestamp of the reference frame, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
@@ -39,8 +39,9 @@ mod transform;
 use std::ops::ControlFlow;
 
 use gst::buffer::BufferMetaForeachAction;
+use gst::prelude::*;
 
-use crate::estimator::{Grid, Metric, MotionVector, Predictor};
+use crate::estimator::{Grid, Metric, MotionVector, Predictor, References};
 
 pub use devices::RowDevices;
 pub use transform::register;
@@ -243,6 +244,14 @@ pub fn attach(
     Ok(())
 }
 
+/// The property `reference-offset` of elements that use one field of a buffer: 0 for the default, or the offset of its
+/// reference frame.
+pub(crate) fn offset_property(blurb: &str) -> glib::ParamSpec {
+    let most = References::MOST as i32;
+    let spec = glib::ParamSpecInt::builder("reference-offset").nick("Reference offset").blurb(blurb);
+    spec.minimum(-most).maximum(most).default_value(0).mutable_playing().build()
+}
+
 /// Whether `buffer` has a motion field.
 pub fn is_attached(buffer: &gst::BufferRef) -> bool {
     let is_ours = |meta: gst::MetaRef<gst::Meta>| meta.try_as_custom_meta().is_some_and(|m| m.has_name(NAME));
@@ -301,6 +310,16 @@ impl MotionVectorMeta {
     /// [`MetaError`] if the meta does not follow the format.
     pub fn of(buffer: &gst::BufferRef) -> Option<Result<Self, MetaError>> {
         Self::all_of(buffer).next()
+    }
+
+    /// The motion field of `buffer` whose reference frame is at `offset`, or its first field for offset 0; `None` if there
+    /// is none.
+    ///
+    /// # Errors
+    /// [`MetaError`] if this meta, or one before it, does not follow the format.
+    pub fn at_offset(buffer: &gst::BufferRef, offset: i32) -> Option<Result<Self, MetaError>> {
+        let is_wanted = |field: &Self| offset == 0 || field.description.reference_offset == offset;
+        Self::all_of(buffer).find(|field| field.as_ref().map_or(true, is_wanted))
     }
 
     /// Every motion field of `buffer`, in the order in which they were attached.

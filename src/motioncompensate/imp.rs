@@ -1,21 +1,23 @@
 //! Properties, caps, events and buffers of `motioncompensate`.
 
+use std::collections::VecDeque;
 use std::sync::{LazyLock, Mutex};
 
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
+use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use gst_video::subclass::prelude::*;
 use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::{PredictionQuality, Totals};
-use super::stream::{CompensateStream, Failure, Target, map};
+use super::stream::{CompensateStream, Failure, FieldAndReference, Target, map};
 use super::{MotionCompensateMeasure, MotionCompensateMode};
 use crate::compensation::Compensated;
 use crate::lock::lock;
-use crate::meta::{self, MotionVectorMeta};
+use crate::meta;
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -26,10 +28,42 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     )
 });
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Settings {
     mode: MotionCompensateMode,
     measure: MotionCompensateMeasure,
+    reference_offset: i32,
+}
+
+impl Settings {
+    /// Frames from each frame to the one that it is predicted from: by default -1.
+    fn offset(&self) -> i32 {
+        if self.reference_offset == 0 { -1 } else { self.reference_offset }
+    }
+
+    /// The frames that wait for a later reference frame.
+    fn delay(&self) -> usize {
+        self.reference_offset.max(0) as usize
+    }
+}
+
+/// What waits for a later reference frame.
+enum Waiting {
+    Frame {
+        buffer: gst::Buffer,
+        /// What the base class says of it.
+        is_discont: bool,
+    },
+    /// An event behind a frame that waits.
+    Event(gst::Event),
+}
+
+/// The frames among what waits.
+fn frames(waiting: &VecDeque<Waiting>) -> impl Iterator<Item = &gst::Buffer> {
+    waiting.iter().filter_map(|waiting| match waiting {
+        Waiting::Frame { buffer, .. } => Some(buffer),
+        Waiting::Event(_) => None,
+    })
 }
 
 /// State from start to stop.
@@ -39,6 +73,10 @@ struct State {
     /// The settings that hold for the current buffer.
     settings: Settings,
     totals: Totals,
+    /// What waits for a later reference frame, oldest first.
+    waiting: VecDeque<Waiting>,
+    /// What became of buffers that had to leave before an event, for upstream to be told.
+    failed: Option<gst::FlowError>,
     warned_unusable: bool,
 }
 
@@ -47,17 +85,26 @@ struct State {
 pub struct MotionCompensate {
     settings: Mutex<Settings>,
     state: Mutex<State>,
+    /// How long buffers wait for later ones.
+    latency: Mutex<gst::ClockTime>,
 }
 
 impl MotionCompensate {
-    /// The field that predicts `buffer`; `None` if there is none. If there are fields but none can be
-    /// used, posts a warning once and returns `None`.
-    fn field(&self, state: &mut State, buffer: &gst::BufferRef) -> Result<Option<MotionVectorMeta>, Failure> {
+    /// What predicts `buffer`; `None` if nothing does. If a field cannot be used, posts a warning once and returns
+    /// `None`.
+    fn field(
+        &self,
+        state: &mut State,
+        buffer: &gst::BufferRef,
+    ) -> Result<Option<FieldAndReference>, Failure> {
+        let (offset, is_default) = (state.settings.offset(), state.settings.reference_offset == 0);
+        let later = state.settings.delay().checked_sub(1).and_then(|index| frames(&state.waiting).nth(index));
         let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
-        if buffer.flags().contains(gst::BufferFlags::DISCONT) && stream.reference.take().is_some() {
+        if buffer.flags().contains(gst::BufferFlags::DISCONT) && !stream.earlier.is_empty() {
             gst::debug!(CAT, imp = self, "Reference dropped: discontinuity at {:?}", buffer.pts());
+            stream.earlier.clear();
         }
-        stream.field(buffer).map(|field| {
+        stream.field(buffer, (offset, later), is_default).map(|field| {
             field.unwrap_or_else(|obstacle| {
                 gst::warning!(CAT, imp = self, "Frame at {:?} not predicted: {obstacle}", buffer.pts());
                 if !std::mem::replace(&mut state.warned_unusable, true) {
@@ -110,16 +157,14 @@ impl MotionCompensate {
             let mut frame =
                 VideoFrameRef::from_buffer_ref_writable(out, &stream.info).map_err(Failure::Buffer)?;
             match field {
-                Some(field) => {
-                    Some(stream.compensate(&field, &current, wanted, Target::Frame(&mut frame))?)
-                }
+                Some(field) => Some(stream.compensate(field, &current, wanted, Target::Frame(&mut frame))?),
                 None => {
                     stream.copy(&current, &mut frame)?;
                     None
                 }
             }
         };
-        stream.reference = Some(input.clone());
+        stream.keep(input.clone(), settings.offset());
         self.report(state, out, quality)
     }
 
@@ -127,19 +172,20 @@ impl MotionCompensate {
     fn look_at(&self, buffer: &mut gst::BufferRef) -> Result<Option<gst::Structure>, Failure> {
         let state = &mut *lock(&self.state);
         let field = self.field(state, buffer)?;
-        let measured = state.settings.measure == MotionCompensateMeasure::Psnr;
+        let settings = state.settings;
+        let measured = settings.measure == MotionCompensateMeasure::Psnr;
         let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
         let quality = match field.filter(|_| measured) {
             Some(field) => {
                 let current = map(buffer, &stream.info)?;
-                Some(stream.compensate(&field, &current, (Compensated::Prediction, true), Target::Scratch)?)
+                Some(stream.compensate(field, &current, (Compensated::Prediction, true), Target::Scratch)?)
             }
             None => None,
         };
         // The copy shares the memory and needs no vectors.
         let mut reference = buffer.copy();
         meta::remove(reference.make_mut());
-        stream.reference = Some(reference);
+        stream.keep(reference, settings.offset());
         self.report(state, buffer, quality)
     }
 
@@ -170,7 +216,59 @@ impl MotionCompensate {
     fn forget_reference(&self, reason: &str) {
         if let Some(stream) = &mut lock(&self.state).stream {
             gst::debug!(CAT, imp = self, "Reference dropped: {reason}");
-            stream.reference = None;
+            stream.earlier.clear();
+        }
+    }
+
+    /// Takes what waited longest, if more than `keep` frames wait, or if it is an event.
+    fn take_waiting(&self, keep: usize) -> Option<Waiting> {
+        let waiting = &mut lock(&self.state).waiting;
+        let is_event = matches!(waiting.front(), Some(Waiting::Event(_)));
+        if is_event || frames(waiting).count() > keep { waiting.pop_front() } else { None }
+    }
+
+    /// Sends on what waited longest, as long as more than `keep` frames wait.
+    fn send(&self, keep: usize) -> Result<(), gst::FlowError> {
+        while let Some(waiting) = self.take_waiting(keep) {
+            match waiting {
+                Waiting::Event(event) => drop(self.obj().src_pad().push_event(event)),
+                Waiting::Frame { buffer, is_discont } => {
+                    self.parent_submit_input_buffer(is_discont, buffer)?;
+                    if let GenerateOutputSuccess::Buffer(buffer) = self.parent_generate_output()? {
+                        self.obj().src_pad().push(buffer)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends on all that waits; after an error it is dropped, and the next buffer tells upstream.
+    fn drain_before(&self, event: &gst::Event) {
+        if let Err(error) = self.send(0) {
+            gst::debug!(CAT, imp = self, "Drained for {}: {error}", event.type_().name());
+            self.discard();
+            lock(&self.state).failed = Some(error);
+        }
+    }
+
+    /// Drops the frames that wait. Sticky events still leave.
+    fn discard(&self) {
+        let state = &mut *lock(&self.state);
+        state.failed = None;
+        state.waiting.retain(|waiting| matches!(waiting, Waiting::Event(event) if event.is_sticky()));
+    }
+
+    /// Notes how long buffers wait for later ones, and tells the pipeline if that has changed.
+    fn update_latency(&self) {
+        let state = lock(&self.state);
+        let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
+            video::duration_of_frames(&stream.info, state.settings.delay())
+        });
+        drop(state);
+        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+            gst::debug!(CAT, imp = self, "Latency {latency}");
+            self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
     }
 
@@ -214,6 +312,10 @@ impl ObjectImpl for MotionCompensate {
                     )
                     .mutable_playing()
                     .build(),
+                meta::offset_property(
+                    "Frames from each frame to the one that it is predicted from: -1 is the previous frame, +1 the next one \
+                     (0 = the first field, which must be for the previous frame); each later frame adds one frame of latency",
+                ),
             ]
         });
         &PROPERTIES
@@ -224,6 +326,7 @@ impl ObjectImpl for MotionCompensate {
         match pspec.name() {
             "mode" => settings.mode = value.get().expect("type checked upstream"),
             "measure" => settings.measure = value.get().expect("type checked upstream"),
+            "reference-offset" => settings.reference_offset = value.get().expect("type checked upstream"),
             name => unreachable!("no property {name}"),
         }
     }
@@ -233,6 +336,7 @@ impl ObjectImpl for MotionCompensate {
         match pspec.name() {
             "mode" => settings.mode.to_value(),
             "measure" => settings.measure.to_value(),
+            "reference-offset" => settings.reference_offset.to_value(),
             name => unreachable!("no property {name}"),
         }
     }
@@ -246,8 +350,7 @@ impl ElementImpl for MotionCompensate {
             gst::subclass::ElementMetadata::new(
                 "Motion compensator",
                 "Filter/Effect/Video",
-                "Predicts each frame from the previous one and its motion vectors, and measures the \
-                 prediction",
+                "Predicts each frame from another one and its motion vectors, and measures the prediction",
                 "The gst-plugin-motionestimate authors",
             )
         });
@@ -270,6 +373,7 @@ impl BaseTransformImpl for MotionCompensate {
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
         *lock(&self.state) = State::default();
+        *lock(&self.latency) = gst::ClockTime::ZERO;
         self.apply_settings();
         Ok(())
     }
@@ -285,17 +389,18 @@ impl BaseTransformImpl for MotionCompensate {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
-        // Ask for one more buffer: the reference is held.
+        // The reference frame is held, and all between it and the current frame.
+        let held = lock(&self.settings).offset().unsigned_abs();
         let pools: Vec<_> = query.allocation_pools().map(|pool| pool.to_owned()).collect();
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
-            let most = if *most == 0 { 0 } else { most.saturating_add(1) };
-            let least = least.saturating_add(1);
+            let most = if *most == 0 { 0 } else { most.saturating_add(held) };
+            let least = least.saturating_add(held);
             query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, most);
         }
         if pools.is_empty() {
             let size = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
             if let Some(size) = size.and_then(|info| u32::try_from(info.size()).ok()) {
-                query.add_allocation_pool(None::<&gst::BufferPool>, size, 1, 0);
+                query.add_allocation_pool(None::<&gst::BufferPool>, size, held, 0);
             }
         }
         Ok(())
@@ -311,7 +416,35 @@ impl BaseTransformImpl for MotionCompensate {
         true
     }
 
+    fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
+        if direction == gst::PadDirection::Src
+            && is_answered
+            && let gst::QueryViewMut::Latency(query) = query.view_mut()
+        {
+            video::add_latency(query, *lock(&self.latency));
+        }
+        is_answered
+    }
+
     fn sink_event(&self, event: gst::Event) -> bool {
+        match event.type_() {
+            gst::EventType::FlushStop => self.discard(),
+            gst::EventType::StreamStart
+            | gst::EventType::Caps
+            | gst::EventType::Segment
+            | gst::EventType::Gap
+            | gst::EventType::Eos => self.drain_before(&event),
+            _ if event.is_serialized() => {
+                // Whatever comes after a buffer leaves after it.
+                let waiting = &mut lock(&self.state).waiting;
+                if !waiting.is_empty() {
+                    waiting.push_back(Waiting::Event(event));
+                    return true;
+                }
+            }
+            _ => (),
+        }
         match event.type_() {
             gst::EventType::StreamStart
             | gst::EventType::Segment
@@ -332,12 +465,27 @@ impl BaseTransformImpl for MotionCompensate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        // Between two buffers, so that the mode never changes within one.
-        if self.apply_settings() {
-            self.obj().reconfigure_src();
-            self.obj().reconfigure_sink();
+        if let Some(error) = lock(&self.state).failed.take() {
+            return Err(error);
         }
-        self.parent_submit_input_buffer(is_discont, buffer)
+        let is_changed = *lock(&self.settings) != lock(&self.state).settings;
+        if is_changed || buffer.flags().contains(gst::BufferFlags::DISCONT) {
+            self.send(0)?;
+        }
+        if is_changed {
+            // Between two buffers, so that the mode never changes within one.
+            if self.apply_settings() {
+                self.obj().reconfigure_src();
+                self.obj().reconfigure_sink();
+            }
+            self.update_latency();
+        }
+        let delay = lock(&self.state).settings.delay();
+        if delay == 0 {
+            return self.parent_submit_input_buffer(is_discont, buffer);
+        }
+        lock(&self.state).waiting.push_back(Waiting::Frame { buffer, is_discont });
+        self.send(delay).map(|()| gst::FlowSuccess::Ok)
     }
 
     fn transform(
@@ -362,6 +510,7 @@ impl VideoFilterImpl for MotionCompensate {
         _out_info: &VideoInfo,
     ) -> Result<(), gst::LoggableError> {
         lock(&self.state).stream = Some(CompensateStream::new(info));
+        self.update_latency();
         Ok(())
     }
 }

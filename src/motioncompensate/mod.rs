@@ -1,4 +1,4 @@
-//! `motioncompensate`: predicts each frame from the previous one and its motion field.
+//! `motioncompensate`: predicts each frame from another one and its motion field.
 /**
  * element-motioncompensate:
  * @short_description: Predicts frames from their motion vectors and measures the prediction
@@ -10,6 +10,15 @@
  *
  * The reference is the previous *original* frame, the one that was searched, not a prediction:
  * errors do not accumulate from frame to frame.
+ *
+ * ## References
+ *
+ * By default the reference is the previous frame. `reference-offset` chooses the field and the frame: -2
+ * for the frame before the previous one, +1 for the next one, and so on, as far as `motionestimate
+ * references` goes. A frame without a field at this offset passes unchanged, for example the first ones
+ * with -2. With a positive offset each frame waits until its reference has arrived: as many frame
+ * durations of latency, which the LATENCY query tells. What ends a sequence, EOS among it, lets the
+ * frames that wait pass unchanged; a flush drops them.
  *
  * ## Modes
  *
@@ -46,16 +55,17 @@
  * ## Frames that are not predicted
  *
  * The reference is dropped at a discontinuity, a gap, a flush, a new segment or new caps, as in
- * `motionestimate`. A field may refer to a frame that this element does not have: its offset is not
- * -1, or its timestamp is not that of the previous frame, because buffers were dropped or got new
- * timestamps in between. Such a frame passes unchanged, and a warning is posted once.
+ * `motionestimate`. A field may refer to a frame that this element does not have: its timestamp is not
+ * that of the reference frame, because buffers were dropped or got new timestamps in between, or all
+ * fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes
+ * unchanged, and a warning is posted once.
  *
  * A malformed field, or a field for another frame size, is an error.
  *
  * ## Buffers
  *
- * One buffer, the previous frame, is held and not copied; the ALLOCATION query asks upstream pools
- * for one more buffer. In `mode=original` the query is forwarded downstream, because the same memory
+ * One buffer, the previous frame, is held and not copied, with another `reference-offset` as many as
+ * frames lie between; the ALLOCATION query asks upstream pools for as many more. In `mode=original` the query is forwarded downstream, because the same memory
  * is sent on; a downstream writer triggers copy-on-write. `qos` is off by default, because a dropped
  * late frame would be missing as the reference of the next one.
  *

@@ -1,4 +1,6 @@
-//! The reference frame of a stream, and the compensation of each plane.
+//! The reference frames of a stream, and the compensation of each plane.
+
+use std::collections::VecDeque;
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
@@ -7,13 +9,16 @@ use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampl
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
 
+/// A field and its reference frame.
+pub type FieldAndReference = (MotionVectorMeta, gst::Buffer);
+
 /// State that is valid until the next caps.
 pub struct CompensateStream {
     pub info: VideoInfo,
     /// One per plane.
     pub samplings: Vec<Sampling>,
-    /// The previous frame.
-    pub reference: Option<gst::Buffer>,
+    /// Earlier frames that may be references, oldest first.
+    pub earlier: VecDeque<gst::Buffer>,
     /// One plane of a prediction that is measured but not sent; allocated on first use.
     scratch: Vec<u8>,
 }
@@ -73,15 +78,31 @@ pub fn map<'a>(
 impl CompensateStream {
     pub fn new(info: &VideoInfo) -> Self {
         let samplings = samplings(info);
-        Self { info: info.clone(), samplings, reference: None, scratch: Vec::new() }
+        Self { info: info.clone(), samplings, earlier: VecDeque::new(), scratch: Vec::new() }
     }
 
-    /// The field that predicts the frame in `buffer` from the previous one. `Err` in the inner result
-    /// says why none of its fields can be used.
+    /// Keeps `frame` as a reference of the next frames, if `offset` names an earlier frame.
+    pub fn keep(&mut self, frame: gst::Buffer, offset: i32) {
+        self.earlier.push_back(frame);
+        let count = offset.min(0).unsigned_abs() as usize;
+        self.earlier.drain(..self.earlier.len().saturating_sub(count));
+    }
+
+    /// The field that predicts the frame in `buffer` from the frame at `offset`, which is `later` if it is a later one.
+    /// `Err` in the inner result says why it cannot be used. With `is_default`, that the frame has fields for other
+    /// reference frames only is such a reason.
     pub fn field(
         &self,
         buffer: &gst::BufferRef,
-    ) -> Result<Result<Option<MotionVectorMeta>, String>, Failure> {
+        (offset, later): (i32, Option<&gst::Buffer>),
+        is_default: bool,
+    ) -> Result<Result<Option<FieldAndReference>, String>, Failure> {
+        let reference = match offset {
+            0.. => later,
+            _ => self.earlier.iter().nth_back(offset.unsigned_abs() as usize - 1),
+        };
+        // The first frame of a sequence has fields for later frames only.
+        let is_obstacle = is_default && reference.is_some();
         let mut usable = Ok(None);
         for field in MotionVectorMeta::all_of(buffer) {
             let field = field?;
@@ -90,44 +111,26 @@ impl CompensateStream {
             if (description.width, description.height) != (width, height) {
                 return Err(Failure::FieldSize(description.width, description.height, width, height));
             }
-            match (self.obstacle(description), &usable) {
-                (_, Ok(Some(_))) => (),
-                (None, _) => usable = Ok(Some(field)),
-                (Some(obstacle), _) => usable = Err(obstacle),
+            let is_other = description.reference_offset != offset && !is_obstacle;
+            if is_other || matches!(usable, Ok(Some(_))) {
+                continue;
             }
+            usable =
+                checked(reference, description, offset).map(|reference| Some((field, reference.clone())));
         }
         Ok(usable)
     }
 
-    /// Why the reference of a field is not the kept frame; `None` if it is.
-    fn obstacle(&self, description: &meta::FieldDescription) -> Option<String> {
-        if description.reference_offset != -1 {
-            return Some(format!(
-                "they refer to the frame at offset {}, and only the previous frame (-1) is kept",
-                description.reference_offset
-            ));
-        }
-        let Some(reference) = &self.reference else {
-            return Some("the frame they refer to did not come here".into());
-        };
-        match (description.reference_pts, reference.pts()) {
-            (Some(wanted), Some(kept)) if wanted != kept => {
-                Some(format!("they refer to the frame at {wanted}, and the previous frame was at {kept}"))
-            }
-            _ => None,
-        }
-    }
-
-    /// Predicts the frame in `current` by `field` and writes the wanted output to `target`.
+    /// Predicts the frame in `current` by a field and its reference frame, and writes the wanted output to `target`.
     pub fn compensate(
         &mut self,
-        field: &MotionVectorMeta,
+        (field, reference): FieldAndReference,
         current: &VideoFrameRef<&gst::BufferRef>,
         wanted: (Compensated, bool),
         mut target: Target<'_, '_>,
     ) -> Result<PredictionQuality, Failure> {
-        let Self { info, samplings, reference, scratch } = self;
-        let reference = map(reference.as_ref().ok_or(Failure::NotNegotiated)?, info)?;
+        let Self { info, samplings, scratch, .. } = self;
+        let reference = map(&reference, info)?;
         let description = field.description();
         let size = (description.width as usize, description.height as usize);
         let block = (description.block_width as usize, description.block_height as usize);
@@ -163,5 +166,26 @@ impl CompensateStream {
             plane_mut(out, &self.info, index, sampling)?.copy_from(&from)?;
         }
         Ok(())
+    }
+}
+
+/// `reference`, the frame at `offset`, if a field refers to it; else why it does not.
+fn checked<'a>(
+    reference: Option<&'a gst::Buffer>,
+    description: &meta::FieldDescription,
+    offset: i32,
+) -> Result<&'a gst::Buffer, String> {
+    if description.reference_offset != offset {
+        return Err(format!(
+            "they refer to the frame at offset {}, and the frame at offset {offset} is kept; reference-offset chooses another",
+            description.reference_offset
+        ));
+    }
+    let reference = reference.ok_or("the frame they refer to did not come here")?;
+    match (description.reference_pts, reference.pts()) {
+        (Some(wanted), Some(kept)) if wanted != kept => {
+            Err(format!("they refer to the frame at {wanted}, and the frame at offset {offset} is at {kept}"))
+        }
+        _ => Ok(reference),
     }
 }

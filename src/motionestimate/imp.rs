@@ -14,11 +14,11 @@ use gst_base::subclass::prelude::*;
 use super::messages::{setup_debug, setup_message, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use super::stream::{Stream, Waiting};
+use super::stream::{FieldKey, Leaving, Stream};
 use crate::estimator::{Notice, SetupError};
 use crate::lock::lock;
 use crate::session::Session;
-use crate::video;
+use crate::{meta, video};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -34,7 +34,7 @@ struct State {
     stream: Option<Stream>,
     /// The session that was opened at start, to check the settings. It shares what takes long to set up with
     /// the session of the stream, so it is kept until that one is open.
-    probe: Option<Session<Waiting>>,
+    probe: Option<Session<FieldKey>>,
     /// When the element was started; until the first vectors are there.
     started: Option<Instant>,
     /// What became of buffers that had to leave before an event, for upstream to be told.
@@ -64,7 +64,7 @@ impl MotionEstimate {
         state: &mut State,
         settings: &Settings,
         info: &gst_video::VideoInfo,
-    ) -> Result<Session<Waiting>, SetupError> {
+    ) -> Result<Session<FieldKey>, SetupError> {
         let (session, choice) = settings.open(info.width(), info.height())?;
         if let Some(reason) = choice.fallback {
             gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", session.device());
@@ -102,13 +102,14 @@ impl MotionEstimate {
     }
 
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
-    /// that wait leave before.
+    /// that wait leave before, with the fields that they have.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
         let settings = match (&lock(&self.state).stream, lock(&self.settings)) {
             (Some(stream), settings) if *stream.settings() != *settings => settings.clone(),
             _ => return Ok(()),
         };
-        self.drain()?;
+        self.expect_no_more();
+        self.send(0)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *lock(&self.state);
         let Some(info) = state.stream.as_ref().map(|stream| stream.info().clone()) else { return Ok(()) };
@@ -141,8 +142,15 @@ impl MotionEstimate {
         }
     }
 
-    /// Takes `buffer`, and gives it back where it need not wait.
-    fn submit(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
+    /// Lets the buffers that wait leave with the fields that they have.
+    fn expect_no_more(&self) {
+        if let Some(stream) = &mut lock(&self.state).stream {
+            stream.expect_no_more();
+        }
+    }
+
+    /// Takes `buffer`: its searches begin.
+    fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         let state = &mut *lock(&self.state);
         let Some(stream) = &mut state.stream else {
             let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
@@ -152,37 +160,29 @@ impl MotionEstimate {
             gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
             stream.forget();
         }
-        let pts = buffer.pts();
         let submitted = stream.submit(buffer, &mut lock(&self.statistics));
         self.tell(stream.take_notices());
-        match submitted {
-            Ok(Some(buffer)) => {
-                gst::debug!(CAT, imp = self, "No reference for the frame at {pts:?}");
-                Ok(Some(buffer))
-            }
-            Ok(None) => Ok(None),
-            Err(error) => {
-                let message = stream_message(&error, stream);
-                Err(self.fail(state, message))
-            }
-        }
+        let submitted = submitted.map_err(|error| stream_message(&error, stream));
+        submitted.map_err(|message| self.fail(state, message))
     }
 
-    /// The buffer that has waited longest, with its vectors, where more than `keep` wait.
-    fn finish(&self, keep: usize) -> Result<Option<gst::Buffer>, gst::FlowError> {
+    /// What goes downstream next, where more than `keep` buffers wait.
+    fn next(&self, keep: usize) -> Result<Option<Leaving>, gst::FlowError> {
         let state = &mut *lock(&self.state);
-        let Some(stream) = state.stream.as_mut().filter(|stream| stream.waiting() > keep) else {
-            return Ok(None);
-        };
-        let finished = stream.finish(&mut lock(&self.statistics));
+        let Some(stream) = &mut state.stream else { return Ok(None) };
+        let next = stream.next(keep, &mut lock(&self.statistics));
         self.tell(stream.take_notices());
-        let finished = finished.map_err(|error| stream_message(&error, stream));
-        let buffer = finished.map_err(|message| self.fail(state, message))?;
-        if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
-            let (passed, device) = (started.elapsed(), stream.session().device());
-            gst::info!(CAT, imp = self, "First vectors {passed:?} after start, by {device}");
+        let next = next.map_err(|error| stream_message(&error, stream));
+        let next = next.map_err(|message| self.fail(state, message))?;
+        if let Some(Leaving::Buffer(buffer)) = &next {
+            if !meta::is_attached(buffer) {
+                gst::debug!(CAT, imp = self, "No reference for the frame at {:?}", buffer.pts());
+            } else if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
+                let (passed, device) = (started.elapsed(), stream.session().device());
+                gst::info!(CAT, imp = self, "First vectors {passed:?} after start, by {device}");
+            }
         }
-        Ok(buffer)
+        Ok(next)
     }
 
     /// Tells what has become of devices.
@@ -202,23 +202,40 @@ impl MotionEstimate {
         }
     }
 
-    /// Sends on all buffers that wait, in order, each with its vectors.
-    fn drain(&self) -> Result<(), gst::FlowError> {
-        while let Some(buffer) = self.finish(0)? {
-            if let Err(error) = self.obj().src_pad().push(buffer) {
-                gst::debug!(CAT, imp = self, "Waiting buffers dropped: {error}");
-                self.discard();
-                return Err(error);
+    /// Sends on what need not wait, in order, each buffer with its vectors: as long as more than `keep` buffers wait,
+    /// but none that waits for a later frame.
+    fn send(&self, keep: usize) -> Result<(), gst::FlowError> {
+        while let Some(next) = self.next(keep)? {
+            match next {
+                Leaving::Event(event) => drop(self.obj().src_pad().push_event(event)),
+                Leaving::Buffer(buffer) => {
+                    if let Err(error) = self.obj().src_pad().push(buffer) {
+                        gst::debug!(CAT, imp = self, "Waiting buffers dropped: {error}");
+                        self.discard();
+                        return Err(error);
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// As [`Self::drain`]; an error is told upstream with the next buffer.
+    /// Sends on all that waits for no later frame; an error is told upstream with the next buffer.
     fn drain_before(&self, what: &str) {
-        if let Err(error) = self.drain() {
+        if let Err(error) = self.send(0) {
             gst::debug!(CAT, imp = self, "Drained for {what}: {error}");
             lock(&self.state).failed = Some(error);
+        }
+    }
+
+    /// Holds no buffer of upstream's any more; an error is told upstream with the next buffer.
+    fn release_buffers(&self) {
+        let state = &mut *lock(&self.state);
+        let Some(stream) = &mut state.stream else { return };
+        let released = stream.release_buffers(&mut lock(&self.statistics));
+        self.tell(stream.take_notices());
+        if let Err(message) = released.map_err(|error| stream_message(&error, stream)) {
+            state.failed = Some(self.fail(state, message));
         }
     }
 
@@ -233,13 +250,10 @@ impl MotionEstimate {
 
     /// Notes how long buffers wait for others, and tells the pipeline where that has changed.
     fn update_latency(&self, state: &State) {
-        let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
-            let (fps, others) = (stream.info().fps(), stream.session().depth() as u64 - 1);
-            let (frames, seconds) = (u64::try_from(fps.numer()), u64::try_from(fps.denom()));
-            let (Ok(frames @ 1..), Ok(seconds)) = (frames, seconds) else { return gst::ClockTime::ZERO };
-            let waited = gst::ClockTime::SECOND.mul_div_ceil(others * seconds, frames);
-            waited.unwrap_or(gst::ClockTime::ZERO)
-        });
+        let latency = state
+            .stream
+            .as_ref()
+            .map_or(gst::ClockTime::ZERO, |stream| video::duration_of_frames(stream.info(), stream.delay()));
         if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
@@ -340,6 +354,7 @@ impl BaseTransformImpl for MotionEstimate {
             .map_err(|_| gst::loggable_error!(CAT, "Not raw video: {incaps}"))?;
         // An event brings new caps, which nothing waits behind any more; not so where the base class
         // negotiates anew.
+        self.expect_no_more();
         self.drain_before("caps");
         let state = &mut *lock(&self.state);
         // Nothing of the stream before may be taken for this one's, not even after an error.
@@ -366,18 +381,14 @@ impl BaseTransformImpl for MotionEstimate {
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
         if direction == gst::PadDirection::Sink && query.is_serialized() {
             self.drain_before("a query");
-            if let Some(stream) = &mut lock(&self.state).stream {
-                stream.release_buffers();
-            }
+            self.release_buffers();
         }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
         if direction == gst::PadDirection::Src
             && is_answered
             && let gst::QueryViewMut::Latency(query) = query.view_mut()
         {
-            let (is_live, least, most) = query.result();
-            let waited = *lock(&self.latency);
-            query.set(is_live, least + waited, most.map(|most| most + waited));
+            video::add_latency(query, *lock(&self.latency));
         }
         is_answered
     }
@@ -400,8 +411,13 @@ impl BaseTransformImpl for MotionEstimate {
     fn sink_event(&self, event: gst::Event) -> bool {
         match event.type_() {
             gst::EventType::FlushStop => self.discard(),
-            // Whatever comes after a buffer leaves after it.
-            _ if event.is_serialized() => self.drain_before(event.type_().name()),
+            kind if event.is_serialized() => {
+                use gst::EventType::{Caps, Eos, Gap, Segment, StreamStart};
+                if matches!(kind, StreamStart | Caps | Segment | Gap | Eos) {
+                    self.expect_no_more();
+                }
+                self.drain_before(kind.name());
+            }
             _ => (),
         }
         match event.type_() {
@@ -417,7 +433,13 @@ impl BaseTransformImpl for MotionEstimate {
             }
             _ => (),
         }
-        self.parent_sink_event(event)
+        // Whatever comes after a buffer leaves after it.
+        let is_behind = event.is_serialized() && event.type_() != gst::EventType::FlushStop;
+        let event = match &mut lock(&self.state).stream {
+            Some(stream) if is_behind => stream.hold(event),
+            _ => Some(event),
+        };
+        event.is_none_or(|event| self.parent_sink_event(event))
     }
 
     fn submit_input_buffer(
@@ -428,30 +450,24 @@ impl BaseTransformImpl for MotionEstimate {
         if let Some(error) = lock(&self.state).failed.take() {
             return Err(error);
         }
-        // A frame without reference waits for nobody, so nobody may wait before it.
+        // It begins a sequence, so none of those that wait gets a field from it.
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            self.drain()?;
+            self.expect_no_more();
+            self.send(0)?;
         }
         self.apply_settings()?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 
-    // Called until it gives no buffer any more. What is submitted either comes out at once, when
-    // nobody waits before it, or waits until as many are in flight as may be.
+    // The base class gets no buffer to send: it marks the next one that it sends as a discontinuity when one comes in,
+    // also if that one was sent before an event.
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
-        let submitted = self.take_queued_buffer().map_or(Ok(None), |buffer| self.submit(buffer));
-        let buffer = match submitted {
-            Ok(None) => {
-                let keep = lock(&self.state).stream.as_ref().map_or(0, Stream::may_wait);
-                self.finish(keep)?
-            }
-            Ok(ready) => ready,
-            Err(error) => {
-                // Those before it are none the worse.
-                self.drain()?;
-                return Err(error);
-            }
-        };
-        Ok(buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
+        if let Some(Err(error)) = self.take_queued_buffer().map(|buffer| self.submit(buffer)) {
+            // Earlier frames are unaffected.
+            self.send(0)?;
+            return Err(error);
+        }
+        let keep = lock(&self.state).stream.as_ref().map_or(0, Stream::may_wait);
+        self.send(keep).map(|()| GenerateOutputSuccess::NoOutput)
     }
 }

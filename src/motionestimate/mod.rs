@@ -5,8 +5,9 @@
  *
  * `motionestimate` searches the luma plane of the previous frame (the reference frame) for the best
  * match of every block of the current frame. It attaches the vectors and their matching costs to the
- * buffer as a `MotionVectorMeta`. Pixels are neither changed nor copied, and no latency is added
- * unless `pipeline-depth` asks for it. Every device and kernel returns the same vectors, bit for bit;
+ * buffer as a `MotionVectorMeta`. Other reference frames, also later ones, can be searched too. Pixels
+ * are neither changed nor copied, and no latency is added unless `pipeline-depth` or `direction` asks
+ * for it. Every device and kernel returns the same vectors, bit for bit;
  * only `algorithm` and the search parameters change them.
  *
  * The first frame of a stream has no reference frame, nor has the first after a discontinuity, a gap,
@@ -42,6 +43,20 @@
  *
  * Vectors are in units of 1 / `scale` sample: 4 for `full` and `three-step`, 32 for `hierarchical`.
  *
+ * ## References
+ *
+ * `direction=backward` searches earlier frames, `forward` later ones, `both` first the earlier and then
+ * the later ones; `references`, 1 to 4, is the number of frames each way. Each frame that is searched
+ * gives a `MotionVectorMeta` of its own on the buffer, in the order of the offsets -1, -2, -3, -4, +1,
+ * +2, +3, +4. Its `reference-offset` and `reference-pts` tell which frame it was.
+ * `gst_buffer_get_custom_meta` returns the first. However many searches a frame takes part in, it is
+ * uploaded to a device once.
+ *
+ * With later references each buffer waits until they have arrived: `references` frame durations more
+ * of latency. Near the start and the end of a sequence frames have fewer fields. A discontinuity, a
+ * gap, a new segment, new caps and EOS end a sequence, and so does a change of properties for the
+ * buffers that wait: they leave with the fields that exist. A flush drops them.
+ *
  * ## Devices
  *
  * `device=auto` selects the best OpenCL GPU, and without one the CPU path `native`, which needs no
@@ -67,8 +82,8 @@
  *
  * ## Changing properties while playing
  *
- * Every property may be changed while playing; the change holds from the next frame on. The reference
- * frame is kept, so no frame loses its vectors. Invalid settings are an error on the bus, as at start.
+ * Every property may be changed while playing; the change holds from the next frame on. The earlier
+ * reference frames are kept; buffers that wait for later ones leave with the fields they have. Invalid settings are an error on the bus, as at start.
  *
  * ## Tuning
  *
@@ -105,24 +120,27 @@
  * With `pipeline-depth=1` each buffer is sent before the next one is accepted. With a larger value
  * buffers wait while their frames are searched. On an OpenCL device the upload of one frame, the
  * search of another and the download of the vectors of a third then overlap. The element reports
- * `pipeline-depth - 1` frame durations in the LATENCY query (none if the caps have no frame rate) and
- * posts a latency message when that changes.
+ * `pipeline-depth - 1` frame durations in the LATENCY query, and one for each later reference (none if
+ * the caps have no frame rate), and posts a latency message when that changes.
  *
  * The order and number of buffers and events is the same at every depth. A frame without a reference
- * frame does not wait. Before a serialized event or query, all waiting buffers are sent; a flush and
- * the change to READY drop them. After a search error the waiting buffers are dropped.
+ * frame does not wait. Before a serialized event or query, all buffers are sent that wait for no later
+ * frame; an event behind one that does waits with it. A flush and the change to READY drop what waits,
+ * except sticky events behind a flush. After a search error the waiting buffers are dropped.
  *
  * `threads` is the number of threads of `device=native`. All elements of a process with the same
  * number share one thread pool.
  *
  * ## Buffers
  *
- * The reference frame is the copy in device memory that was made when that frame was uploaded. With
- * `pipeline-depth=1` no buffer is held, with a larger value up to `pipeline-depth - 1`; the answer to
- * the ALLOCATION query asks for as many more. If the upstream pool has fewer buffers, fewer are held.
+ * A reference frame is the copy in device memory that was made when that frame was uploaded. The
+ * buffers that are held are those that wait: with one frame in flight and no later references none; the
+ * answer to the ALLOCATION query asks for as many more. If the upstream pool has fewer buffers, fewer
+ * are held; if it has too few for the later references, each buffer is copied. What waits is also
+ * copied for a serialized query, before which upstream needs its buffers back.
  *
- * If an OpenCL device reads a buffer in place, that buffer is held until the next frame has its
- * vectors, because the CPU needs it if the device fails. While it is held, a downstream writer
+ * If an OpenCL device reads a buffer in place, that buffer is held until no search needs it any more
+ * (with `references=1`, until the next frame has its vectors), because the CPU needs it if the device fails. While it is held, a downstream writer
  * triggers copy-on-write. With `on-device-failure=error`, or if the pool is too small, it is not held.
  *
  * The ALLOCATION query is forwarded: the downstream element decides about pools and strides that need
@@ -146,8 +164,9 @@
  * |---|---|---|
  * | `frames` | guint64 | frames since start |
  * | `frames-with-vectors` | guint64 | frames with vectors |
+ * | `fields` | guint64 | motion fields: several for each frame with several references |
  * | `upload-time` | guint64 | mean time to copy a frame to the device, ns |
- * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one frame is in flight and it has one, otherwise between its begin or the end of the search before and its end |
+ * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one search is in flight and it has one, otherwise between its begin or the end of the search before and its end |
  * | `download-time` | guint64 | mean time to copy the vectors from the device, ns |
  * | `prediction-time` | guint64 | mean time to compute the predictors and copy them from the device, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps; of `hierarchical`: the most it compares on its finest level |
@@ -165,6 +184,10 @@
  * ```
  * Searches on the CPU with a larger range; `-m` prints the `motion-stats` message.
  *
+ * ```text
+ * gst-launch-1.0 videotestsrc num-buffers=100 pattern=ball ! motionestimate direction=both references=2 ! motionserialize ! fakesink
+ * ```
+ * Searches each frame in the two before it and the two after it.
  * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
  * ```
@@ -359,6 +382,23 @@ pub enum MotionEstimatePrediction {
     /// See [`Prediction::Median`].
     #[enum_value(name = "The median of the neighbouring vectors, as in H.264", nick = "median")]
     Median = 1,
+}
+
+/// In which frames each frame is searched: the `direction` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateDirection")]
+#[repr(i32)]
+pub enum MotionEstimateDirection {
+    /// In earlier frames.
+    #[default]
+    #[enum_value(name = "Earlier frames", nick = "backward")]
+    Backward = 0,
+    /// In later frames.
+    #[enum_value(name = "Later frames: buffers wait for them", nick = "forward")]
+    Forward = 1,
+    /// In earlier and in later frames.
+    #[enum_value(name = "Earlier frames and later frames", nick = "both")]
+    Both = 2,
 }
 
 /// Converts enums of properties to those of the search with the same variants.

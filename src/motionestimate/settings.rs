@@ -6,12 +6,12 @@ use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
-    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateKernel,
-    MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction, MotionEstimateQuality,
-    MotionEstimateSplit, MotionEstimateSubSample,
+    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateDirection,
+    MotionEstimateKernel, MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction,
+    MotionEstimateQuality, MotionEstimateSplit, MotionEstimateSubSample,
 };
 use crate::backend;
-use crate::estimator::{Parameters, SetupError, Window};
+use crate::estimator::{Parameters, References, SetupError, Window};
 use crate::session::Session;
 use crate::tuning::Tuning;
 
@@ -107,6 +107,16 @@ settings! {
     border: MotionEstimateBorder = Default::default(),
         "border", "Border", "How candidates outside the reference frame are treated",
         ParamSpecEnum::builder_with_default;
+    direction: MotionEstimateDirection = Default::default(),
+        "direction", "Direction", "Whether each frame is searched in earlier frames, in later ones, or in both",
+        ParamSpecEnum::builder_with_default;
+    references: u32 = 1,
+        "references", "References",
+        "Frames in which each frame is searched, each way. Each gives a MotionVectorMeta; each later one adds one frame \
+         of latency",
+        |name, default| {
+            ParamSpecUInt::builder(name).minimum(1).maximum(References::MOST as u32).default_value(default)
+        };
     tuning: Option<gst::Structure> = None,
         "tuning", "Tuning",
         "Tuning of an OpenCL device, for example motion-tuning,group-size=64. It changes the speed, never the vectors",
@@ -146,6 +156,7 @@ impl Settings {
     pub fn parameters(&self, width: u32, height: u32) -> Result<Parameters, SetupError> {
         let x = self.search_range as i32;
         let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
+        let references = |is_searched| if is_searched { self.references as usize } else { 0 };
         Ok(Parameters {
             width: width as usize,
             height: height as usize,
@@ -157,6 +168,10 @@ impl Settings {
             metric: self.metric.into(),
             border: self.border.into(),
             prediction: self.prediction.into(),
+            references: References {
+                backward: references(self.direction != MotionEstimateDirection::Forward),
+                forward: references(self.direction != MotionEstimateDirection::Backward),
+            },
         })
     }
 

@@ -15,6 +15,8 @@ const NAME: &str = "motion-stats";
 pub struct Statistics {
     frames: u64,
     with_vectors: u64,
+    /// Fields of all frames.
+    fields: u64,
     upload: Duration,
     search: Duration,
     download: Duration,
@@ -38,12 +40,13 @@ impl Statistics {
         self.kernel = Some(session.kernel());
     }
 
-    /// Counts a frame without vectors.
-    pub fn add_frame(&mut self) {
+    /// Counts a frame.
+    pub fn add_frame(&mut self, has_vectors: bool) {
         self.frames += 1;
+        self.with_vectors += u64::from(has_vectors);
     }
 
-    /// Counts a frame for which `session` has found `output`.
+    /// Counts a field: `session` has found `output`.
     pub fn add<T>(&mut self, session: &Session<T>, output: &Output) {
         // Another device may have replaced one that failed.
         if self.device.as_deref() != Some(session.device()) {
@@ -53,8 +56,7 @@ impl Statistics {
         let parameters = session.parameters();
         let Parameters { width, height, block_size, .. } = *parameters;
         let (times, vectors) = (output.times, &output.vectors);
-        self.frames += 1;
-        self.with_vectors += 1;
+        self.fields += 1;
         self.upload += times.upload;
         self.search += times.search;
         self.download += times.download;
@@ -69,10 +71,11 @@ impl Statistics {
         gst::Structure::builder(NAME)
             .field("frames", self.frames)
             .field("frames-with-vectors", self.with_vectors)
-            .field("upload-time", mean_ns(self.upload, self.with_vectors))
-            .field("search-time", mean_ns(self.search, self.with_vectors))
-            .field("download-time", mean_ns(self.download, self.with_vectors))
-            .field("prediction-time", mean_ns(self.prediction, self.with_vectors))
+            .field("fields", self.fields)
+            .field("upload-time", mean_ns(self.upload, self.fields))
+            .field("search-time", mean_ns(self.search, self.fields))
+            .field("download-time", mean_ns(self.download, self.fields))
+            .field("prediction-time", mean_ns(self.prediction, self.fields))
             .field("effective-rate", ratio(self.differences, self.search.as_secs_f64()))
             .field("mean-cost", ratio(self.cost as f64, self.samples as f64))
             .field("device", &self.device)

@@ -1,11 +1,13 @@
 //! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
+use std::collections::VecDeque;
+
 use gst::prelude::*;
 
 use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use crate::estimator::{EstimateError, Notice, Output, Slot};
+use crate::estimator::{EstimateError, Notice, Output, References, Slot};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
@@ -24,10 +26,43 @@ pub enum StreamError {
     Attach(#[from] MetaError),
 }
 
-/// A buffer whose search is in flight.
-pub struct Waiting {
-    buffer: gst::Buffer,
+/// The field that a search finds.
+pub struct FieldKey {
+    /// The number of the frame that it belongs to.
+    frame: u64,
+    reference_offset: i32,
     reference_pts: Option<gst::ClockTime>,
+}
+
+/// A buffer that waits, and the fields that it waits for.
+struct HeldFrame {
+    number: u64,
+    buffer: gst::Buffer,
+    /// Its searches in flight.
+    in_flight: usize,
+    /// Its searches in frames that have not arrived yet.
+    to_come: usize,
+    has_vectors: bool,
+}
+
+/// What waits.
+enum Held {
+    Frame(HeldFrame),
+    /// An event behind a frame that waits for later frames.
+    Event(gst::Event),
+}
+
+/// What goes downstream.
+pub enum Leaving {
+    Buffer(gst::Buffer),
+    Event(gst::Event),
+}
+
+/// A frame that later frames are searched together with.
+struct SequenceFrame {
+    number: u64,
+    slot: Slot,
+    pts: Option<gst::ClockTime>,
 }
 
 /// What holds from one caps to the next.
@@ -35,9 +70,15 @@ pub struct Stream {
     info: gst_video::VideoInfo,
     /// The settings with which `session` was opened.
     settings: Settings,
-    session: Session<Waiting>,
-    /// The slot of the previous frame, if the next one is to be searched in it, and its timestamp.
-    reference: Option<(Slot, Option<gst::ClockTime>)>,
+    session: Session<FieldKey>,
+    /// The newest frames of the sequence, oldest first: those that the next one is searched together with.
+    sequence: VecDeque<SequenceFrame>,
+    /// For each of the newest frames, the searches in flight that began with it; oldest first.
+    begun: VecDeque<usize>,
+    /// Oldest first. Nothing waits before an event that is the first.
+    held: VecDeque<Held>,
+    /// The number of the next frame.
+    next: u64,
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
     /// The pool of the last buffer, and how many of its buffers may wait.
@@ -47,13 +88,16 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(info: gst_video::VideoInfo, settings: Settings, session: Session<Waiting>) -> Self {
+    pub fn new(info: gst_video::VideoInfo, settings: Settings, session: Session<FieldKey>) -> Self {
         Self {
             info,
             settings,
             allocator: session.host_memory().map(Allocator::new),
             session,
-            reference: None,
+            sequence: VecDeque::new(),
+            begun: VecDeque::new(),
+            held: VecDeque::new(),
+            next: 0,
             pool: None,
             needed_downstream: 0,
         }
@@ -67,7 +111,7 @@ impl Stream {
         &self.settings
     }
 
-    pub fn session(&self) -> &Session<Waiting> {
+    pub fn session(&self) -> &Session<FieldKey> {
         &self.session
     }
 
@@ -77,19 +121,54 @@ impl Stream {
     }
 
     /// The number of buffers that wait.
-    pub fn waiting(&self) -> usize {
-        self.session.in_flight()
+    fn waiting(&self) -> usize {
+        self.held.iter().filter(|held| matches!(held, Held::Frame(_))).count()
+    }
+
+    /// The frames by which a buffer is delayed: those in flight besides its own, and its later reference frames.
+    pub fn delay(&self) -> usize {
+        self.settings.pipeline_depth as usize - 1 + self.references().forward
     }
 
     /// The number of buffers that may wait after one that is ready has left.
     pub fn may_wait(&self) -> usize {
-        let most = self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most);
-        most.min(self.session.depth() - 1)
+        let most = self.pool_limit();
+        // A pool that lacks even the buffers for later reference frames gives none: they are copied.
+        if most < self.references().forward { self.delay() } else { most.min(self.delay()) }
     }
 
-    /// Holds no buffer any more that does not wait, because upstream needs it back.
-    pub fn release_buffers(&mut self) {
-        self.session.own_frames();
+    fn references(&self) -> References {
+        self.session.parameters().references
+    }
+
+    /// How many buffers of the pool of the last buffer may wait.
+    fn pool_limit(&self) -> usize {
+        self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most)
+    }
+
+    /// The frames before the first that waits which the session keeps, if it keeps frames.
+    fn kept_beyond_waiting(&self) -> usize {
+        let references = self.references();
+        references.reach() - references.forward
+    }
+
+    /// Holds no buffer of upstream's any more, because upstream needs them back: what waits for later frames is copied.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn release_buffers(&mut self, statistics: &mut Statistics) -> Result<(), StreamError> {
+        while self.session.in_flight() > 0 {
+            self.finish_search(statistics)?;
+        }
+        for held in &mut self.held {
+            if let Held::Frame(HeldFrame { buffer, .. }) = held
+                && let Ok(copy) = buffer.copy_deep()
+            {
+                *buffer = copy;
+            }
+        }
+        self.session.own_frames(0);
+        Ok(())
     }
 
     /// Adds to downstream's answer to an ALLOCATION query what this element needs: memory that is
@@ -111,7 +190,8 @@ impl Stream {
             (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
             (None, _) => (),
         }
-        let held = self.session.depth() as u32 - 1 + u32::from(self.session.keeps_frames());
+        let kept = if self.session.keeps_frames() { self.kept_beyond_waiting() } else { 0 };
+        let held = (self.delay() + kept) as u32;
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
             let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
             query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
@@ -142,99 +222,179 @@ impl Stream {
         self.pool = Some((pool.downgrade(), may_wait));
     }
 
-    /// Continues with `session`, opened with `settings`: the reference frame moves to it. No buffer may
-    /// wait.
+    /// Continues with `session`, opened with `settings`: the earlier reference frames of the next frame move to it.
+    /// Nothing may wait.
     ///
     /// # Errors
     /// What either session reports.
     pub fn with_session(
         mut self,
         settings: Settings,
-        mut session: Session<Waiting>,
+        mut session: Session<FieldKey>,
     ) -> Result<Self, EstimateError> {
-        let mut reference = None;
-        if let Some((slot, pts)) = self.reference
-            && let Some(frame) = self.session.unload(slot)?
-        {
-            reference = Some((session.add(frame)?, pts));
+        let mut sequence = VecDeque::new();
+        let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
+        for SequenceFrame { number, slot, pts } in self.sequence.into_iter().skip(skipped) {
+            match self.session.unload(slot)? {
+                Some(frame) => sequence.push_back(SequenceFrame { number, slot: session.add(frame)?, pts }),
+                None => sequence.clear(),
+            }
         }
-        Ok(Self { reference, ..Self::new(self.info, settings, session) })
+        Ok(Self { sequence, next: self.next, ..Self::new(self.info, settings, session) })
+    }
+
+    /// Lets the buffers that wait go without the fields that later frames would give them.
+    pub fn expect_no_more(&mut self) {
+        for held in &mut self.held {
+            if let Held::Frame(frame) = held {
+                frame.to_come = 0;
+            }
+        }
     }
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
-        self.reference = None;
+        self.expect_no_more();
+        self.sequence.clear();
         self.session.release_frames();
     }
 
-    /// Drops the buffers that wait, and forgets the reference.
+    /// Drops the buffers that wait, and forgets the sequence. Sticky events still leave.
     pub fn discard(&mut self) {
         self.session.cancel();
+        self.begun.clear();
+        self.held.retain(|held| matches!(held, Held::Event(event) if event.is_sticky()));
         self.forget();
     }
 
-    /// Takes `buffer`: it waits while its search is in flight, or is returned if there is no reference.
+    /// Takes `event`, which leaves behind the buffers that wait; gives it back if none waits.
+    pub fn hold(&mut self, event: gst::Event) -> Option<gst::Event> {
+        if self.held.is_empty() {
+            return Some(event);
+        }
+        self.held.push_back(Held::Event(event));
+        None
+    }
+
+    /// Takes `buffer`, and begins the searches between its frame and those before it: its own, and those of frames that
+    /// wait for it.
     ///
     /// # Errors
-    /// [`StreamError`]. The buffer is dropped and there is no reference then; the buffers before it still
+    /// [`StreamError`]. The buffer is dropped and there is no sequence then; the buffers before it still
     /// wait.
     pub fn submit(
         &mut self,
         mut buffer: gst::Buffer,
         statistics: &mut Statistics,
-    ) -> Result<Option<gst::Buffer>, StreamError> {
+    ) -> Result<(), StreamError> {
         self.note_pool(&buffer);
-        let reference = self.reference.take();
+        let references = self.references();
+        // A frame that waits for later ones does not end the searches that began with it, but there are slots only for
+        // the searches of as many frames as may be in flight.
+        while self.begun.len() == self.settings.pipeline_depth as usize {
+            match self.begun.front() {
+                Some(1..) => self.finish_search(statistics)?,
+                _ => drop(self.begun.pop_front()),
+            }
+        }
+        if self.pool_limit() < references.forward
+            && let Ok(copy) = buffer.copy_deep()
+        {
+            buffer = copy;
+        }
+        let (number, pts) = (self.next, buffer.pts());
+        self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
-        let current = self.session.add(luma(&buffer, &self.info, block)?)?;
-        let pts = buffer.pts();
-        let returned = match reference {
-            Some((slot, reference_pts)) => {
-                self.session.begin(current, slot, Waiting { buffer, reference_pts })?;
-                self.session.release(slot);
-                None
-            }
-            None => {
-                statistics.add_frame();
-                if meta::is_attached(&buffer) {
-                    meta::remove(buffer.make_mut());
-                }
-                Some(buffer)
-            }
-        };
-        self.reference = Some((current, pts));
-        Ok(returned)
+        let slot = self.session.add(luma(&buffer, &self.info, block)?)?;
+        let mut frame =
+            HeldFrame { number, buffer, in_flight: 0, to_come: references.forward, has_vectors: false };
+        let mut begun = 0;
+        // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
+        for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
+            let key = FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
+            self.session.begin(slot, earlier.slot, key)?;
+            begun += 1;
+        }
+        frame.in_flight = begun;
+        for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.forward)) {
+            let waiting = frame_of(&mut self.held, earlier.number).filter(|waiting| waiting.to_come > 0);
+            let Some(waiting) = waiting else { break };
+            let key = FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
+            self.session.begin(earlier.slot, slot, key)?;
+            waiting.in_flight += 1;
+            waiting.to_come -= 1;
+            begun += 1;
+        }
+        self.begun.push_back(begun);
+        if self.sequence.len() == references.reach()
+            && let Some(oldest) = self.sequence.pop_front()
+        {
+            self.session.release(oldest.slot);
+        }
+        if meta::is_attached(&frame.buffer) {
+            meta::remove(frame.buffer.make_mut());
+        }
+        self.sequence.push_back(SequenceFrame { number, slot, pts });
+        self.held.push_back(Held::Frame(frame));
+        Ok(())
     }
 
-    /// The buffer that has waited longest, with its vectors; `None` if none waits.
+    /// What goes downstream next: the oldest buffer with its fields, if it needs no later frame, and if it has them or
+    /// more than `keep` buffers wait; or an event that waited behind such a buffer.
     ///
     /// # Errors
-    /// [`StreamError`]. No buffer waits any more and there is no reference then.
-    pub fn finish(&mut self, statistics: &mut Statistics) -> Result<Option<gst::Buffer>, StreamError> {
-        if self.waiting() == 0 {
-            return Ok(None);
+    /// [`StreamError`]. No buffer waits any more and there is no sequence then.
+    pub fn next(&mut self, keep: usize, statistics: &mut Statistics) -> Result<Option<Leaving>, StreamError> {
+        loop {
+            match self.held.front() {
+                Some(Held::Frame(frame)) if frame.in_flight > 0 => {
+                    if self.waiting() <= keep {
+                        return Ok(None);
+                    }
+                    self.finish_search(statistics)?;
+                }
+                Some(Held::Frame(frame)) if frame.to_come > 0 => return Ok(None),
+                _ => break,
+            }
+        }
+        let leaving = match self.held.pop_front() {
+            None => return Ok(None),
+            Some(Held::Event(event)) => Leaving::Event(event),
+            Some(Held::Frame(HeldFrame { buffer, has_vectors, .. })) => {
+                statistics.add_frame(has_vectors);
+                if self.pool_limit() < self.delay() + self.kept_beyond_waiting() {
+                    // Its pool has too few buffers for those that the session keeps.
+                    self.session.own_frames(self.waiting());
+                }
+                Leaving::Buffer(buffer)
+            }
+        };
+        Ok(Some(leaving))
+    }
+
+    /// Waits for the oldest search in flight, and attaches its field to the buffer of its frame.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    fn finish_search(&mut self, statistics: &mut Statistics) -> Result<(), StreamError> {
+        if let Some(begun) = self.begun.iter_mut().find(|begun| **begun > 0) {
+            *begun -= 1;
         }
         let finished = self.session.finish().map_err(StreamError::from);
-        let attached = finished.and_then(|(Waiting { mut buffer, reference_pts }, output)| {
+        let attached = finished.and_then(|(key, output)| {
             statistics.add(&self.session, &output);
-            self.attach(buffer.make_mut(), output, reference_pts).map(|()| buffer)
+            self.attach(&key, output)
         });
         if attached.is_err() {
             self.discard();
-        } else if self.pool.as_ref().is_some_and(|(_, most)| *most < self.session.depth()) {
-            // Its pool has too few buffers for one more that is held.
-            self.release_buffers();
         }
-        attached.map(Some)
+        attached
     }
 
-    fn attach(
-        &self,
-        buffer: &mut gst::BufferRef,
-        output: Output,
-        reference_pts: Option<gst::ClockTime>,
-    ) -> Result<(), StreamError> {
-        meta::remove(buffer);
+    fn attach(&mut self, key: &FieldKey, output: Output) -> Result<(), StreamError> {
+        let devices = self.row_devices(output.row_devices);
+        // Its buffer was dropped if it could not be submitted.
+        let Some(frame) = frame_of(&mut self.held, key.frame) else { return Ok(()) };
         let parameters = self.session.parameters();
         let grid = parameters.grid();
         let description = FieldDescription {
@@ -245,14 +405,16 @@ impl Stream {
             columns: grid.columns as u32,
             rows: grid.rows as u32,
             scale: parameters.algorithm.scale() as u32,
-            reference_offset: -1,
-            reference_pts,
+            reference_offset: key.reference_offset,
+            reference_pts: key.reference_pts,
             metric: parameters.metric_of_costs(),
         };
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);
-        let extras = Extras { predictors, devices: self.row_devices(output.row_devices) };
-        Ok(meta::attach(buffer, &description, vectors, extras)?)
+        meta::attach(frame.buffer.make_mut(), &description, vectors, Extras { predictors, devices })?;
+        frame.in_flight -= 1;
+        frame.has_vectors = true;
+        Ok(())
     }
 
     /// Who found each row of blocks, by the numbers in `rows`; `None` where there are none.
@@ -265,6 +427,15 @@ impl Stream {
         let names: Vec<_> = self.session.shares().into_iter().map(|share| share.device).collect();
         (names.len() <= MOST).then(|| RowDevices::new(names, glib::Bytes::from_owned(rows)).ok())?
     }
+}
+
+/// Frame `number` among those that wait.
+fn frame_of(held: &mut VecDeque<Held>, number: u64) -> Option<&mut HeldFrame> {
+    let mut frames = held.iter_mut().filter_map(|held| match held {
+        Held::Frame(frame) => Some(frame),
+        Held::Event(_) => None,
+    });
+    frames.find(|frame| frame.number == number)
 }
 
 /// Whether buffers of `pool` may as well be of another memory.

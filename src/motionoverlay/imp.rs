@@ -16,7 +16,7 @@ use super::canvas::Component;
 use super::color::{self, Model, Rgb};
 use crate::estimator::MotionVector;
 use crate::lock::lock;
-use crate::meta::{FieldDescription, MotionVectorMeta};
+use crate::meta::{self, FieldDescription, MotionVectorMeta};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -67,11 +67,19 @@ struct Settings {
     scale: f64,
     threshold: f64,
     legend: bool,
+    /// 0 is the first field.
+    reference_offset: i32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { style: MotionOverlayStyle::Arrows, scale: 1.0, threshold: 0.5, legend: false }
+        Self {
+            style: MotionOverlayStyle::Arrows,
+            scale: 1.0,
+            threshold: 0.5,
+            legend: false,
+            reference_offset: 0,
+        }
     }
 }
 
@@ -146,6 +154,10 @@ impl ObjectImpl for MotionOverlay {
                     .default_value(default.legend)
                     .mutable_playing()
                     .build(),
+                meta::offset_property(
+                    "Frames from the current frame to the reference frame of the field to draw: -1 is the previous frame, \
+                     +1 the next one (0 = the first field)",
+                ),
             ]
         });
         &PROPERTIES
@@ -158,6 +170,7 @@ impl ObjectImpl for MotionOverlay {
             "scale" => settings.scale = value.get().expect("type checked upstream"),
             "threshold" => settings.threshold = value.get().expect("type checked upstream"),
             "legend" => settings.legend = value.get().expect("type checked upstream"),
+            "reference-offset" => settings.reference_offset = value.get().expect("type checked upstream"),
             name => unreachable!("no property {name}"),
         }
     }
@@ -169,6 +182,7 @@ impl ObjectImpl for MotionOverlay {
             "scale" => settings.scale.to_value(),
             "threshold" => settings.threshold.to_value(),
             "legend" => settings.legend.to_value(),
+            "reference-offset" => settings.reference_offset.to_value(),
             name => unreachable!("no property {name}"),
         }
     }
@@ -230,29 +244,27 @@ impl VideoFilterImpl for MotionOverlay {
         let mut state = lock(&self.state);
         let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
         let (width, height) = (frame.width(), frame.height());
-        let fields: Vec<_> = MotionVectorMeta::all_of(frame.buffer()).collect();
-        for field in fields {
-            let field = match field {
-                Ok(field) => field,
-                Err(error) => {
-                    gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
-                    continue;
-                }
-            };
-            if (field.description().width, field.description().height) != (width, height) {
-                gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
-                continue;
+        let field = match MotionVectorMeta::at_offset(frame.buffer(), settings.reference_offset) {
+            None => return Ok(gst::FlowSuccess::Ok),
+            Some(Ok(field)) => field,
+            Some(Err(error)) => {
+                gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
+                return Ok(gst::FlowSuccess::Ok);
             }
-            let drawn = match settings.style {
-                MotionOverlayStyle::Arrows => state.draw_arrows(frame, &field, &settings),
-                MotionOverlayStyle::Color => state.draw_tints(frame, &field, &settings),
-                MotionOverlayStyle::Devices => state.draw_devices(frame, &field),
-            };
-            drawn.map_err(|error| {
-                gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
-                gst::FlowError::Error
-            })?;
+        };
+        if (field.description().width, field.description().height) != (width, height) {
+            gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
+            return Ok(gst::FlowSuccess::Ok);
         }
+        let drawn = match settings.style {
+            MotionOverlayStyle::Arrows => state.draw_arrows(frame, &field, &settings),
+            MotionOverlayStyle::Color => state.draw_tints(frame, &field, &settings),
+            MotionOverlayStyle::Devices => state.draw_devices(frame, &field),
+        };
+        drawn.map_err(|error| {
+            gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
+            gst::FlowError::Error
+        })?;
         Ok(gst::FlowSuccess::Ok)
     }
 }

@@ -27,6 +27,9 @@
  *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,
  *   then again from the start. A frame that one device searched alone is not tinted.
  *
+ * If a frame was searched in several frames, `reference-offset` chooses the field: -1 for the previous frame, +1 for the
+ * next one, and so on. By default the first field is drawn.
+ *
  * A vector shorter than `threshold` samples is not drawn and counts as no movement.
  */
 mod arrows;

@@ -1,8 +1,10 @@
 //! Caps and buffers of `motionserialize`.
 
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use gst::glib;
+use gst::prelude::*;
 use gst::subclass::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
@@ -10,7 +12,7 @@ use gst_base::subclass::prelude::*;
 
 use super::format::{Format, FrameFacts};
 use crate::lock::lock;
-use crate::meta::MotionVectorMeta;
+use crate::meta::{self, MotionVectorMeta};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -35,6 +37,8 @@ struct State {
 
 #[derive(Default)]
 pub struct MotionSerialize {
+    /// The property `reference-offset`.
+    reference_offset: AtomicI32,
     state: Mutex<State>,
 }
 
@@ -58,6 +62,8 @@ impl MotionSerialize {
         let fields = MotionVectorMeta::all_of(buffer).filter_map(|field| {
             field.inspect_err(|error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}")).ok()
         });
+        let offset = self.reference_offset.load(Ordering::Relaxed);
+        let fields = fields.filter(|field| offset == 0 || field.description().reference_offset == offset);
         let mut written = Ok(());
         let mut count = 0;
         for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {
@@ -93,7 +99,25 @@ impl ObjectSubclass for MotionSerialize {
     type ParentType = gst_base::BaseTransform;
 }
 
-impl ObjectImpl for MotionSerialize {}
+impl ObjectImpl for MotionSerialize {
+    fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<[glib::ParamSpec; 1]> = LazyLock::new(|| {
+            [meta::offset_property(
+                "Frames from the current frame to the reference frame of the field to write: -1 is the previous frame, +1 \
+                 the next one (0 = every field; in a .flo file, which has room for one, the first)",
+            )]
+        });
+        &*PROPERTIES
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, _pspec: &glib::ParamSpec) {
+        self.reference_offset.store(value.get().expect("type checked upstream"), Ordering::Relaxed);
+    }
+
+    fn property(&self, _id: usize, _pspec: &glib::ParamSpec) -> glib::Value {
+        self.reference_offset.load(Ordering::Relaxed).to_value()
+    }
+}
 
 impl GstObjectImpl for MotionSerialize {}
 

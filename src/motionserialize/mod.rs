@@ -18,7 +18,8 @@
  * `(c · block_width, r · block_height)`; times are in nanoseconds; `frame` counts frames from 0.
  * A frame without vectors (the first of a stream, and the first after a discontinuity) has an entry
  * without vectors. A frame with several fields gives one object, set of rows or record per field,
- * all with the same `frame`.
+ * all with the same `frame`. With `reference-offset` only the field for that reference frame is written: -1
+ * for the previous frame, +1 for the next one, and so on; a frame that lacks it counts as without vectors.
  *
  * ## NDJSON
  *
@@ -76,7 +77,7 @@
  * Each buffer is a file, to be written by `multifilesink`: the 4 characters `PIEH`, `u32` width and
  * height of the frame, and for each sample x and y in samples as 32-bit floats, little-endian. The
  * vectors are those of the blocks at their middles, and bilinear in between. A frame without vectors
- * has 1e10 everywhere; of several fields the first is written. `examples/flow_error.py` compares such
+ * has 1e10 everywhere; of several fields the first is written, or the one at `reference-offset`. `examples/flow_error.py` compares such
  * files with true motion.
  */
 mod flo;

@@ -96,7 +96,13 @@ impl FrameSearch for BlockSearch {
         self.planes[slot].frame(self.parameters.width, self.parameters.height)
     }
 
-    fn search(&mut self, [current, reference]: [usize; 2], part: Part, vectors: &mut [MotionVector]) {
+    fn search(
+        &mut self,
+        [current, reference]: [usize; 2],
+        history: usize,
+        part: Part,
+        vectors: &mut [MotionVector],
+    ) {
         let window = part.window(&self.parameters.window);
         let is_cut = window != self.parameters.window;
         let parameters = Parameters { window, ..self.parameters.clone() };
@@ -109,7 +115,7 @@ impl FrameSearch for BlockSearch {
         };
         match &mut self.elimination {
             // Elimination starts at no motion, which a part of the window may leave out.
-            Some(elimination) if !is_cut => elimination.search(&job, part.rows(), vectors),
+            Some(elimination) if !is_cut => elimination.search(&job, history, part.rows(), vectors),
             _ => job.search_rows(row_search, part.rows().start, vectors),
         }
         if parameters.sub_sample != SubSample::None {

@@ -22,6 +22,13 @@ pub trait FrameSearch: Send {
     fn frame(&self, slot: usize) -> FrameView<'_>;
 
     /// Searches `part` of the current frame in the reference frame, which are in the slots with these indices, and
-    /// writes a vector for each block of the part.
-    fn search(&mut self, current_and_reference: [usize; 2], part: Part, vectors: &mut [MotionVector]);
+    /// writes a vector for each block of the part. It may start from what the previous search with the same `history`,
+    /// an index among the offsets of the references, has found.
+    fn search(
+        &mut self,
+        current_and_reference: [usize; 2],
+        history: usize,
+        part: Part,
+        vectors: &mut [MotionVector],
+    );
 }

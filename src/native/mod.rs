@@ -101,14 +101,14 @@ impl Native {
             }
             Algorithm::Hierarchical => Box::new(HierarchicalSlots::new(&parameters, instructions)?),
         };
-        let slots = 2;
+        let (depth, slots) = (parameters.references.searches(1), parameters.references.slots(1));
         search.set_slots(slots)?;
         let info = DeviceInfo {
             name: Self::NAME.into(),
             kernel: search.kernel(),
             parameters,
             divides_window: search.divides_window(),
-            depth: 1,
+            depth,
             slots,
             can_fail: false,
             can_hang: false,
@@ -118,22 +118,23 @@ impl Native {
             level,
             search,
             uploads: vec![Duration::ZERO; slots],
-            flights: Flights::new(slots, info.depth),
+            flights: Flights::new(slots, depth),
             threads: None,
             info,
         })
     }
 
-    /// The same with room for `depth` searches in flight, at least 1; slots are empty afterwards.
+    /// The same with room for `depth` frames in flight, at least 1; slots are empty afterwards.
     ///
     /// # Errors
     /// [`SetupError::Memory`] if the frames do not fit into memory.
     pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
-        let depth = depth.max(1);
-        self.search.set_slots(depth + 1)?;
-        self.uploads = vec![Duration::ZERO; depth + 1];
-        self.flights = Flights::new(depth + 1, depth);
-        (self.info.depth, self.info.slots) = (depth, depth + 1);
+        let references = self.info.parameters.references;
+        let (searches, slots) = (references.searches(depth.max(1)), references.slots(depth.max(1)));
+        self.search.set_slots(slots)?;
+        self.uploads = vec![Duration::ZERO; slots];
+        self.flights = Flights::new(slots, searches);
+        (self.info.depth, self.info.slots) = (searches, slots);
         Ok(self)
     }
 
@@ -193,13 +194,14 @@ impl Device for Native {
     }
 
     fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
-        let Request { current, reference, part } = self.flights.oldest(ticket)?.request;
+        let Request { current, reference, part, offset } = self.flights.oldest(ticket)?.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
         self.flights.finish();
         let (search, vectors) = (&mut self.search, &mut output.vectors[..]);
         let frames = [current, reference].map(Slot::index);
+        let history = self.info.parameters.references.index_of(offset);
         let start = Instant::now();
-        run(self.threads.as_deref(), || search.search(frames, part, vectors));
+        run(self.threads.as_deref(), || search.search(frames, history, part, vectors));
         output.times = StageTimes {
             upload: self.uploads[current.index()],
             search: start.elapsed(),

@@ -104,6 +104,8 @@ pub(super) struct SearchPlan {
     pub(super) skipped: usize,
     /// How much of a whole search that is, 0 to 1.
     pub(super) share: f64,
+    /// See [`SearchBuffers::history`].
+    pub(super) history: usize,
     pub(super) geometry: Geometry,
 }
 
@@ -185,11 +187,10 @@ impl Searches {
         let SearchPlan { share, skipped, .. } = plan;
         self.rooms[room].queued = None;
         self.waiting.push((room, plan));
-        if self.waiting.len() >= on.family.searches_at_once() || self.is_idle() {
-            if let Err(error) = self.queue_waiting(on) {
-                self.waiting.pop();
-                return Err(error);
-            }
+        let is_due = self.waiting.len() >= on.family.searches_at_once() || self.is_idle();
+        if is_due && let Err(error) = self.queue_waiting(on) {
+            self.waiting.pop();
+            return Err(error);
         }
         self.begun = self.begun.wrapping_add(1);
         Ok(BegunSearch { room, share, skipped, begun })
@@ -208,11 +209,11 @@ impl Searches {
         let frame = |slot| on.slots.get(slot).ok_or(cl::Error::NO_FRAME);
         let mut searches = Vec::with_capacity(waiting.len());
         let mut ready = Vec::with_capacity(2 * waiting.len());
-        for (room, SearchPlan { current, reference, .. }) in waiting.iter() {
-            let [current, reference] = [frame(*current)?, frame(*reference)?];
+        for &(room, SearchPlan { current, reference, history, .. }) in waiting.iter() {
+            let [current, reference] = [frame(current)?, frame(reference)?];
             ready.extend([current.1, reference.1]);
-            let vectors = &rooms[*room].device;
-            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors });
+            let vectors = &rooms[room].device;
+            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors, history });
         }
         let started = queue.barrier(ready)?;
         let queue_number = on.queues.search_number(*batches);

@@ -52,11 +52,14 @@ pub(super) trait KernelFamily: Send {
 /// The most queues of searches.
 pub(super) const SEARCH_QUEUES: usize = 2;
 
-/// The frames of a search, and where its vectors go.
+/// The frames of a search, where its vectors go, and what it may start from.
 pub(super) struct SearchBuffers<'a> {
     pub(super) current: &'a Buffer,
     pub(super) reference: &'a Buffer,
     pub(super) vectors: &'a Buffer,
+    /// The index of the search's offset among those of the references: a family may start from what its previous search
+    /// with this index found.
+    pub(super) history: usize,
 }
 
 /// Searches that are queued together, and what is searched of their frames.
@@ -73,7 +76,7 @@ pub(super) struct LaunchRequest<'a> {
 impl<'a> LaunchRequest<'a> {
     /// The buffers of the current frame, the reference frame and the vectors of the only search.
     pub(super) fn buffers(&self) -> [Arg<'a>; 3] {
-        let SearchBuffers { current, reference, vectors } = self.searches[0];
+        let SearchBuffers { current, reference, vectors, .. } = self.searches[0];
         [current, reference, vectors].map(Arg::Buffer)
     }
 }
@@ -100,6 +103,11 @@ impl BuildContext<'_> {
 
     pub(super) fn grid(&self) -> Grid {
         self.parameters.grid()
+    }
+
+    /// The most searches in flight.
+    pub(super) fn searches(&self) -> usize {
+        self.parameters.references.searches(self.tuning.depth.unwrap_or(1))
     }
 
     /// Displacements that are tried.

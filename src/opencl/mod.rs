@@ -37,12 +37,12 @@ use kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers};
 
 /// Full, three-step or hierarchical search on one OpenCL device.
 ///
-/// With D = [`Tuning::depth`] searches in flight and frames of W × H samples in B blocks it allocates on the
-/// device (D + 1) padded frames, 8 · B · D bytes and what the kernel keeps: at most
-/// [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
+/// With D = [`Tuning::depth`] frames in flight, F fields a frame, reference frames at most R frames away, and frames of
+/// W × H samples in B blocks it allocates on the device (D + R) padded frames, 8 · B · D · F bytes and what the kernel
+/// keeps: at most [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
 /// and at most 128 samples more on each side; hierarchical search adds about nine times its size, and 1.6 bytes a
 /// sample for each of at most 16 searches. In page-locked host memory it allocates
-/// (D + 1) · W · H + 8 · B · D bytes. All of it is allocated when the device is opened.
+/// (D + R) · W · H + 8 · B · D · F bytes. All of it is allocated when the device is opened.
 pub struct OpenCl {
     info: DeviceInfo,
     layout: Layout,
@@ -116,8 +116,7 @@ impl OpenCl {
         let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
         let family = families::build(&build)?;
         let layout = layout.with_prepared_bytes(family.prepared_bytes());
-        let depth = tuning.depth.unwrap_or(1);
-        let slots = depth + 1;
+        let (depth, slots) = (build.searches(), parameters.references.slots(tuning.depth.unwrap_or(1)));
         let queues = Queues::new(&context, device, depth, family.is_stateless())?;
         let memory =
             PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
@@ -201,7 +200,10 @@ impl OpenCl {
         for (batch, turns) in turns.chunks(at_once).enumerate() {
             let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
             let ((current, _), (reference, _)) = (frame(current)?, frame(reference)?);
-            let buffers = |&turn| SearchBuffers { current, reference, vectors: self.searches.vectors(turn) };
+            let buffers = |&turn| {
+                let vectors = self.searches.vectors(turn);
+                SearchBuffers { current, reference, vectors, history: 0 }
+            };
             let request = LaunchRequest {
                 queue: self.queues.search(batch),
                 queue_number: self.queues.search_number(batch),
@@ -253,6 +255,7 @@ impl estimator::Device for OpenCl {
             skipped: (part.rows().start - done.rows().start) * grid.columns,
             share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
                 / self.window.rows() as f64,
+            history: parameters.references.index_of(request.offset),
             geometry: self.layout.geometry_of(done, parameters.block_size, &window),
         };
         let Self { queues, family, slots, .. } = self;
@@ -266,7 +269,7 @@ impl estimator::Device for OpenCl {
     }
 
     fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
-        let Request { current, reference, part } = self.flights.oldest(ticket)?.request;
+        let Request { current, reference, part, .. } = self.flights.oldest(ticket)?.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
         let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
         let Self { queues, family, slots, .. } = self;

@@ -205,7 +205,8 @@ mod tests {
             let never = opened.context.user_event().unwrap();
             let _held = opened.queues.upload.barrier([&never]).unwrap();
             opened.load(Slot::B, &frame(1)).unwrap();
-            let request = Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters) };
+            let request =
+                Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };
             let ticket = opened.begin(request).unwrap();
             let mut output = Output::new(parameters.grid().blocks());
             let lost = |error| matches!(error, EstimateError::Device { .. });

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::channel::receive;
 use super::worker::{DeviceJob, JobResult, Worker, guarded};
-use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError};
+use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError, References};
 use crate::pace::Pace;
 use crate::tuning::Tuning;
 
 /// Jobs that may wait for a device: more than are ever in flight, including those of devices that failed.
-const WAITING: usize = 8 * Tuning::MAX_DEPTH;
+const WAITING: usize = 8 * Tuning::MAX_DEPTH * 2 * References::MOST;
 
 /// What a device's thread sends.
 pub(super) struct Report {

@@ -122,7 +122,8 @@ impl<T> Drop for Session<T> {
 }
 
 impl<T> Session<T> {
-    /// A session on `devices`, at least one, for `depth` searches in flight.
+    /// A session on `devices`, at least one, for `depth` frames in flight, each with the searches that
+    /// [`Parameters::references`] asks for.
     ///
     /// # Errors
     /// [`SetupError::DeviceUnsupported`] for no device, or one made for another search.
@@ -158,7 +159,9 @@ impl<T> Session<T> {
         };
         let notices = whole.filter(|_| is_window_divided).map(notice).collect();
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
-        let (is_list, depth) = (options.is_list || devices.len() > 1, depth.max(1));
+        let is_list = options.is_list || devices.len() > 1;
+        let (references, depth) = (parameters.references, depth.max(1));
+        let (depth, slots) = (references.searches(depth), references.slots(depth));
         let (reporter, reports) = channel();
         let member =
             |(index, device): (usize, WeightedDevice)| Member::new(index, device.device, reporter.clone());
@@ -167,7 +170,7 @@ impl<T> Session<T> {
         let with_memory = members.iter().map(Member::info).filter(|info| info.memory.is_some());
         let memory = with_memory.min_by_key(|info| !info.can_hang).and_then(|info| info.memory.clone());
         // The frames in the slots, and one that a device still reads.
-        let memory = memory.map(|memory| BlockCache::new(memory, depth + 2));
+        let memory = memory.map(|memory| BlockCache::new(memory, slots + 1));
         Ok(Self {
             name: names(&members),
             parameters: parameters.clone(),
@@ -180,8 +183,8 @@ impl<T> Session<T> {
             depth,
             reports,
             reporter,
-            flights: Flights::new(depth + 1, depth),
-            slots: vec![NumberedFrame::default(); depth + 1],
+            flights: Flights::new(slots, depth),
+            slots: vec![NumberedFrame::default(); slots],
             loaded: 0,
             memory,
             copies: RecordPool::default(),
@@ -207,7 +210,7 @@ impl<T> Session<T> {
         member.map_or("none", |member| member.info().kernel)
     }
 
-    /// The most searches in flight, at least 1. There is one slot more.
+    /// The most searches in flight, at least 1: those of the frames in flight.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -225,7 +228,7 @@ impl<T> Session<T> {
         }
     }
 
-    /// Whether the session keeps a frame until it is no longer a reference: another device may need it.
+    /// Whether the session keeps a frame until no later search needs it: another device may need it.
     pub fn keeps_frames(&self) -> bool {
         let only = self.only_active().map(|only| self.members[only].info());
         only.is_none_or(|only| only.can_fail && self.fallback.is_some())
@@ -313,14 +316,14 @@ impl<T> Session<T> {
         }
     }
 
-    /// Replaces the frames that the session keeps by copies of its own, except those of buffers that wait: the
-    /// current frames of searches in flight.
-    pub fn own_frames(&mut self) {
-        let waiting: Vec<u64> = self.flights.iter_mut().map(|search| search.data.current.number).collect();
+    /// Replaces the frames that the session keeps by copies of its own, except the `newest` ones: those of buffers that
+    /// wait.
+    pub fn own_frames(&mut self, newest: usize) {
+        let last_owned = self.loaded.saturating_sub(newest as u64);
         let (memory, copies) = (&self.memory, &self.copies);
         let mut copied: Vec<NumberedFrame> = Vec::new();
         let mut own = |kept: &mut NumberedFrame| {
-            let Some(frame) = kept.frame.as_ref().filter(|_| !kept.is_own && !waiting.contains(&kept.number))
+            let Some(frame) = kept.frame.as_ref().filter(|_| !kept.is_own && kept.number <= last_owned)
             else {
                 return;
             };
@@ -333,7 +336,10 @@ impl<T> Session<T> {
             copied.push(kept.clone());
         };
         self.slots.iter_mut().for_each(&mut own);
-        self.flights.iter_mut().for_each(|search| own(&mut search.data.reference));
+        for search in self.flights.iter_mut() {
+            own(&mut search.data.current);
+            own(&mut search.data.reference);
+        }
     }
 
     /// Begins to search the frame in `current` in the frame in `reference`. [`Self::finish`] returns
@@ -344,7 +350,9 @@ impl<T> Session<T> {
     /// flight; [`EstimateError::Device`] if no device is left. Nothing has begun after an error.
     pub fn begin(&mut self, current: Slot, reference: Slot, payload: T) -> Result<(), EstimateError> {
         let part = Part::whole(&self.parameters);
-        let request = Request { current, reference, part };
+        let frame = |slot: Slot| self.slots.get(slot.index()).ok_or(EstimateError::EmptySlot(slot));
+        let offset = frame(current)?.offset_to(frame(reference)?);
+        let request = Request { current, reference, part, offset };
         self.flights.check(&request)?;
         self.listen()?;
         let parts = self.plan(part);
@@ -376,10 +384,13 @@ impl<T> Session<T> {
         let search = flight.data;
         collected?;
         self.learn(&search);
+        let (only, whole) = (self.only_active(), Part::whole(&self.parameters));
+        let has_both = |share: &Share| only == Some(share.member) && share.part == whole;
+        let needs_neither = !self.keeps_frames() && search.shares.iter().all(has_both);
         let mut output = self.merge(search.shares);
         output.times.upload += search.current.copy_time;
-        if !self.keeps_frames() {
-            // The device has both.
+        if needs_neither {
+            // The only device has all rows of both frames. It may not have them if another device did a part and failed.
             [current, reference].iter().for_each(|slot| self.slots[slot.index()].frame = None);
         }
         let start = Instant::now();

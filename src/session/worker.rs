@@ -26,6 +26,13 @@ pub(super) struct NumberedFrame {
     pub(super) copy_time: Duration,
 }
 
+impl NumberedFrame {
+    /// Frames from this one to `other`, in the order in which they were loaded.
+    pub(super) fn offset_to(&self, other: &Self) -> i64 {
+        other.number as i64 - self.number as i64
+    }
+}
+
 /// A part of a search that a device is to do.
 pub(super) struct DeviceJob {
     pub(super) search: Ticket,
@@ -43,7 +50,7 @@ pub(super) struct JobResult {
     pub(super) output: Output,
     /// How long the device worked on it: from when the device was free for the job to its end.
     pub(super) busy: Duration,
-    /// How long it took to load rows of the reference frame that the device did not have because shares
+    /// How long it took to load rows of the older frame that the device did not have because shares
     /// had moved.
     pub(super) rebalance_time: Duration,
     /// When it was done.
@@ -115,15 +122,20 @@ impl Worker {
         let DeviceJob { search, part, current, reference, output } = job;
         let parameters = &self.device.info().parameters;
         let (compared, searched) = (part.current_samples(parameters), part.reference_samples(parameters));
-        // The current frame is a later search's reference: all rows that this search may need then, also if
-        // shares move a little, are loaded at once. A second load would have to wait for this search.
+        let offset = current.offset_to(&reference);
+        // Later searches need the newer frame too: all rows that they may need, also if shares move a little, are
+        // loaded at once. A second load would have to wait for this search.
         let wanted = rows_with_margin(part, parameters);
-        let is_same = reference.number == current.number;
-        let searched = if is_same { wanted.clone() } else { searched };
-        let (reference, rebalance_time) = self.slot_of(&reference, &searched, &searched, None, done)?;
+        let ((older, needed), (newer, needed_of_newer)) = match offset {
+            ..0 => ((&reference, searched), (&current, compared)),
+            0 => ((&reference, wanted.clone()), (&current, compared)),
+            1.. => ((&current, compared), (&reference, searched)),
+        };
+        let (older, rebalance_time) = self.slot_of(older, &needed, &needed, None, done)?;
         let at = Instant::now();
-        let (current, _) = self.slot_of(&current, &compared, &wanted, Some(reference), done)?;
-        let ticket = self.device.begin(Request { current, reference, part })?;
+        let (newer, _) = self.slot_of(newer, &needed_of_newer, &wanted, Some(older), done)?;
+        let (current, reference) = if offset > 0 { (older, newer) } else { (newer, older) };
+        let ticket = self.device.begin(Request { current, reference, part, offset })?;
         let slots = [current, reference];
         self.begun.push_back(BegunJob { ticket, search, part, output, slots, at, rebalance_time });
         Ok(())

@@ -54,7 +54,7 @@ pub struct Tuning {
     /// Blocks down of a work-group of the kernels `tiled` and `elimination`, at least 1; `elimination`
     /// takes fewer if they do not fit in local memory.
     pub blocks_down: Option<usize>,
-    /// The most searches in flight, 1 to [`Self::MAX_DEPTH`]; `None` is 1. It depends on the user, not
+    /// The most frames in flight, 1 to [`Self::MAX_DEPTH`]; `None` is 1. It depends on the user, not
     /// on the device, so it is not stored in files.
     #[serde(skip)]
     pub depth: Option<usize>,
@@ -76,7 +76,7 @@ impl Tuning {
     /// The most queues. Most drivers use at least one thread per queue.
     pub const MAX_QUEUES: usize = 64;
 
-    /// The most searches in flight. Each needs memory for a frame and a field on the device.
+    /// The most frames in flight. Each needs memory for a frame and its fields on the device.
     pub const MAX_DEPTH: usize = 16;
 
     /// The most threads.

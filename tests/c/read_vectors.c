@@ -1,5 +1,5 @@
 /* Runs the pipeline given as argument, which ends in a fakesink named "sink" with
- * signal-handoffs=true, and prints for every buffer its timestamp and, where it has a motion field,
+ * signal-handoffs=true, and prints for every buffer its timestamp and, for each motion field
  * what the field says and every vector, with its predictor if there are any, and before each row of
  * blocks the device that found it, if that is said. */
 #include <stdio.h>
@@ -7,39 +7,46 @@
 #include <gst/motion/gstmotionvector.h>
 
 static void
-print_field (GstElement * sink, GstBuffer * buffer, GstPad * pad,
+print_fields (GstElement * sink, GstBuffer * buffer, GstPad * pad,
     gpointer user_data)
 {
-  GstMotionVectorField field;
-  guint column, row;
+  GstMotionVectorField field, first, same;
+  guint n, column, row;
 
   (void) sink;
   (void) pad;
   (void) user_data;
   printf ("frame %" G_GUINT64_FORMAT "\n", GST_BUFFER_PTS (buffer));
-  if (!gst_motion_vector_field_read (buffer, &field))
-    return;
-  printf ("field %u %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n",
-      field.width, field.height, field.block_width, field.block_height,
-      field.columns, field.rows, field.scale, field.reference_offset,
-      field.reference_pts, field.metric);
-  for (row = 0; row < field.rows; row++) {
-    const gchar *device = gst_motion_vector_field_get_row_device (&field, row);
+  for (n = 0; gst_motion_vector_field_read_nth (buffer, n, &field); n++) {
+    if (!gst_motion_vector_field_read (buffer, &first)
+        || !gst_motion_vector_field_read_at (buffer, first.reference_offset, &same)
+        || same.vectors != first.vectors
+        || !gst_motion_vector_field_read_at (buffer, field.reference_offset, &same)
+        || same.vectors != field.vectors
+        || gst_motion_vector_field_read_at (buffer, 99, &same))
+      printf ("another field\n");
+    printf ("field %u %u %u %u %u %u %u %d %" G_GUINT64_FORMAT " %s\n",
+        field.width, field.height, field.block_width, field.block_height,
+        field.columns, field.rows, field.scale, field.reference_offset,
+        field.reference_pts, field.metric);
+    for (row = 0; row < field.rows; row++) {
+      const gchar *device = gst_motion_vector_field_get_row_device (&field, row);
 
-    if (device != NULL)
-      printf ("by %s\n", device);
-    for (column = 0; column < field.columns; column++) {
-      GstMotionVector vector =
-          gst_motion_vector_field_get (&field, column, row);
-      GstMotionVectorPredictor predictor =
-          gst_motion_vector_field_get_predictor (&field, column, row);
-      gfloat x, y;
+      if (device != NULL)
+        printf ("by %s\n", device);
+      for (column = 0; column < field.columns; column++) {
+        GstMotionVector vector =
+            gst_motion_vector_field_get (&field, column, row);
+        GstMotionVectorPredictor predictor =
+            gst_motion_vector_field_get_predictor (&field, column, row);
+        gfloat x, y;
 
-      gst_motion_vector_field_get_samples (&field, column, row, &x, &y);
-      printf ("%d %d %u %.5f %.5f", vector.x, vector.y, vector.cost, x, y);
-      if (field.predictors != NULL)
-        printf (" %d %d", predictor.x, predictor.y);
-      printf ("\n");
+        gst_motion_vector_field_get_samples (&field, column, row, &x, &y);
+        printf ("%d %d %u %.5f %.5f", vector.x, vector.y, vector.cost, x, y);
+        if (field.predictors != NULL)
+          printf (" %d %d", predictor.x, predictor.y);
+        printf ("\n");
+      }
     }
   }
 }
@@ -67,7 +74,7 @@ main (int argc, char **argv)
     fprintf (stderr, "no element named \"sink\"\n");
     return 1;
   }
-  g_signal_connect (sink, "handoff", G_CALLBACK (print_field), NULL);
+  g_signal_connect (sink, "handoff", G_CALLBACK (print_fields), NULL);
   gst_object_unref (sink);
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);

@@ -387,6 +387,7 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
         current: Slot::new(index % slots),
         reference: Slot::new((index - 1) % slots),
         part: Part::whole(&parameters),
+        offset: -1,
     };
     let mut finish = |device: &mut dyn Device, (index, ticket): (usize, _)| {
         device.finish(ticket, &mut output).expect(&name);
@@ -476,7 +477,7 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
             device.load(Slot::A, &reference.with_rows(searched)).expect(&name);
             device.load(Slot::B, &current.with_rows(compared)).expect(&name);
             let mut output = Output::new(part.grid(parameters).blocks());
-            let request = Request { current: Slot::B, reference: Slot::A, part };
+            let request = Request { current: Slot::B, reference: Slot::A, part, offset: -1 };
             let ticket = device.begin(request).expect(&name);
             device.finish(ticket, &mut output).expect(&name);
             for (best, &other) in found[band.start * columns..].iter_mut().zip(&*output.vectors) {

@@ -7,4 +7,5 @@ mod buffers;
 mod fields;
 mod frames;
 mod measures;
+mod references;
 mod support;

@@ -11,6 +11,9 @@ use crate::support::*;
 
 const DEPTHS: [u32; 4] = [1, 2, 4, 16];
 
+/// Directions and numbers of references.
+const REFERENCES: [&str; 3] = ["", "direction=both references=2", "direction=forward references=4"];
+
 fn deep(device: &str, depth: u32) -> String {
     format!(
         "motionestimate device={device} block-size=8 search-range=5 prediction=median pipeline-depth={depth}"
@@ -31,13 +34,12 @@ fn record(harness: &mut Harness) -> Arc<Mutex<Vec<String>>> {
     pad.add_probe(kinds, move |_, info| {
         let words = match &info.data {
             Some(gst::PadProbeData::Buffer(buffer)) => {
-                let vectors = meta(buffer).map(|meta| {
-                    (
-                        meta.description().reference_pts,
-                        meta.vectors().to_vec(),
-                        meta.predictors().map(<[_]>::to_vec),
-                    )
+                let fields = metas(buffer);
+                let vectors = fields.iter().map(|meta| {
+                    let of = meta.description();
+                    ((of.reference_offset, of.reference_pts), meta.vectors(), meta.predictors())
                 });
+                let vectors: Vec<_> = vectors.collect();
                 let at = (buffer.pts(), buffer.duration(), buffer.flags());
                 format!("{at:?} {:?} {vectors:?}", buffer.map_readable().unwrap().len())
             }
@@ -57,9 +59,9 @@ fn tags(title: &str) -> gst::Event {
 }
 
 /// Everything that may happen to a stream, and what came out.
-fn eventful(device: &str, depth: u32) -> Vec<String> {
+fn eventful(device: &str, depth: u32, references: &str) -> Vec<String> {
     let info = gray();
-    let mut harness = harness(&deep(device, depth), &info);
+    let mut harness = harness(&format!("{} {references}", deep(device, depth)), &info);
     let element = harness.find_element("motionestimate").unwrap();
     let log = record(&mut harness);
     let mut time = 0;
@@ -96,16 +98,18 @@ fn eventful(device: &str, depth: u32) -> Vec<String> {
 
 #[test]
 fn every_depth_gives_the_same_buffers_and_events_in_the_same_order() {
-    let expected = eventful("native", 1);
-    assert_eq!(expected.iter().filter(|words| words.starts_with('(')).count(), 39);
-    assert_eq!(expected.last().map(String::as_str), Some("eos"));
-    for device in devices() {
-        for depth in DEPTHS {
-            let found = eventful(&device, depth);
-            for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
-                assert_eq!(expected, found, "{index} on {device} at depth {depth}");
+    for references in REFERENCES {
+        let expected = eventful("native", 1, references);
+        assert_eq!(expected.iter().filter(|words| words.starts_with('(')).count(), 39);
+        assert_eq!(expected.last().map(String::as_str), Some("eos"));
+        for device in devices() {
+            for depth in DEPTHS {
+                let found = eventful(&device, depth, references);
+                for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
+                    assert_eq!(expected, found, "{index} on {device} at depth {depth} with {references}");
+                }
+                assert_eq!(expected.len(), found.len());
             }
-            assert_eq!(expected.len(), found.len());
         }
     }
 }

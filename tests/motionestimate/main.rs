@@ -10,6 +10,7 @@ mod events;
 mod failures;
 mod lifecycle;
 mod properties;
+mod references;
 mod several;
 mod statistics;
 mod support;

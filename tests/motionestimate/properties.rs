@@ -5,8 +5,8 @@ use gstmotionestimate::backend;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 use gstmotionestimate::motionestimate::{
-    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateKernel, MotionEstimateMetric,
-    MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateDirection, MotionEstimateKernel,
+    MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
 };
 
 use crate::support::*;
@@ -191,6 +191,8 @@ fn defaults_are_those_that_are_documented() {
     assert_eq!(element.property::<u32>("block-size"), 16);
     assert_eq!(element.property::<u32>("search-range"), 16);
     assert_eq!(element.property::<i32>("search-range-y"), -1);
+    assert_eq!(element.property::<u32>("references"), 1);
+    assert_eq!(element.property::<MotionEstimateDirection>("direction"), MotionEstimateDirection::Backward);
     assert_eq!(element.property::<Option<gst::Structure>>("tuning"), None);
     for name in [
         "algorithm",
@@ -202,6 +204,8 @@ fn defaults_are_those_that_are_documented() {
         "block-size",
         "search-range",
         "search-range-y",
+        "direction",
+        "references",
     ] {
         let pspec = element.find_property(name).unwrap();
         let listed = pspec.default_value().serialize().unwrap();

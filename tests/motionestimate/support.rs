@@ -121,6 +121,11 @@ pub fn meta(buffer: &gst::BufferRef) -> Option<MotionVectorMeta> {
     meta
 }
 
+/// All fields of `buffer`.
+pub fn metas(buffer: &gst::BufferRef) -> Vec<MotionVectorMeta> {
+    MotionVectorMeta::all_of(buffer).map(|meta| meta.expect("a sound meta")).collect()
+}
+
 /// Checks that `current` bears the field from it to `reference`.
 pub fn check_vectors(
     info: &VideoInfo,
@@ -128,7 +133,17 @@ pub fn check_vectors(
     current: &gst::Buffer,
     reference: &gst::Buffer,
 ) {
-    let meta = meta(current).expect("vectors");
+    check_field(info, parameters, &meta(current).expect("vectors"), current, (-1, reference));
+}
+
+/// Checks that `meta` is the field from `current` to the reference frame, which is given with its offset.
+pub fn check_field(
+    info: &VideoInfo,
+    parameters: &Parameters,
+    meta: &MotionVectorMeta,
+    current: &gst::Buffer,
+    (offset, reference): (i32, &gst::Buffer),
+) {
     let description = meta.description();
     assert_eq!((description.width, description.height), (info.width(), info.height()));
     assert_eq!(description.block_width as usize, parameters.block_size);
@@ -136,7 +151,7 @@ pub fn check_vectors(
     assert_eq!(description.grid(), parameters.grid());
     assert_eq!(description.metric, parameters.metric_of_costs());
     assert_eq!(description.scale, parameters.algorithm.scale() as u32);
-    assert_eq!((description.reference_offset, description.reference_pts), (-1, reference.pts()));
+    assert_eq!((description.reference_offset, description.reference_pts), (offset, reference.pts()));
     let (current, reference) = (luma(current, info), luma(reference, info));
     let expected = oracle::search(parameters, &current.view(), &reference.view());
     assert_eq!(meta.vectors(), expected.vectors);
@@ -151,6 +166,22 @@ pub fn check_sequence(info: &VideoInfo, parameters: &Parameters, buffers: &[gst:
     check_no_vectors(&buffers[0]);
     for pair in buffers.windows(2) {
         check_vectors(info, parameters, &pair[1], &pair[0]);
+    }
+}
+
+/// Checks a whole sequence: each frame has the fields of all its reference frames that are in it, in the order of the
+/// offsets, and no others.
+pub fn check_all_fields(info: &VideoInfo, parameters: &Parameters, sequence: &[gst::Buffer]) {
+    for (index, current) in sequence.iter().enumerate() {
+        let mut found = metas(current).into_iter();
+        for offset in parameters.references.offsets() {
+            let reference = usize::try_from(index as i64 + offset).ok();
+            if let Some(reference) = reference.and_then(|index| sequence.get(index)) {
+                let meta = found.next().unwrap_or_else(|| panic!("a field at {offset} in frame {index}"));
+                check_field(info, parameters, &meta, current, (offset as i32, reference));
+            }
+        }
+        assert!(found.next().is_none(), "more fields than references in frame {index}");
     }
 }
 

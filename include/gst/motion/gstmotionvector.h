@@ -12,7 +12,8 @@
  * @short_description: Reading the motion fields that `motionestimate` attaches to buffers
  *
  * A motion field is a #GstCustomMeta named #GST_MOTION_VECTOR_META_NAME. This header reads it with
- * inline functions; it needs no library except GStreamer 1.20 or later.
+ * inline functions; it needs no library except GStreamer 1.20 or later. A buffer whose frame was searched in several
+ * frames has several fields: gst_motion_vector_field_read_nth() and gst_motion_vector_field_read_at() read each.
  *
  * |[<!-- language="C" -->
  * GstMotionVectorField field;
@@ -88,7 +89,7 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  * @columns: columns of blocks
  * @rows: rows of blocks
  * @scale: units of vectors and predictors per sample, at least 1
- * @reference_offset: the reference frame: -1 the previous frame, +1 the next one
+ * @reference_offset: the reference frame: -1 the previous frame, -2 the one before, +1 the next one
  * @reference_pts: timestamp of the reference frame, or %GST_CLOCK_TIME_NONE
  * @metric: matching cost: "sad" or "ssd"
  * @vectors: `rows` x `columns` records, row-major, possibly unaligned; read them with
@@ -267,6 +268,29 @@ static inline gboolean
 gst_motion_vector_field_read (GstBuffer * buffer, GstMotionVectorField * field)
 {
   return gst_motion_vector_field_read_nth (buffer, 0, field);
+}
+
+/**
+ * gst_motion_vector_field_read_at:
+ * @buffer: a buffer
+ * @reference_offset: the reference frame: -1 the previous frame, -2 the one before, +1 the next one
+ * @field: (out): the motion field; all zero if %FALSE is returned
+ *
+ * Reads and checks the motion field of @buffer for one of several reference frames.
+ *
+ * Returns: %FALSE if there is no such field, or if it or one before it does not follow the format
+ */
+static inline gboolean
+gst_motion_vector_field_read_at (GstBuffer * buffer, gint reference_offset,
+    GstMotionVectorField * field)
+{
+  guint n;
+
+  for (n = 0; gst_motion_vector_field_read_nth (buffer, n, field); n++)
+    if (field->reference_offset == reference_offset)
+      return TRUE;
+  memset (field, 0, sizeof (*field));
+  return FALSE;
 }
 
 /**

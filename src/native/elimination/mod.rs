@@ -56,6 +56,13 @@ pub struct Eliminator {
     workspaces: Mutex<Vec<Workspace>>,
     /// Sides of the parts of blocks.
     sides: (usize, Option<usize>),
+    /// One for each offset of the references.
+    histories: Vec<SearchHistory>,
+}
+
+/// What elimination keeps from one search to the next with the same offset.
+#[derive(Clone)]
+struct SearchHistory {
     /// One for each row of blocks.
     rows: Vec<RowHistory>,
     /// The field found last; zero vectors before the first.
@@ -77,30 +84,48 @@ impl Eliminator {
         let sides = instructions.run(SidesOfParts(parameters));
         let first = Workspace::new(parameters, layout, sides, available_memory())?;
         let grid = parameters.grid();
-        Ok(Self {
-            workspaces: Mutex::new(vec![first]),
-            sides,
+        let history = SearchHistory {
             rows: vec![RowHistory::new(); grid.rows],
             last: vec![MotionVector::default(); grid.blocks()],
             backoff: Backoff::new(LONGEST_PAUSE, LONGEST_PAUSE),
             is_fine: false,
+        };
+        Ok(Self {
+            workspaces: Mutex::new(vec![first]),
+            sides,
+            histories: vec![history; parameters.references.count()],
         })
     }
 
-    /// Searches `searched`, rows of blocks, and writes their vectors.
-    pub fn search(&mut self, job: &SearchJob<'_>, searched: Range<usize>, vectors: &mut [MotionVector]) {
+    /// Searches `searched`, rows of blocks, and writes their vectors. Uses and updates the history with the index
+    /// `history`.
+    pub fn search(
+        &mut self,
+        job: &SearchJob<'_>,
+        history: usize,
+        searched: Range<usize>,
+        vectors: &mut [MotionVector],
+    ) {
         let columns = job.parameters.grid().columns;
-        if self.backoff.pauses() {
+        if self.histories[history].backoff.pauses() {
             job.search_rows(exhaustive::search_row, searched.start, vectors);
         } else {
-            self.eliminate(job, searched.clone(), vectors);
+            self.eliminate(job, history, searched.clone(), vectors);
         }
-        self.last[searched.start * columns..searched.end * columns].copy_from_slice(vectors);
+        self.histories[history].last[searched.start * columns..searched.end * columns]
+            .copy_from_slice(vectors);
     }
 
-    fn eliminate(&mut self, job: &SearchJob<'_>, searched: Range<usize>, vectors: &mut [MotionVector]) {
-        self.begin(job);
-        let Self { workspaces, rows, last, backoff, is_fine, .. } = self;
+    fn eliminate(
+        &mut self,
+        job: &SearchJob<'_>,
+        history: usize,
+        searched: Range<usize>,
+        vectors: &mut [MotionVector],
+    ) {
+        self.begin(job, self.histories[history].is_fine);
+        let Self { workspaces, histories, .. } = self;
+        let SearchHistory { rows, last, backoff, is_fine } = &mut histories[history];
         let rows = &mut rows[searched.clone()];
         let rows_of_vectors = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
         rows_of_vectors.zip(rows.par_iter_mut()).for_each_init(
@@ -122,8 +147,9 @@ impl Eliminator {
         backoff.note(exhaustive > vectors.len() * 3 / 4);
     }
 
-    /// Makes workspaces ready for the current thread pool. Threads that get none search exhaustively.
-    fn begin(&mut self, job: &SearchJob<'_>) {
+    /// Makes workspaces ready for the current thread pool. Threads that get none search exhaustively. `is_fine` tells
+    /// whether sums of smaller parts are needed.
+    fn begin(&mut self, job: &SearchJob<'_>, is_fine: bool) {
         let mut workspaces = lock(&self.workspaces);
         while workspaces.len() < rayon::current_num_threads() {
             let layout = job.reference.layout();
@@ -132,7 +158,7 @@ impl Eliminator {
                 Err(_) => break,
             }
         }
-        workspaces.iter_mut().for_each(|workspace| workspace.sums.begin(self.is_fine));
+        workspaces.iter_mut().for_each(|workspace| workspace.sums.begin(is_fine));
     }
 }
 

@@ -46,7 +46,13 @@ impl FrameSearch for HierarchicalSlots {
         self.pyramids[slot].frame()
     }
 
-    fn search(&mut self, [current, reference]: [usize; 2], _whole: Part, vectors: &mut [MotionVector]) {
+    fn search(
+        &mut self,
+        [current, reference]: [usize; 2],
+        _history: usize,
+        _whole: Part,
+        vectors: &mut [MotionVector],
+    ) {
         self.search.search(&self.pyramids[current], &self.pyramids[reference], vectors);
     }
 }

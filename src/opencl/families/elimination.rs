@@ -2,7 +2,8 @@
 //! divided for a device and a window.
 //!
 //! Memory on the device besides the frames and the vectors: eight bytes a sample of a frame with its
-//! margins, for the sums, and two fields.
+//! margins, for the sums, a field for each offset of the
+//! references, and one more.
 
 use std::mem;
 
@@ -38,8 +39,10 @@ pub(super) struct EliminationFamily {
     eliminate: cl::KernelObject,
     small: Buffer,
     large: Buffer,
-    /// The field found last, and space for the next.
-    fields: [Buffer; 2],
+    /// The field found last at each offset of the references.
+    last: Vec<Buffer>,
+    /// Space for the next field.
+    next: Buffer,
     shape: EliminationShape,
 }
 
@@ -63,7 +66,8 @@ impl EliminationFamily {
             sum_parts: kernel(c"sum_parts")?,
             small: build.buffer("pairs of sums of small parts", 4 * samples)?,
             large: build.buffer("pairs of sums of large parts", 4 * samples)?,
-            fields: [field()?, field()?],
+            last: (0..build.parameters.references.count()).map(|_| field()).collect::<Result<_, _>>()?,
+            next: field()?,
             shape,
         })
     }
@@ -91,14 +95,14 @@ impl KernelFamily for EliminationFamily {
         unsafe { request.queue.launch(&mut self.sum_parts, &args, groups, [group.items, 1])? };
 
         let shape = group.arg(geometry);
-        let [last, next] = &self.fields;
+        let last = &mut self.last[request.searches[0].history];
         let args = [
             current,
             reference,
             small,
             large,
             Arg::Buffer(last),
-            Arg::Buffer(next),
+            Arg::Buffer(&self.next),
             vectors,
             Arg::Local(self.shape.local_bytes()),
             Arg::Struct(bytemuck::bytes_of(&shape)),
@@ -109,8 +113,7 @@ impl KernelFamily for EliminationFamily {
         // they cover; `local_bytes` is what such a group needs; the frames have margins for the window and
         // OVER_READ bytes, which include the word that is read past it; fields and vectors hold all blocks.
         unsafe { request.queue.launch(&mut self.eliminate, &args, groups, [group.items, 1])? };
-        let [last, next] = &mut self.fields;
-        mem::swap(last, next);
+        mem::swap(last, &mut self.next);
         Ok(())
     }
 }

@@ -303,7 +303,7 @@ impl HierarchicalFamily {
             return Err(build.unsupported(reason, "choose device native"));
         }
         let (preset, plan) = (build.parameters.quality.preset(), SlotPlan::new(build));
-        let depth = build.tuning.depth.unwrap_or(1);
+        let depth = build.searches();
         // A power of two, and so many that each queue has a batch.
         let at_once = 1 << (depth / SEARCH_QUEUES).clamp(1, MOST_AT_ONCE).ilog2();
         let options = search_options(&plan, &preset, 0, at_once);

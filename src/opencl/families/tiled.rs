@@ -127,7 +127,7 @@ impl TiledShape {
             down: tuning.blocks_down.map_or(1..=most, |n| n..=n),
             tile_rows: if tuning.divides_window { window_rows.div_ceil(WINDOW_PARTS) } else { window_rows },
             slices: if on_cpu { 1 } else { MOST_SLICES },
-            is_overlapped: tuning.depth.is_some_and(|depth| depth > 1),
+            is_overlapped: build.searches() > 1,
         };
         let smallest = Self::smallest(parameters, window, part, items);
         let limit = GroupShape::local_memory(device);

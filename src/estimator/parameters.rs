@@ -72,7 +72,7 @@ pub enum Metric {
 impl Metric {
     /// What two samples of this absolute difference add to the cost.
     #[inline]
-    pub fn term(self, difference: u8) -> u32 {
+    pub fn term(self, difference: u16) -> u32 {
         match self {
             Metric::Sad => u32::from(difference),
             Metric::Ssd => u32::from(difference) * u32::from(difference),
@@ -109,6 +109,9 @@ pub struct Parameters {
     pub block_size: usize,
     /// The displacements that are candidates.
     pub window: Window,
+    /// Bits of a sample, 8 to 16. Those of hierarchical search are 8: it searches the upper eight bits of deeper
+    /// frames.
+    pub bit_depth: u32,
     /// Which candidates are compared.
     pub algorithm: Algorithm,
     /// How much [`Algorithm::Hierarchical`] does.
@@ -122,20 +125,24 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The most bits of a sample with which squared differences fit 32 bits.
+    pub const MAX_SSD_DEPTH: u32 = 10;
+
     /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD, with [`Border::Extend`], without prediction.
+    /// Full search by SAD of samples of eight bits, with [`Border::Extend`], without prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         let (algorithm, metric, border) = (Algorithm::default(), Metric::default(), Border::default());
         let (quality, prediction) = (Quality::default(), Prediction::default());
-        Self { width, height, block_size, window, algorithm, quality, metric, border, prediction }
+        let bit_depth = 8;
+        Self { width, height, block_size, window, bit_depth, algorithm, quality, metric, border, prediction }
     }
 
-    /// Checks the block size and the frame size.
+    /// Checks the block size, the frame size and the bit depth.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::BitDepth`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -153,7 +160,25 @@ impl Parameters {
         if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
             return Err(SetupError::FrameSize { width, height });
         }
-        Ok(())
+        self.validate_depth()
+    }
+
+    fn validate_depth(&self) -> Result<(), SetupError> {
+        let depth = self.bit_depth;
+        let refused = |searched_by, advice| Err(SetupError::BitDepth { depth, searched_by, advice });
+        match (self.algorithm, self.metric) {
+            _ if !(8..=16).contains(&depth) => refused("any algorithm", "use 8 to 16 bits"),
+            (Algorithm::Hierarchical, _) if depth > 8 => refused(
+                "algorithm hierarchical",
+                "use 8: it searches the upper eight bits of frames of any depth",
+            ),
+            // A block of 64 x 64 differences of 1023 costs just below 2^32.
+            (Algorithm::Full | Algorithm::ThreeStep, Metric::Ssd) if depth > Self::MAX_SSD_DEPTH => refused(
+                "metric ssd, whose costs would not fit 32 bits",
+                "use metric sad, or samples of at most 10 bits",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.

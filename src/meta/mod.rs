@@ -14,6 +14,7 @@
 //! | `reference-offset` | gint | the reference frame: -1 the previous frame, +1 the next one |
 //! | `reference-pts` | guint64 | timestamp of the reference frame, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
+//! | `bit-depth` | guint | bits of the samples that the costs are of, 8 to 16; absent for 8 |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
 //! | `predictors` | GBytes | optional: as many [`Predictor`]s, the vectors that an encoder would predict |
 //! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
@@ -118,6 +119,8 @@ pub struct FieldDescription {
     pub reference_pts: Option<gst::ClockTime>,
     /// The matching cost.
     pub metric: Metric,
+    /// Bits of the samples that the costs are of.
+    pub bit_depth: u32,
 }
 
 impl FieldDescription {
@@ -187,6 +190,10 @@ impl FieldDescription {
                 nanoseconds => Some(gst::ClockTime::from_nseconds(nanoseconds)),
             },
             metric,
+            bit_depth: match structure.has_field("bit-depth") {
+                true => field(structure, "bit-depth")?,
+                false => 8,
+            },
         })
     }
 
@@ -202,6 +209,10 @@ impl FieldDescription {
         structure.set("reference-offset", self.reference_offset);
         structure.set("reference-pts", self.reference_pts.map_or(u64::MAX, gst::ClockTime::nseconds));
         structure.set("metric", self.metric.name());
+        // Readers of version 1 that do not know the field take its absence for 8, too.
+        if self.bit_depth != 8 {
+            structure.set("bit-depth", self.bit_depth);
+        }
     }
 }
 

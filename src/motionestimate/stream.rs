@@ -142,8 +142,8 @@ impl Stream {
         self.pool = Some((pool.downgrade(), may_wait));
     }
 
-    /// Continues with `session`, opened with `settings`: the reference frame moves to it. No buffer may
-    /// wait.
+    /// Continues with `session`, opened with `settings`: the reference frame moves to it, unless the devices of this
+    /// session only had its upper eight bits and the other one needs them all. No buffer may wait.
     ///
     /// # Errors
     /// What either session reports.
@@ -155,6 +155,7 @@ impl Stream {
         let mut reference = None;
         if let Some((slot, pts)) = self.reference
             && let Some(frame) = self.session.unload(slot)?
+            && frame.view().check(session.parameters()).is_ok()
         {
             reference = Some((session.add(frame)?, pts));
         }
@@ -248,6 +249,7 @@ impl Stream {
             reference_offset: -1,
             reference_pts,
             metric: parameters.metric_of_costs(),
+            bit_depth: parameters.bit_depth,
         };
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);

@@ -91,6 +91,15 @@ impl Kernel {
         })
     }
 
+    /// Whether it compares samples of more than eight bits on OpenCL devices.
+    pub fn takes_deep_samples(self) -> bool {
+        match self {
+            Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => false,
+            Kernel::TwoPass | Kernel::Elimination => false,
+            _ => true,
+        }
+    }
+
     /// Its name in properties and tables.
     pub fn name(self) -> &'static str {
         match self {

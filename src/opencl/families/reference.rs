@@ -59,7 +59,8 @@ impl KernelFamily for ReferenceNaive {
 /// Block and search area in local memory; the items share the candidates of one tile after another.
 pub(super) struct ReferenceStaged {
     kernel: cl::KernelObject,
-    block_size: usize,
+    /// Bytes of a block.
+    block_bytes: usize,
     items: usize,
     tile: WindowTile,
 }
@@ -77,13 +78,14 @@ impl ReferenceStaged {
             }
         };
         let block_size = build.parameters.block_size;
-        let fixed = KEY * items + block_size * block_size;
+        let block_bytes = block_size * block_size * 4 / build.word_samples();
+        let fixed = KEY * items + block_bytes;
         let Some(tile) = WindowTile::for_group(build, fixed, usize::MAX) else {
-            let without_keys = block_size * block_size + WindowTile::least_bytes(block_size);
+            let without_keys = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
             let most = build.device.local_memory.saturating_sub(without_keys) / KEY;
             return Err(build.local_memory_short(items, without_keys + KEY * items, most));
         };
-        Ok(Self { kernel, block_size, items, tile })
+        Ok(Self { kernel, block_bytes, items, tile })
     }
 }
 
@@ -93,14 +95,14 @@ impl KernelFamily for ReferenceStaged {
     }
 
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        let Self { block_size, items, tile, .. } = *self;
+        let Self { block_bytes, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [
             current,
             reference,
             vectors,
             Arg::Local(KEY * items),
-            Arg::Local(block_size * block_size),
+            Arg::Local(block_bytes),
             Arg::Local(tile.area_bytes()),
             int(tile.area_words),
             int(tile.columns),

@@ -65,6 +65,9 @@ pub enum MetaError {
     /// The vectors have no unit.
     #[error("vectors have 0 units per sample: 1 or more are needed")]
     Scale,
+    /// Samples of so many bits are not searched.
+    #[error("costs of samples of {0} bits: expected 8 to 16")]
+    BitDepth(u32),
     /// The metric is not known.
     #[error("unknown metric \"{0}\": expected \"sad\" or \"ssd\"")]
     Metric(String),
@@ -171,6 +174,13 @@ impl FieldDescription {
         if scale == 0 {
             return Err(MetaError::Scale);
         }
+        let bit_depth = match structure.has_field("bit-depth") {
+            true => field(structure, "bit-depth")?,
+            false => 8,
+        };
+        if !(8..=16).contains(&bit_depth) {
+            return Err(MetaError::BitDepth(bit_depth));
+        }
         let metric = field::<&str>(structure, "metric")?;
         let metric = [Metric::Sad, Metric::Ssd]
             .into_iter()
@@ -190,10 +200,7 @@ impl FieldDescription {
                 nanoseconds => Some(gst::ClockTime::from_nseconds(nanoseconds)),
             },
             metric,
-            bit_depth: match structure.has_field("bit-depth") {
-                true => field(structure, "bit-depth")?,
-                false => 8,
-            },
+            bit_depth,
         })
     }
 

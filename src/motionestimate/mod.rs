@@ -34,6 +34,10 @@
  * devices divide whole frames, whatever `split` says. Its vectors are for what follows objects; the
  * block that looks most alike is found by `full`.
  *
+ * Samples have 8, 10 or 16 bits. Costs are those of the samples with all their bits, as the meta's
+ * `bit-depth` says; `metric=ssd` takes at most 10 bits. `algorithm=hierarchical` searches the upper
+ * eight bits, and its costs are those of eight bits.
+ *
  * Vectors are in units of 1 / `scale` sample: 4 for `full` and `three-step`, 32 for `hierarchical`.
  *
  * ## Devices

@@ -427,7 +427,10 @@ fn each_component(
         let (depth, lower) = (format.depth()[index], format.shift()[index]);
         let deep = (depth > 8).then(|| SampleFormat::new(depth, lower)).transpose();
         let deep = deep.map_err(|error| glib::bool_error!("{error}"))?;
-        let samples = frame.comp_data_mut(component)?;
+        // GStreamer has 1 for the second component of two that alternate, also where it begins with the third byte.
+        let offset = (format.poffset()[index] as usize).next_multiple_of(if deep.is_some() { 2 } else { 1 });
+        let samples = &mut frame.plane_data_mut(format.plane()[index])?;
+        let samples = samples.get_mut(offset..).unwrap_or_default();
         draw(index, Component { samples, stride, pixel_stride, width, height, shift, deep });
     }
     Ok(())

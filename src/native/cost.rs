@@ -205,8 +205,8 @@ macro_rules! by_cost {
                 type $cost = cost::Ssd;
                 $value
             }
-            (Metric::Sad, ..=12) => {
-                type $cost = cost::DeepSad<16>;
+            (Metric::Sad, ..=10) => {
+                type $cost = cost::DeepSad<64>;
                 $value
             }
             (Metric::Sad, _) => {

@@ -93,11 +93,11 @@ impl Kernel {
 
     /// Whether it compares samples of more than eight bits on OpenCL devices.
     pub fn takes_deep_samples(self) -> bool {
-        match self {
-            Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => false,
-            Kernel::TwoPass | Kernel::Elimination => false,
-            _ => true,
-        }
+        let is_collaborative = matches!(
+            self,
+            Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned
+        );
+        !is_collaborative && !matches!(self, Kernel::TwoPass | Kernel::Elimination)
     }
 
     /// Its name in properties and tables.

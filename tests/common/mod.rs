@@ -497,10 +497,12 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
             }
             // What the part does not need is something else.
             let rows = |samples: &std::ops::Range<usize>, frame: &Frame| {
-                let sample = |x: usize, y: usize| {
-                    if samples.contains(&y) { frame.view().row(y)[x] } else { (x * 7 + y * 3) as u8 }
+                let view = frame.view();
+                let sample = |x: usize, y: usize| match samples.contains(&y) {
+                    true => view.sample(x as i32, y as i32),
+                    false => (x * 7 + y * 3) as u16 & view.format().peak(),
                 };
-                Frame::from_fn(parameters.width, parameters.height, sample)
+                Frame::deep_from_fn(view.format().depth(), view.size(), sample)
             };
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);

@@ -177,27 +177,22 @@ impl StripSummation<'_> {
         let layout = self.plane.layout();
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples::<u16>()[strip * STRIP..], self.top);
-        let across = |y: usize| -> [u32; STRIP] {
-            let samples = &samples[(top + y).min(last) * pitch..];
-            sums_across::<SIDE>(samples.first_chunk().expect("the last strip of a row is left out"))
-        };
         let (mut rows, mut down) = ([[0; STRIP]; SIDE], [0; STRIP]);
-        let slide = |down: &mut [u32; STRIP], oldest: &mut [u32; STRIP], next: [u32; STRIP]| {
-            for x in 0..STRIP {
-                down[x] = down[x].wrapping_add(next[x]).wrapping_sub(oldest[x]);
-            }
-            *oldest = next;
-        };
-        for (y, of_row) in rows[..SIDE - 1].iter_mut().enumerate() {
-            slide(&mut down, of_row, across(y));
+        for y in 0..SIDE - 1 {
+            let row = samples[(top + y).min(last) * pitch..].first_chunk();
+            slide::<SIDE>(&mut down, &mut rows[y], row.expect("the last strip of a row is left out"));
         }
         for index in 0..self.sums.len() / (TILE * pitch) {
             // SAFETY: the engine proves that the CPU has the instructions.
             let mut tile_row = [unsafe { E::Sums::zero() }; TILE];
             for (y, positions) in tile_row.iter_mut().enumerate() {
                 let y = index * TILE + y + SIDE - 1;
-                slide(&mut down, &mut rows[y % SIDE], across(y));
-                let sums = down.map(|sum| (sum >> self.lower) as u16);
+                let row = samples[(top + y).min(last) * pitch..].first_chunk();
+                slide::<SIDE>(&mut down, &mut rows[y % SIDE], row.expect("as above"));
+                let mut sums = [0; STRIP];
+                for x in 0..STRIP {
+                    sums[x] = (down[x] >> self.lower) as u16;
+                }
                 // SAFETY: as above. The difference from zero is the sum itself.
                 *positions = unsafe { positions.plus_differences::<false>(&sums, 0) };
             }
@@ -206,12 +201,13 @@ impl StripSummation<'_> {
     }
 }
 
-/// The sums of `SIDE` neighbouring samples from each of the first [`STRIP`] on; `SIDE` is 4, 8 or 16.
+/// Adds to `down` the sums of `SIDE` neighbouring samples from each of the first [`STRIP`] of a row on, which replace
+/// those of the `oldest` row; `SIDE` is 4, 8 or 16.
 #[inline(always)]
-fn sums_across<const SIDE: usize>(samples: &[u16; READ]) -> [u32; STRIP] {
+fn slide<const SIDE: usize>(down: &mut [u32; STRIP], oldest: &mut [u32; STRIP], row: &[u16; READ]) {
     let mut sums = [0; STRIP + 16];
-    for (sum, sample) in sums.iter_mut().zip(samples) {
-        *sum = u32::from(*sample);
+    for x in 0..STRIP + 16 {
+        sums[x] = u32::from(row[x]);
     }
     // Each step doubles the neighbours in a sum; those past the last position are not complete.
     for step in [1, 2, 4, 8] {
@@ -221,5 +217,8 @@ fn sums_across<const SIDE: usize>(samples: &[u16; READ]) -> [u32; STRIP] {
             }
         }
     }
-    *sums.first_chunk().expect("more than STRIP")
+    for x in 0..STRIP {
+        down[x] = down[x].wrapping_add(sums[x]).wrapping_sub(oldest[x]);
+        oldest[x] = sums[x];
+    }
 }

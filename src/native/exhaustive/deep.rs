@@ -1,4 +1,7 @@
-//! The costs of samples of more than eight bits, in loops that the compiler vectorizes.
+//! The costs of samples of more than eight bits, in loops that the compiler vectorizes. (Loops and no closures: only what
+//! is written in a function, or inlined always, is compiled for its instruction set.)
+
+use std::ops::Range;
 
 use crate::native::arch::register::{SUMS, SumRegister};
 use crate::native::candidates::Candidates;
@@ -14,14 +17,23 @@ pub trait DeepCost: Cost<Sample = u16, Value = u32> {
     /// The cost of `HEIGHT` rows of `WIDTH` samples, the rows of both sides `pitch` apart.
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32;
 
-    /// Adds the cost of a row of a part to those of neighbouring candidates.
-    fn add_row<E: Engine>(engine: E, costs: &mut [u32; COLUMNS], c: &[u16], r: &[u16; WIDE]);
+    /// Adds the cost of part of `task`, `rows` of it, to those of the neighbouring candidates of its row `v`.
+    fn add_rows<E: Engine>(
+        engine: E,
+        costs: &mut [u32; COLUMNS],
+        task: &TileTask<'_, u16>,
+        v: usize,
+        rows: Range<usize>,
+    );
+
+    /// Rows of 16 samples that [`Self::add_rows`] takes at once.
+    const ROWS_AT_ONCE: usize;
 }
 
 impl<const TERMS: usize> DeepCost for DeepSad<TERMS> {
     #[inline(always)]
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
-        const { assert!(TERMS == 1 || HEIGHT <= TERMS) };
+        const { assert!(TERMS == 1 || HEIGHT <= TERMS && PART <= TERMS) };
         if TERMS == 1 {
             let mut sums = [0_u32; WIDTH];
             for y in 0..HEIGHT {
@@ -39,33 +51,50 @@ impl<const TERMS: usize> DeepCost for DeepSad<TERMS> {
                 sums[x] = sums[x].wrapping_add(c[x].abs_diff(r[x]));
             }
         }
-        sums.iter().map(|sum| u32::from(*sum)).sum()
+        let mut sum = 0;
+        for lane in sums {
+            sum += u32::from(lane);
+        }
+        sum
     }
 
     #[inline(always)]
-    fn add_row<E: Engine>(_: E, costs: &mut [u32; COLUMNS], c: &[u16], r: &[u16; WIDE]) {
+    fn add_rows<E: Engine>(
+        _: E,
+        costs: &mut [u32; COLUMNS],
+        task: &TileTask<'_, u16>,
+        v: usize,
+        rows: Range<usize>,
+    ) {
         const { assert!(COLUMNS == SUMS) };
-        for (group, c) in c.chunks(TERMS).enumerate() {
-            let r = &r[group * TERMS..];
-            let mut sums = [0; SUMS];
-            // SAFETY: the engine proves that the CPU has the instructions.
-            unsafe {
-                let mut differences = E::Sums::zero();
+        let mut sums = [0; SUMS];
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe {
+            let mut differences = E::Sums::zero();
+            for k in rows {
+                let (c, r) = rows_of(task, v, k);
                 for (x, c) in c.iter().enumerate() {
                     let r = r[x..].first_chunk().expect("WIDE samples");
-                    differences = if TERMS == 1 {
-                        differences.plus_differences::<false>(r, *c)
+                    if TERMS == 1 {
+                        E::Sums::zero().plus_differences::<false>(r, *c).store(&mut sums);
+                        for u in 0..COLUMNS {
+                            costs[u] += u32::from(sums[u]);
+                        }
                     } else {
-                        differences.plus_differences::<true>(r, *c)
-                    };
+                        differences = differences.plus_differences::<true>(r, *c);
+                    }
                 }
-                differences.store(&mut sums);
             }
+            differences.store(&mut sums);
+        }
+        if TERMS > 1 {
             for u in 0..COLUMNS {
                 costs[u] += u32::from(sums[u]);
             }
         }
     }
+
+    const ROWS_AT_ONCE: usize = if TERMS == 1 { PART } else { TERMS / PART };
 }
 
 impl DeepCost for DeepSsd {
@@ -82,14 +111,32 @@ impl DeepCost for DeepSsd {
     }
 
     #[inline(always)]
-    fn add_row<E: Engine>(_: E, costs: &mut [u32; COLUMNS], c: &[u16], r: &[u16; WIDE]) {
-        for (x, c) in c.iter().enumerate() {
-            let r: &[u16; COLUMNS] = r[x..].first_chunk().expect("WIDE samples");
-            for u in 0..COLUMNS {
-                costs[u] = costs[u].wrapping_add(square(*c, r[u]));
+    fn add_rows<E: Engine>(
+        _: E,
+        costs: &mut [u32; COLUMNS],
+        task: &TileTask<'_, u16>,
+        v: usize,
+        rows: Range<usize>,
+    ) {
+        for k in rows {
+            let (c, r) = rows_of(task, v, k);
+            for (x, c) in c.iter().enumerate() {
+                let r: &[u16; COLUMNS] = r[x..].first_chunk().expect("WIDE samples");
+                for u in 0..COLUMNS {
+                    costs[u] = costs[u].wrapping_add(square(*c, r[u]));
+                }
             }
         }
     }
+
+    const ROWS_AT_ONCE: usize = PART;
+}
+
+/// Row `k` of the part, and that of the candidates in row `v` of the tile.
+#[inline(always)]
+fn rows_of<'a>(task: &TileTask<'a, u16>, v: usize, k: usize) -> (&'a [u16], &'a [u16; WIDE]) {
+    let c = &task.current()[k * task.pitch()..][..task.width()];
+    (c, task.reference()[(v + k) * task.pitch()..].first_chunk().expect("READ samples a row"))
 }
 
 /// The squared difference. Samples have at most ten bits here.
@@ -112,9 +159,14 @@ fn of_part<C: DeepCost>((c, r): (&[u16], &[u16]), (width, height): (usize, usize
         (16, 16) => C::of_rows::<16, 16>(c, r, pitch),
         (8, 8) => C::of_rows::<8, 8>(c, r, pitch),
         _ => {
-            let fours =
-                (0..height).step_by(4).flat_map(|y| (0..width).step_by(4).map(move |x| y * pitch + x));
-            fours.map(|start| C::of_rows::<4, 4>(&c[start..], &r[start..], pitch)).sum()
+            let mut sum = 0;
+            for y in (0..height).step_by(4) {
+                for x in (0..width).step_by(4) {
+                    let start = y * pitch + x;
+                    sum += C::of_rows::<4, 4>(&c[start..], &r[start..], pitch);
+                }
+            }
+            sum
         }
     }
 }
@@ -128,9 +180,11 @@ pub fn cost<C: DeepCost>(candidates: &Candidates<'_, u16>, block: u16, offset: u
         return C::of_rows::<PART, PART>(c, r, pitch);
     }
     let mut sum = 0;
-    for (x, y) in (0..side).step_by(PART).flat_map(|y| (0..side).step_by(PART).map(move |x| (x, y))) {
-        let (start, size) = (y * pitch + x, (PART.min(side - x), PART.min(side - y)));
-        sum += of_part::<C>((&c[start..], &r[start..]), size, pitch);
+    for y in (0..side).step_by(PART) {
+        for x in (0..side).step_by(PART) {
+            let (start, size) = (y * pitch + x, (PART.min(side - x), PART.min(side - y)));
+            sum += of_part::<C>((&c[start..], &r[start..]), size, pitch);
+        }
     }
     sum
 }
@@ -140,10 +194,9 @@ pub fn cost<C: DeepCost>(candidates: &Candidates<'_, u16>, block: u16, offset: u
 pub fn tile<E: Engine, C: DeepCost>(engine: E, task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>) {
     for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
         let mut sums = [0; COLUMNS];
-        for k in 0..task.height() {
-            let c = &task.current()[k * task.pitch()..][..task.width()];
-            let r = task.reference()[(v + k) * task.pitch()..].first_chunk().expect("READ samples a row");
-            C::add_row(engine, &mut sums, c, r);
+        for first in (0..task.height()).step_by(C::ROWS_AT_ONCE) {
+            let rows = first..task.height().min(first + C::ROWS_AT_ONCE);
+            C::add_rows(engine, &mut sums, task, v, rows);
         }
         *costs = sums;
     }

@@ -96,8 +96,8 @@ fn deep_samples_are_exact_or_refused() {
     let of_full = common::deep(cases());
     let of_three_steps = common::deep(three_step_cases());
     let is_tried = |p: &Parameters| match p.metric {
-        Metric::Sad => [4, 8, 16, 20, 64].contains(&p.block_size),
-        Metric::Ssd => [8, 16].contains(&p.block_size),
+        Metric::Sad => [4, 16, 20, 64].contains(&p.block_size),
+        Metric::Ssd => p.block_size == 16,
     };
     for device in all_devices() {
         for kernel in Kernel::OPENCL.into_iter().chain(Kernel::OPENCL_THREE_STEP) {

@@ -57,6 +57,8 @@ def main():
                 f"reference {structure.get_value('reference-offset'):+}, "
                 f"length mean {length.mean():.2f} max {length.max():.2f} samples, "
                 f"mean {structure.get_value('metric')} {field['cost'].mean():.1f}"
+                # Costs are of samples of eight bits, or of as many as the field says.
+                + (f" of {structure.get_value('bit-depth')} bits" if structure.has_field("bit-depth") else "")
             )
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)

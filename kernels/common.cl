@@ -1,12 +1,14 @@
 // What all kernels share: the layout of frames, the metric, the order of candidates, the record of a vector.
 //
 // A frame lies in a buffer with a margin on each side, so that kernels need no branch at the edges.
-// The sample at (x, y), counted from the frame's first sample, is byte
-//     (y + top) * pitch + (x + left)
+// The sample at (x, y), counted from the frame's first sample, begins with byte
+//     (y + top) * pitch + left + x * sizeof(sample_t)
 // of its buffer, for x from x0 to extended_width + x1 and a few bytes more, and for y from y0 to
 // extended_height + y1. If only some rows of blocks are searched, the first of them is row 0, and
 // `above` rows of samples lie above it. pitch and left are multiples of 64 bytes, so every row is
 // aligned.
+//
+// A word is 32 bits: four samples, or two of more than eight bits.
 //
 // Written for OpenCL C 1.2; FOUR_SAMPLES alone uses extensions.
 
@@ -43,6 +45,17 @@ typedef struct {
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
 #endif
 
+// Bits of a sample in memory: 8, or 16 for samples of more than eight bits.
+#ifndef SAMPLE_BITS
+#define SAMPLE_BITS 8
+#endif
+#if SAMPLE_BITS == 8
+typedef uchar sample_t;
+#else
+typedef ushort sample_t;
+#endif
+#define WORD_SAMPLES (32 / SAMPLE_BITS)
+
 // Work-items of a group, if the build fixes them (GROUP_SIZE). If it does not, a compiler may allow
 // fewer than the device has: NVIDIA's allows 256 of 1024.
 #ifdef GROUP_SIZE
@@ -51,8 +64,8 @@ typedef struct {
 #define FIXED_GROUP
 #endif
 
-// Words of four samples in a row of a block.
-#define BLOCK_WORDS (BLOCK / 4)
+// Words in a row of a block.
+#define BLOCK_WORDS (BLOCK / WORD_SAMPLES)
 
 // The same fields as the host's `Geometry`.
 typedef struct {
@@ -69,9 +82,10 @@ typedef struct {
 #define WORST_KEY ((ulong)-1)
 
 // The address of the sample at (x, y).
-static inline __global const uchar *sample_at(__global const uchar *frame, Geometry g, int x, int y)
+static inline __global const sample_t *sample_at(__global const uchar *frame, Geometry g, int x, int y)
 {
-    return frame + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
+    const int column = x * (int)sizeof(sample_t) + g.left;
+    return (__global const sample_t *)(frame + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)column);
 }
 
 #define HAS_ADD_DIFFERENCES (FOUR_SAMPLES & (FOUR_VABSDIFF4 | FOUR_AMD_SAD))
@@ -128,7 +142,7 @@ static inline uint add_squares(uint c, uint r, uint sum)
 #endif
 
 // The term of two samples.
-static inline uint compare_sample(uchar c, uchar r)
+static inline uint compare_sample(sample_t c, sample_t r)
 {
     const uint difference = abs_diff(c, r);
     return TERM(difference);
@@ -146,10 +160,21 @@ static inline uint compare_four(uint c, uint r, uint cost)
 #endif
 }
 
-// The four samples that begin `shift` samples, 0 to 3, into `low` and continue in `high`.
+// `cost` plus the terms of the samples of the words `c` and `r`.
+static inline uint compare_word(uint c, uint r, uint cost)
+{
+#if SAMPLE_BITS == 8
+    return compare_four(c, r, cost);
+#else
+    const uint first = abs_diff(c & 0xffff, r & 0xffff), second = abs_diff(c >> 16, r >> 16);
+    return cost + TERM(first) + TERM(second);
+#endif
+}
+
+// The word that begins `shift` samples, fewer than WORD_SAMPLES, into `low` and continues in `high`.
 static inline uint join_words(uint low, uint high, uint shift)
 {
-    return (uint)(((ulong)high << 32 | low) >> (8 * shift));
+    return (uint)(((ulong)high << 32 | low) >> (SAMPLE_BITS * shift));
 }
 
 // Displacement number `number` of the window, counted row by row.
@@ -205,12 +230,13 @@ static inline void smallest_key(__local ulong *keys, uint count)
     }
 }
 
-// Copies `rows` rows of `words` words to local memory. The source rows begin at `from`, aligned to
-// words, and are `pitch` bytes apart; word j of row i goes to i * to_words + j. Every item of a
+// Copies `rows` rows of `words` words to local memory. The source rows begin at `first_sample`, aligned
+// to words, and are `pitch` bytes apart; word j of row i goes to i * to_words + j. Every item of a
 // one-dimensional group calls it and runs the loop equally often. A barrier must follow.
-static inline void stage_words(__local uint *to, int to_words, __global const uchar *from, int pitch,
-                               int words, int rows)
+static inline void stage_words(__local uint *to, int to_words, __global const sample_t *first_sample,
+                               int pitch, int words, int rows)
 {
+    __global const uchar *from = (__global const uchar *)first_sample;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     for (int first = 0; first < rows * words; first += items) {
         const int w = first + item, i = w / words, j = w % words;

@@ -18,7 +18,7 @@
 typedef struct {
     int tile_columns, tile_rows;     // candidates of a tile, no more than the window has
     int blocks_across, blocks_down;  // blocks of a group, no more than the grid has
-    int skew;                        // x0 of the window, modulo 4
+    int skew;                        // x0 of the window, modulo WORD_SAMPLES
 } GroupShape;
 
 // Builds for GPUs compile the shape and some of the geometry in: their loops are short, and they divide

@@ -43,8 +43,8 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
         const int2 d = displacement_at(g, min(first + item, candidates - 1));
         uint cost = 0;
         for (int i = 0; i < BLOCK; ++i) {
-            __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-            __global const uchar *r = sample_at(reference, g, column * BLOCK + d.x, row * BLOCK + i + d.y);
+            __global const sample_t *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
+            __global const sample_t *r = sample_at(reference, g, column * BLOCK + d.x, row * BLOCK + i + d.y);
             for (int j = 0; j < BLOCK; ++j)
                 cost += compare_sample(c[j], r[j]);
         }
@@ -61,13 +61,13 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
 // The thesis has two limits: as many items as candidates, and local memory for the whole area. Its
 // sections 5 and 9 propose what removes both: the window is cut into tiles of tile_columns x tile_rows
 // candidates, whose area fits `area`, and each item takes every group-size-th candidate of a tile.
-// Figure 4 reads single samples from local memory; here four are compared at a time, and misaligned
+// Figure 4 reads single samples from local memory; here those of a word are compared at a time, and misaligned
 // ones are joined from two words.
 //
 //   block_words  word j of the block's row i at i * BLOCK_WORDS + j
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
-//   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1: skew and joining need up to a word more
+//   area_words   at least (tile_columns + BLOCK - 2) / WORD_SAMPLES + 2: skew and joining need up to a word more
 __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __global const uchar *reference,
                                            __global MotionVector *vectors, __local ulong *keys,
                                            __local uint *block_words, __local uint *area, int area_words,
@@ -87,10 +87,10 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
             const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
             const int first_x = g.x0 + tile_x, first_y = g.y0 + tile_y;
             // `left` is a multiple of 4, so the sample's x alone decides its alignment.
-            const int area_x = column * BLOCK + first_x, skew = area_x & 3;
+            const int area_x = column * BLOCK + first_x, skew = area_x & (WORD_SAMPLES - 1);
 
             stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + first_y),
-                        g.pitch, (candidate_columns + BLOCK + 2) / 4 + 1, candidate_rows + BLOCK - 1);
+                        g.pitch, (candidate_columns + BLOCK - 2) / WORD_SAMPLES + 2, candidate_rows + BLOCK - 1);
             barrier(CLK_LOCAL_MEM_FENCE);
 
             const int candidates = candidate_rows * candidate_columns;
@@ -98,15 +98,15 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
                 const int k = min(first + item, candidates - 1);
                 const int tx = k % candidate_columns, ty = k / candidate_columns;
                 const int x = first_x + tx, y = first_y + ty;
-                const uint shift = (uint)(tx + skew) & 3;
-                __local const uint *r = area + ty * area_words + (tx + skew) / 4;
+                const uint shift = (uint)(tx + skew) & (WORD_SAMPLES - 1);
+                __local const uint *r = area + ty * area_words + (tx + skew) / WORD_SAMPLES;
                 __local const uint *c = block_words;
                 uint cost = 0;
                 for (int i = 0; i < BLOCK; ++i, r += area_words, c += BLOCK_WORDS) {
                     uint low = r[0];
                     for (int j = 0; j < BLOCK_WORDS; ++j) {
                         const uint high = r[j + 1];
-                        cost = compare_four(c[j], join_words(low, high, shift), cost);
+                        cost = compare_word(c[j], join_words(low, high, shift), cost);
                         low = high;
                     }
                 }

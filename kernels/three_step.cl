@@ -133,13 +133,13 @@ static inline uint compare_words(__global const uchar *current, __global const u
                                  Geometry g, int column, int row, int2 at, int first, int stride)
 {
     // `left` is a multiple of 4, so the sample's x alone decides its alignment.
-    const int skew = at.x & 3;
+    const int skew = at.x & (WORD_SAMPLES - 1);
     uint cost = 0;
     for (int w = first; w < BLOCK * BLOCK_WORDS; w += stride) {
         const int i = w / BLOCK_WORDS, j = w % BLOCK_WORDS;
         __global const uint *c = (__global const uint *)sample_at(current, g, column * BLOCK, row * BLOCK + i);
         __global const uint *r = (__global const uint *)sample_at(reference, g, at.x - skew, at.y + i);
-        cost = compare_four(c[j], join_words(r[j], r[j + 1], (uint)skew), cost);
+        cost = compare_word(c[j], join_words(r[j], r[j + 1], (uint)skew), cost);
     }
     return cost;
 }
@@ -210,12 +210,17 @@ static inline uint compare_block(__global const uchar *current, __global const u
     ushort16 lanes = 0;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
-        __global const uchar *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
-        __global const uchar *r = sample_at(reference, g, at.x, at.y + i);
+        __global const sample_t *c = sample_at(current, g, column * BLOCK, row * BLOCK + i);
+        __global const sample_t *r = sample_at(reference, g, at.x, at.y + i);
+#if SAMPLE_BITS == 8
         for (int s = 0; s < ROW_SPANS; ++s)
             lanes = add_lanes(vload16(s, c), vload16(s, r), lanes);
         for (int j = 4 * ROW_SPANS; j < BLOCK_WORDS; ++j)
             cost = compare_four(as_uint(vload4(j, c)), as_uint(vload4(j, r)), cost);
+#else
+        for (int j = 0; j < BLOCK; ++j)
+            cost += compare_sample(c[j], r[j]);
+#endif
     }
     return cost + sum_lanes(lanes);
 }

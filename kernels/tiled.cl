@@ -6,12 +6,12 @@
 // as many candidates. If large blocks leave a group too few tasks for its items, a task is divided into
 // SLICES, one item each: each slice is some parts of the block, and their costs are added up in local memory.
 //
-// The search area is in local memory four times, each copy one sample further on, so that every column of
-// candidates finds its words aligned and the inner loop joins none.
+// The search area is in local memory once for each sample of a word, each copy one sample further on, so that
+// every column of candidates finds its words aligned and the inner loop joins none.
 //
-//   area     word i of row r of copy s, the samples from 4 * i + s on, at
+//   area     word i of row r of copy s, the samples from WORD_SAMPLES * i + s on, at
 //            s * COPY_WORDS + r * AREA_WORDS + i. Copies are 8 banks (of 32) apart: 32 adjacent columns,
-//            which read 8 words of each copy, use each bank once.
+//            which read 8 words of each of four copies, use each bank once.
 //   strips   row k of strip (part p, word j) of block b at element k of the vectors from
 //            ((b * PARTS + p) * BLOCK_WORDS + j) * PART_VECTORS on
 //   ranks    rank of candidate v of run n in the order of the run, at element v of the vectors from
@@ -66,7 +66,7 @@
     (RUN > 64 ? 7 : RUN > 32 ? 6 : RUN > 16 ? 5 : RUN > 8 ? 4 : RUN > 4 ? 3 : RUN > 2 ? 2 : 1)
 #define RANKS (1 << RANK_BITS)
 
-#define AREA_WORDS ((TILE_COLUMNS - 1 + (BLOCKS_ACROSS - 1) * BLOCK) / 4 + BLOCK_WORDS)
+#define AREA_WORDS ((TILE_COLUMNS - 1 + (BLOCKS_ACROSS - 1) * BLOCK) / WORD_SAMPLES + BLOCK_WORDS)
 #define COPY_WORDS ((AREA_ROWS * AREA_WORDS + 23) / 32 * 32 + 8)
 
 // Items that copy a row of the area, rows that the group copies at once, and rows that an item loads before
@@ -111,10 +111,11 @@ static inline void store_best(const uint *costs, uint task, int x, int y, GroupS
     atomic_min(&least_costs[by * BLOCKS_ACROSS + bx], least / RANKS);
 }
 
-// The four samples that start `skew` samples, 0 to 6, into three words.
+// The word that starts `skew` samples, fewer than two words have, into three words.
 static inline uint skewed(const uint *words, uint skew)
 {
-    return skew < 4 ? join_words(words[0], words[1], skew) : join_words(words[1], words[2], skew - 4);
+    return skew < WORD_SAMPLES ? join_words(words[0], words[1], skew)
+                               : join_words(words[1], words[2], skew - WORD_SAMPLES);
 }
 
 __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
@@ -123,7 +124,7 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
 {
     __local uint4 memory[LOCAL_VECTORS];
     __local uint4 *strips = memory, *ranks = strips + BLOCKS * BLOCK_VECTORS;
-    __local uint *area = (__local uint *)(ranks + RUNS * RUN_VECTORS), *y_ties = area + 4 * COPY_WORDS;
+    __local uint *area = (__local uint *)(ranks + RUNS * RUN_VECTORS), *y_ties = area + WORD_SAMPLES * COPY_WORDS;
     __local uint *found = y_ties + RUNS * RANKS;
     __local uint *least_costs = found + TASKS, *least_ties = least_costs + BLOCKS;
 #if SLICES > 1
@@ -157,8 +158,8 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
             const int tile_y = min(next_y, WINDOW_ROWS - TILE_ROWS);
             const int x0 = g.x0 + tile_x, y0 = g.y0 + tile_y;
 
-            __global const uchar *corner =
-                sample_at(reference, g, column * BLOCK + x0 - (int)SKEW, row * BLOCK + y0);
+            __global const uchar *corner = (__global const uchar *)sample_at(
+                reference, g, column * BLOCK + x0 - (int)SKEW, row * BLOCK + y0);
             for (uint w = item < FILL_ROWS * FILL_ITEMS ? item % FILL_ITEMS : AREA_WORDS; w < AREA_WORDS;
                  w += FILL_ITEMS) {
                 const uint first = item / FILL_ITEMS;
@@ -177,10 +178,9 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
 #pragma unroll
                     for (int n = 0; n < FILL_BATCH; ++n, to += FILL_ROWS * AREA_WORDS)
                         if (n * FILL_ROWS < left) {
-                            to[0] = skewed(words[n], SKEW);
-                            to[COPY_WORDS] = skewed(words[n], SKEW + 1);
-                            to[2 * COPY_WORDS] = skewed(words[n], SKEW + 2);
-                            to[3 * COPY_WORDS] = skewed(words[n], SKEW + 3);
+#pragma unroll
+                            for (int s = 0; s < WORD_SAMPLES; ++s)
+                                to[s * COPY_WORDS] = skewed(words[n], SKEW + (uint)s);
                         }
                 }
             }
@@ -212,7 +212,7 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
                 const uint first_part = SLICES > 1 ? share / (uint)TASKS * SLICE_PARTS : 0;
                 const uint bx = TASK_ACROSS(task), by = TASK_DOWN(task), at = bx * BLOCK + TASK_COLUMN(task);
                 __local const uint *part_samples =
-                    area + at % 4 * COPY_WORDS + at / 4 +
+                    area + at % WORD_SAMPLES * COPY_WORDS + at / WORD_SAMPLES +
                     (by * BLOCK + first_part * PART + FIRST_ROW(TASK_RUN(task))) * AREA_WORDS;
                 __local const uint4 *strip = strips + (by * BLOCKS_ACROSS + bx) * BLOCK_VECTORS +
                                              first_part * BLOCK_WORDS * PART_VECTORS;
@@ -233,7 +233,7 @@ __kernel FIXED_GROUP void tiled(__global const uchar *restrict current,
 #pragma unroll
                             for (int k = 0; k < PART; ++k)
                                 if (0 <= i - k && i - k < RUN)
-                                    costs[i - k] = compare_four(c[k], r, costs[i - k]);
+                                    costs[i - k] = compare_word(c[k], r, costs[i - k]);
                         }
                     }
                 }

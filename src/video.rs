@@ -5,8 +5,10 @@ pub mod frame;
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 
-/// Formats with 8-bit luma in the first plane, and chroma, if any, in other planes.
-const FORMATS: [VideoFormat; 7] = [
+use crate::estimator::SampleFormat;
+
+/// Formats with luma in the first plane, of eight bits or of more in two bytes, and chroma, if any, in other planes.
+const FORMATS: [VideoFormat; 12] = [
     VideoFormat::Gray8,
     VideoFormat::I420,
     VideoFormat::Yv12,
@@ -14,6 +16,11 @@ const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Nv21,
     VideoFormat::Y42b,
     VideoFormat::Y444,
+    VideoFormat::I42010le,
+    VideoFormat::P01010le,
+    VideoFormat::I42210le,
+    VideoFormat::Y44410le,
+    VideoFormat::Gray16Le,
 ];
 
 /// The caps of frames whose motion can be estimated and compensated.
@@ -26,6 +33,12 @@ pub fn caps() -> gst::Caps {
         .width_range(1..)
         .height_range(1..)
         .build()
+}
+
+/// How the samples of frames with these caps lie in memory.
+pub fn sample_format(info: &gst_video::VideoInfo) -> SampleFormat {
+    let format = info.format_info();
+    SampleFormat::new(info.comp_depth(0), format.shift()[0]).unwrap_or(SampleFormat::EIGHT_BITS)
 }
 
 /// The templates of an element with the two always pads `sink` and `src`.

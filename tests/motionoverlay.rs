@@ -8,8 +8,8 @@ use gst::prelude::*;
 use gstmotionestimate::estimator::MotionVector;
 use gstmotionestimate::meta::{self, Extras, FieldDescription, RowDevices};
 
-const FORMATS: &str =
-    "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420";
+const FORMATS: &str = "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420 \
+     I420_10LE P010_10LE I422_10LE Y444_10LE GRAY16_LE";
 
 /// A grey frame of this size through the overlay; with a field, all its vectors are `vector`.
 fn draw(format: &str, size: (u32, u32), overlay: &str, vector: Option<MotionVector>) -> gst::Buffer {
@@ -42,6 +42,25 @@ fn every_format_and_odd_sizes_are_drawn_into() {
                 let drawn = samples(&draw(format, size, &format!("style={style}"), Some(MOVED)));
                 assert_eq!(drawn.len(), plain.len());
                 assert_ne!(drawn, plain, "{format} {size:?} {style}");
+            }
+        }
+    }
+}
+
+/// What is drawn into ten bits is what is drawn into eight, but for rounding, and stays in the sample's bits.
+#[test]
+fn deep_frames_show_what_frames_of_eight_bits_show() {
+    for style in ["arrows", "color"] {
+        let draw = |format| samples(&draw(format, (64, 48), &format!("style={style}"), Some(MOVED)));
+        let eight = draw("Y444");
+        for (format, shift) in [("Y444_10LE", 0), ("P010_10LE", 6)] {
+            let deep = draw(format);
+            // Luma alone: it has the same layout in all of them.
+            for (index, eight) in eight[..64 * 48].iter().enumerate() {
+                let sample = u16::from_le_bytes([deep[2 * index], deep[2 * index + 1]]);
+                assert!(sample >> shift < 1024 && sample & ((1 << shift) - 1) == 0, "{format} {style}");
+                let difference = (sample >> shift).abs_diff(u16::from(*eight) * 4);
+                assert!(difference <= 8, "{format} {style}: {sample} for {eight} at {index}");
             }
         }
     }
@@ -259,7 +278,7 @@ fn rows_are_tinted_by_their_devices() {
             // Grey has the luma of the colour alone.
             let [r, g, b] = colour;
             let luma = 0.299 * r + 0.587 * g + 0.114 * b;
-            let colour = if format == "GRAY8" { [luma; 3] } else { colour };
+            let colour = if format.starts_with("GRAY") { [luma; 3] } else { colour };
             for pixel in row.chunks_exact(4) {
                 for (&value, part) in pixel.iter().zip(colour) {
                     let expected = (128.0 * 145.0 + 255.0 * part * 110.0) / 255.0;

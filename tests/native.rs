@@ -30,6 +30,20 @@ fn every_level_finds_the_oracles_field() {
     }
 }
 
+#[test]
+fn every_level_finds_the_oracles_field_of_deep_samples() {
+    for case in common::deep(cases()) {
+        for level in all() {
+            check(&case, &mut native(&case.parameters, level));
+        }
+    }
+    for case in common::deep(three_step_cases()).iter().chain(&common::deep(hierarchical_cases())) {
+        for level in Level::available() {
+            check(case, &mut native(&case.parameters, (level, Kernel::Auto)));
+        }
+    }
+}
+
 /// What every kernel finds in frame after frame.
 fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
     for level in Level::available() {

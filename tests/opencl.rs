@@ -41,7 +41,8 @@ fn check_or_refused(device: &OpenClDevice, kernel: Kernel, case: &Case, tuning: 
             // A kernel may have smaller groups than its device, but never less than 256 items.
             assert!(candidates > device.largest_group.min(256), "{reason}: {}", case.name);
             assert!(reason.contains(&candidates.to_string()), "{reason}");
-            assert!(advice.contains("collaborative-unaligned"), "{advice}");
+            let is_deep = case.parameters.bit_depth > 8;
+            assert!(advice.contains(if is_deep { "tiled" } else { "collaborative-unaligned" }), "{advice}");
             None
         }
         Err(error) => panic!("{kernel} on {} of {}: {error:?}", device.name, case.name),
@@ -86,6 +87,61 @@ fn check_all(kernel: Kernel) {
             }
         }
         println!("{kernel} on {}: {} cases", device.name, cases.len());
+    }
+}
+
+/// The kernels that compare deep samples, and the others, which say so.
+#[test]
+fn deep_samples_are_exact_or_refused() {
+    let of_full = common::deep(cases());
+    let of_three_steps = common::deep(three_step_cases());
+    let is_tried = |p: &Parameters| match p.metric {
+        Metric::Sad => [4, 16, 20, 64].contains(&p.block_size),
+        Metric::Ssd => p.block_size == 16,
+    };
+    for device in all_devices() {
+        for kernel in Kernel::OPENCL.into_iter().chain(Kernel::OPENCL_THREE_STEP) {
+            let is_of_full = Kernel::OPENCL.contains(&kernel);
+            let cases = if is_of_full { &of_full } else { &of_three_steps };
+            if !kernel.takes_deep_samples() {
+                let opened = OpenCl::new(&device, kernel, &Tuning::default(), &cases[0].parameters);
+                let Err(SetupError::KernelUnsupported { advice, .. }) = opened else {
+                    panic!("{kernel} opens");
+                };
+                assert!(advice.contains("tiled, reference or reference-naive"), "{advice}");
+                continue;
+            }
+            let cases = cases.iter().filter(|case| is_tried(&case.parameters));
+            for (index, case) in cases.enumerate() {
+                let checked = check_or_refused(&device, kernel, case, Tuning::default());
+                if let Some(mut opened) = checked.filter(|_| index % 5 == 0) {
+                    check_parts(case, Cut::Rows, &mut opened);
+                }
+            }
+        }
+        for case in common::deep(hierarchical_cases()).iter().step_by(3) {
+            check_or_refused(&device, Kernel::Hierarchical, case, Tuning::default());
+        }
+    }
+}
+
+#[test]
+fn tiled_refuses_costs_that_leave_no_room_for_ranks() {
+    let window = Window::symmetric(1, 1).unwrap();
+    let p = Parameters { metric: Metric::Ssd, bit_depth: 10, ..Parameters::new(64, 64, 64, window) };
+    for device in all_devices() {
+        match OpenCl::new(&device, Kernel::Tiled, &Tuning::default(), &p) {
+            Err(SetupError::KernelUnsupported { advice, .. }) => {
+                assert_eq!(advice, "choose kernel reference, or smaller blocks");
+            }
+            other => panic!("{:?}", other.err()),
+        }
+        check_or_refused(
+            &device,
+            Kernel::Auto,
+            &common::deep_case(case(Parameters { bit_depth: 8, ..p.clone() }, common::Content::Opposite), 10),
+            Tuning::default(),
+        );
     }
 }
 

@@ -63,7 +63,8 @@ impl Tables {
         }
     }
 
-    /// The matching entries for a search on `device`, best first. Unless `kernel` is [`Kernel::Auto`], only
+    /// The matching entries for a search on `device`, best first; none for samples of more than eight bits, with which
+    /// none was measured. Unless `kernel` is [`Kernel::Auto`], only
     /// entries with that kernel match. Values set in `tuning` replace those of the entries.
     pub(super) fn proposals(
         &self,
@@ -72,6 +73,9 @@ impl Tables {
         tuning: &Tuning,
         parameters: &Parameters,
     ) -> Vec<Proposal> {
+        if parameters.bit_depth > 8 {
+            return Vec::new();
+        }
         let propose = |entry: &Entry, source| Proposal {
             kernel: entry.kernel,
             tuning: tuning.or(entry.tuning),

@@ -25,12 +25,12 @@ impl Sampling {
         !self.halved_x && !self.halved_y
     }
 
-    /// Bytes per pixel: one per component.
+    /// Samples per pixel: one per component.
     pub fn pixel(&self) -> usize {
         1 + usize::from(self.interleaved)
     }
 
-    /// Bytes per row and number of rows of the plane of a frame with `width × height` luma samples.
+    /// Samples per row and number of rows of the plane of a frame with `width × height` luma samples.
     pub fn plane_size(&self, width: usize, height: usize) -> (usize, usize) {
         (first_sample(width, self.halved_x) * self.pixel(), first_sample(height, self.halved_y))
     }

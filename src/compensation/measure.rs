@@ -28,7 +28,12 @@ impl SquaredError {
     /// Peak signal-to-noise ratio of 8-bit samples in decibels, `10 log10(255² / MSE)`; infinite
     /// if the MSE is 0.
     pub fn psnr(&self) -> f64 {
-        10.0 * (255.0 * 255.0 / self.mse()).log10()
+        self.psnr_of(u8::MAX.into())
+    }
+
+    /// The same of samples up to `peak`.
+    pub fn psnr_of(&self, peak: u16) -> f64 {
+        10.0 * (f64::from(peak).powi(2) / self.mse()).log10()
     }
 }
 
@@ -39,13 +44,19 @@ impl AddAssign for SquaredError {
     }
 }
 
-/// Checks that two planes have the same size.
+/// Checks that two planes have the same size and depth.
 pub(super) fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
-    if (a.width(), a.height()) == (b.width(), b.height()) {
-        Ok(())
+    if a.size() == b.size() {
+        check_depths(a, b)
     } else {
         Err(CompensationError::PlaneSize(a.width(), a.height(), b.width(), b.height()))
     }
+}
+
+/// Checks that two planes have the same depth.
+pub(super) fn check_depths(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
+    let depths = [a, b].map(|plane| plane.format().depth());
+    if depths[0] == depths[1] { Ok(()) } else { Err(CompensationError::BitDepth(depths[0], depths[1])) }
 }
 
 /// The sum of squared differences of two rows of the same length.
@@ -65,7 +76,7 @@ pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
     chunks.map(sum).sum()
 }
 
-/// The squared error of two planes of the same size.
+/// The squared error of two planes of the same size, of samples of eight bits.
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] if the sizes differ.

@@ -15,9 +15,11 @@
 //! - A subsampled plane is predicted as H.264, 8.4.2.2.2 does: with the fractions `fx`, `fy` in eighths and the four
 //!   surrounding samples `a b / c d`,
 //!   `((8 - fx)(8 - fy) a + fx (8 - fy) b + (8 - fx) fy c + fx fy d + 32) >> 6`.
+//! - Samples of d bits are clipped to 0 … 2^d - 1.
 //! - Outside the frame the reference repeats its edge samples without limit.
 
 mod blend;
+mod deep;
 mod error;
 mod field;
 mod measure;

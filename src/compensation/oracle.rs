@@ -1,8 +1,8 @@
 //! The definition of compensation, one sample at a time.
 
 use super::{CompensationError, Field, Sampling};
-use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
-use crate::estimator::{Frame, FrameView};
+use crate::estimator::oracle::interpolation::{half_sample_up_to, quarter_sample};
+use crate::estimator::{Frame, FrameView, SampleFormat};
 
 /// The prediction of a plane from the plane `reference` of the reference frame.
 ///
@@ -14,52 +14,59 @@ pub fn predict(
     reference: &FrameView<'_>,
 ) -> Result<Frame, CompensationError> {
     field.check(sampling, reference)?;
-    Ok(Frame::from_fn(reference.width(), reference.height(), |byte, y| {
-        let (x, component) = (byte / sampling.pixel(), byte % sampling.pixel());
+    Ok(Frame::deep_from_fn(reference.format().depth(), reference.size(), |index, y| {
+        let (x, component) = (index / sampling.pixel(), index % sampling.pixel());
         sample(field, sampling, reference, x, y, component)
     }))
 }
 
 /// The predicted sample at `(x, y)` of one of the interleaved components.
-fn sample(
+pub(super) fn sample(
     field: &Field<'_>,
     sampling: Sampling,
     reference: &FrameView<'_>,
     x: usize,
     y: usize,
     component: usize,
-) -> u8 {
+) -> u16 {
     let vector = field.vector_at(sampling, x, y);
     let (eighths_x, eighths_y) = field.eighths(sampling, vector);
     let (x, y) = (8 * x as isize + eighths_x, 8 * y as isize + eighths_y);
     let at = |x: isize, y: isize| {
         let columns = (reference.width() / sampling.pixel()) as isize;
-        let x = x.clamp(0, columns - 1) as usize;
-        let y = y.clamp(0, reference.height() as isize - 1) as usize;
-        u32::from(reference.row(y)[x * sampling.pixel() + component])
+        let column = x.clamp(0, columns - 1) as usize * sampling.pixel() + component;
+        u32::from(reference.sample(column as i32, y as i32))
     };
     if sampling.is_full() {
-        let sample = |x: i32, y: i32| at(x as isize, y as isize) as u8;
-        let point = |x: i32, y: i32| i32::from(half_sample(sample, x, y));
-        return quarter_sample(point, (x / 2) as i32, (y / 2) as i32) as u8;
+        let sample = |x: i32, y: i32| at(x as isize, y as isize) as i32;
+        let peak = i32::from(reference.format().peak());
+        let point = |x: i32, y: i32| half_sample_up_to(peak, sample, x, y);
+        return quarter_sample(point, (x / 2) as i32, (y / 2) as i32) as u16;
     }
     let (left, above) = (x.div_euclid(8), y.div_euclid(8));
     let (fx, fy) = (x.rem_euclid(8) as u32, y.rem_euclid(8) as u32);
     let (a, b) = (at(left, above), at(left + 1, above));
     let (c, d) = (at(left, above + 1), at(left + 1, above + 1));
-    (((8 - fx) * (8 - fy) * a + fx * (8 - fy) * b + (8 - fx) * fy * c + fx * fy * d + 32) >> 6) as u8
+    (((8 - fx) * (8 - fy) * a + fx * (8 - fy) * b + (8 - fx) * fy * c + fx * fy * d + 32) >> 6) as u16
 }
 
-/// The residual of a prediction, `current - prediction + 128`, clipped to 0 … 255.
+/// The residual of a prediction, `current - prediction + 128`, clipped to 0 … 255; of samples of d bits,
+/// `current - prediction + 2^(d - 1)`, clipped to 0 … 2^d - 1.
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ.
 pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<Frame, CompensationError> {
     super::measure::check_sizes(current, prediction)?;
-    Ok(Frame::from_fn(current.width(), current.height(), |x, y| {
-        let difference = i32::from(current.row(y)[x]) - i32::from(prediction.row(y)[x]);
-        (difference + 128).clamp(0, 255) as u8
+    let format = current.format();
+    Ok(Frame::deep_from_fn(format.depth(), current.size(), |x, y| {
+        residual_of(format, current.sample(x as i32, y as i32), prediction.sample(x as i32, y as i32))
     }))
+}
+
+/// The residual of a sample.
+pub(super) fn residual_of(format: SampleFormat, current: u16, prediction: u16) -> u16 {
+    let difference = i32::from(current) - i32::from(prediction) + (1 << (format.depth() - 1));
+    difference.clamp(0, i32::from(format.peak())) as u16
 }
 
 /// The sum of squared differences of two planes.
@@ -68,6 +75,6 @@ pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<F
 /// [`CompensationError::PlaneSize`] if the sizes differ.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<u64, CompensationError> {
     super::measure::check_sizes(a, b)?;
-    let rows = (0..a.height()).map(|y| a.row(y).iter().zip(b.row(y)));
-    Ok(rows.flatten().map(|(&a, &b)| u64::from(a.abs_diff(b)).pow(2)).sum())
+    let places = (0..a.height() as i32).flat_map(|y| (0..a.width() as i32).map(move |x| (x, y)));
+    Ok(places.map(|(x, y)| u64::from(a.sample(x, y).abs_diff(b.sample(x, y))).pow(2)).sum())
 }

@@ -1,18 +1,19 @@
 use super::CompensationError;
 use super::measure::check_sizes;
-use crate::estimator::{FrameError, FrameView};
+use crate::estimator::{FrameError, FrameView, SampleFormat};
 
-/// A writable plane: `height` rows of `width` bytes, `stride` bytes apart.
+/// A writable plane: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Debug)]
 pub struct PlaneMut<'a> {
     samples: &'a mut [u8],
     width: usize,
     height: usize,
     stride: usize,
+    format: SampleFormat,
 }
 
 impl<'a> PlaneMut<'a> {
-    /// The plane in `samples`. The last row need not be padded to `stride` bytes.
+    /// The plane of eight-bit samples in `samples`. The last row need not be padded to `stride` bytes.
     ///
     /// # Errors
     /// [`FrameError`] as [`FrameView::new`].
@@ -22,23 +23,38 @@ impl<'a> PlaneMut<'a> {
         height: usize,
         stride: usize,
     ) -> Result<Self, FrameError> {
-        let end = FrameView::new(samples, width, height, stride)?.as_bytes().len();
-        Ok(Self { samples: &mut samples[..end], width, height, stride })
+        Self::with_format(samples, (width, height), stride, SampleFormat::EIGHT_BITS)
+    }
+
+    /// The plane of samples in `format` in the bytes `samples`.
+    ///
+    /// # Errors
+    /// [`FrameError`] as [`FrameView::new`].
+    pub fn with_format(
+        samples: &'a mut [u8],
+        (width, height): (usize, usize),
+        stride: usize,
+        format: SampleFormat,
+    ) -> Result<Self, FrameError> {
+        let end = FrameView::with_format(samples, (width, height), stride, format)?.as_bytes().len();
+        Ok(Self { samples: &mut samples[..end], width, height, stride, format })
     }
 
     /// A read-only view of the plane.
     pub fn view(&self) -> FrameView<'_> {
-        FrameView::new(self.samples, self.width, self.height, self.stride).expect("checked in `new`")
+        FrameView::with_format(self.samples, (self.width, self.height), self.stride, self.format)
+            .expect("checked in `with_format`")
     }
 
-    /// Copies the samples of a plane of the same size.
+    /// Copies the samples of a plane of the same size and format.
     ///
     /// # Errors
-    /// [`CompensationError::PlaneSize`] if its size differs.
+    /// [`CompensationError::PlaneSize`] if its size differs, [`CompensationError::BitDepth`] if its depth does.
     pub fn copy_from(&mut self, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         check_sizes(&self.view(), plane)?;
         for (y, row) in self.samples.chunks_mut(self.stride).enumerate() {
-            row[..self.width].copy_from_slice(plane.row(y));
+            let bytes = plane.row(y);
+            row[..bytes.len()].copy_from_slice(bytes);
         }
         Ok(())
     }

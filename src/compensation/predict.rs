@@ -1,11 +1,13 @@
 //! Compensation of whole rows of blocks, with bands of the plane in parallel.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
-use super::measure::{BAND_BYTES, squared_error_of_row};
+use super::measure::{BAND_BYTES, check_depths, squared_error_of_row};
 use super::six_tap::interpolate_rows;
-use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError};
+use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError, deep};
 use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
 
 /// What to write.
@@ -13,7 +15,8 @@ use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
 pub enum Compensated {
     /// The prediction.
     Prediction,
-    /// `current - prediction + 128`, clipped to 0 … 255.
+    /// `current - prediction + 128`, clipped to 0 … 255; with d bits a sample `current - prediction + 2^(d - 1)`,
+    /// clipped to 0 … 2^d - 1.
     Residual,
 }
 
@@ -29,6 +32,7 @@ pub fn predict(
 ) -> Result<(), CompensationError> {
     field.check(sampling, reference)?;
     field.check(sampling, &out.view())?;
+    check_depths(reference, &out.view())?;
     RowJob { field, sampling, reference, then: None }.run(out);
     Ok(())
 }
@@ -48,6 +52,8 @@ pub fn compensate(
     field.check(sampling, reference)?;
     field.check(sampling, current)?;
     field.check(sampling, &out.view())?;
+    check_depths(reference, current)?;
+    check_depths(reference, &out.view())?;
     let sum = RowJob { field, sampling, reference, then: Some((current, output, measured)) }.run(out);
     let samples = if measured { current.width() * current.height() } else { 0 };
     Ok(SquaredError { sum, samples: samples as u64 })
@@ -65,10 +71,13 @@ pub fn predict_luma(
     let field = Field::of(parameters, vectors)?;
     let &Parameters { width, height, .. } = parameters;
     let too_large = || CompensationError::Blocks(width, height, parameters.block_size, parameters.block_size);
-    let mut samples = vec![0; width.checked_mul(height).ok_or_else(too_large)?];
-    let mut plane = PlaneMut::new(&mut samples, width, height, width).map_err(|_| too_large())?;
+    let format = reference.format().normal();
+    let row = width.checked_mul(format.bytes()).ok_or_else(too_large)?;
+    let mut samples = vec![0; row.checked_mul(height).ok_or_else(too_large)?];
+    let mut plane =
+        PlaneMut::with_format(&mut samples, (width, height), row, format).map_err(|_| too_large())?;
     predict(&field, Sampling::LUMA, reference, &mut plane)?;
-    Frame::from_samples(samples, width, height).map_err(|_| too_large())
+    Frame::with_format(Arc::new(samples), (width, height), row, format).map_err(|_| too_large())
 }
 
 /// The compensation of one plane.
@@ -86,6 +95,9 @@ type BandWork = fn(&RowJob<'_>, usize, &mut [u8], usize) -> u64;
 
 impl RowJob<'_> {
     fn run(&self, out: &mut PlaneMut<'_>) -> u64 {
+        if self.reference.format().depth() > 8 {
+            return deep::compensate(self.field, self.sampling, self.reference, self.then, out);
+        }
         let (stride, work) = (out.stride(), band_work());
         let rows = (BAND_BYTES / stride).max(1);
         let bytes = out.bytes_mut();

@@ -18,6 +18,10 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     Window { x0: i32, x1: i32, y0: i32, y1: i32 },
+    /// Samples of so many bits cannot be searched, or not by the algorithm or the metric.
+    #[error("samples of {depth} bits cannot be searched by {searched_by}: {advice}")]
+    #[allow(missing_docs)]
+    BitDepth { depth: u32, searched_by: &'static str, advice: &'static str },
     /// The frame has no samples, or too many on an axis.
     #[error("a frame of {width} x {height} samples cannot be searched: use 1 to 32768 an axis")]
     #[allow(missing_docs)]
@@ -90,6 +94,9 @@ pub enum EstimateError {
     /// The frame has another size than the parameters.
     #[error("a frame of {0} x {1} samples was given, expected {2} x {3}")]
     FrameSize(usize, usize, usize, usize),
+    /// The frame has samples of another depth than the parameters.
+    #[error("a frame with samples of {0} bits was given, expected {1} bits")]
+    BitDepth(u32, u32),
     /// The slot holds no frame.
     #[error("no frame in slot {0:?}")]
     EmptySlot(Slot),
@@ -125,6 +132,13 @@ pub enum FrameError {
     /// No samples at all.
     #[error("a frame needs at least one sample, not {0} x {1}")]
     Empty(usize, usize),
+    /// No such samples.
+    #[error(
+        "samples of {depth} bits with {shift} bits below them do not exist: use 8 bits in a byte, or 9 to 16 bits in \
+         two bytes"
+    )]
+    #[allow(missing_docs)]
+    Depth { depth: u32, shift: u32 },
     /// Rows would overlap.
     #[error("rows of {width} samples cannot be {stride} bytes apart")]
     #[allow(missing_docs)]

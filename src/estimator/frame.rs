@@ -3,7 +3,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{FrameError, FrameView, PooledRecords, SetupError};
+use super::{FrameError, FrameView, PooledRecords, SampleFormat, SetupError};
 
 /// Memory that holds the samples of a [`Frame`] and keeps them unchanged while it lives.
 pub trait FrameSource: Send + Sync {
@@ -38,11 +38,12 @@ pub struct Frame {
     width: usize,
     height: usize,
     stride: usize,
+    format: SampleFormat,
     rows: Range<usize>,
 }
 
 impl Frame {
-    /// A frame of `height` rows of `width` samples, `stride` bytes apart, in the bytes of `source`.
+    /// A frame of `height` rows of `width` samples of eight bits, `stride` bytes apart, in the bytes of `source`.
     ///
     /// # Errors
     /// [`FrameError`] as [`FrameView::new`].
@@ -52,8 +53,21 @@ impl Frame {
         height: usize,
         stride: usize,
     ) -> Result<Self, FrameError> {
-        FrameView::new(source.bytes(), width, height, stride)?;
-        Ok(Self { source, width, height, stride, rows: 0..height })
+        Self::with_format(source, (width, height), stride, SampleFormat::EIGHT_BITS)
+    }
+
+    /// A frame of `height` rows of `width` samples in `format`, `stride` bytes apart, in the bytes of `source`.
+    ///
+    /// # Errors
+    /// [`FrameError`] as [`FrameView::new`].
+    pub fn with_format(
+        source: Arc<dyn FrameSource>,
+        (width, height): (usize, usize),
+        stride: usize,
+        format: SampleFormat,
+    ) -> Result<Self, FrameError> {
+        FrameView::with_format(source.bytes(), (width, height), stride, format)?;
+        Ok(Self { source, width, height, stride, format, rows: 0..height })
     }
 
     /// A frame of these samples, rows without padding.
@@ -74,6 +88,26 @@ impl Frame {
             .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
 
+    /// A frame of samples of `depth` bits, whose sample at `(x, y)` is `sample(x, y)`.
+    ///
+    /// # Panics
+    /// If `width` or `height` is 0, or `depth` is not from 8 to 16.
+    pub fn deep_from_fn(
+        depth: u32,
+        (width, height): (usize, usize),
+        mut sample: impl FnMut(usize, usize) -> u16,
+    ) -> Self {
+        let fail = |error| -> SampleFormat { panic!("no such frame: {error}") };
+        let format = SampleFormat::new(depth, 0).unwrap_or_else(fail);
+        if format.bytes() == 1 {
+            return Self::from_fn(width, height, |x, y| sample(x, y) as u8);
+        }
+        let positions = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let samples: Vec<u8> = positions.flat_map(|(x, y)| format.bytes_of(sample(x, y))).collect();
+        Self::with_format(Arc::new(samples), (width, height), 2 * width, format)
+            .unwrap_or_else(|error| panic!("no such frame: {error}"))
+    }
+
     /// The same frame, of which only these rows are needed: the other rows may hold anything when it is
     /// loaded. At least one row remains.
     #[must_use]
@@ -89,7 +123,7 @@ impl Frame {
 
     /// All samples.
     pub fn view(&self) -> FrameView<'_> {
-        FrameView::new(self.source.bytes(), self.width, self.height, self.stride)
+        FrameView::with_format(self.source.bytes(), (self.width, self.height), self.stride, self.format)
             .unwrap_or_else(|_| unreachable!("the source has been checked, and it does not change"))
     }
 
@@ -100,16 +134,22 @@ impl Frame {
 }
 
 impl PartialEq for Frame {
-    /// Compares sizes and samples.
+    /// Compares sizes, depths and samples.
     fn eq(&self, other: &Self) -> bool {
-        let size = |frame: &Self| (frame.width, frame.height);
-        size(self) == size(other) && (0..self.height).all(|y| self.view().row(y) == other.view().row(y))
+        let size = |frame: &Self| (frame.width, frame.height, frame.format.depth());
+        let (a, b) = (self.view(), other.view());
+        let is_equal_row = |y| match self.format == other.format {
+            true => a.row(y) == b.row(y),
+            false => (0..self.width as i32).all(|x| a.sample(x, y as i32) == b.sample(x, y as i32)),
+        };
+        size(self) == size(other) && (0..self.height).all(is_equal_row)
     }
 }
 
 impl fmt::Debug for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Frame({} x {}, stride {})", self.width, self.height, self.stride)
+        let Self { width, height, stride, format, .. } = self;
+        write!(f, "Frame({width} x {height}, {} bits, stride {stride})", format.depth())
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::{Mutex, OnceLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EstimateError, FrameError, Parameters};
+use super::{Algorithm, EstimateError, FrameError, Parameters, Sample, SampleFormat};
 use crate::lock::lock;
 
 /// Bytes that one task copies.
@@ -33,25 +33,40 @@ pub struct FrameView<'a> {
     width: usize,
     height: usize,
     stride: usize,
+    format: SampleFormat,
 }
 
 impl<'a> FrameView<'a> {
-    /// A view of `samples`. The last row may end with its last sample.
+    /// A view of `samples` of eight bits. The last row may end with its last sample.
     ///
     /// # Errors
     /// [`FrameError`] if the frame is empty, its rows overlap or `samples` is too short.
     pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, FrameError> {
+        Self::with_format(samples, (width, height), stride, SampleFormat::EIGHT_BITS)
+    }
+
+    /// A view of samples in `format`, in the bytes `samples`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_format(
+        samples: &'a [u8],
+        (width, height): (usize, usize),
+        stride: usize,
+        format: SampleFormat,
+    ) -> Result<Self, FrameError> {
         if width == 0 || height == 0 {
             return Err(FrameError::Empty(width, height));
         }
-        if stride < width {
+        let row = width.saturating_mul(format.bytes());
+        if stride < row {
             return Err(FrameError::Stride { width, stride });
         }
-        let needed = (stride.saturating_mul(height - 1)).saturating_add(width);
+        let needed = (stride.saturating_mul(height - 1)).saturating_add(row);
         if samples.len() < needed {
             return Err(FrameError::Short { needed, present: samples.len() });
         }
-        Ok(Self { samples, width, height, stride })
+        Ok(Self { samples, width, height, stride, format })
     }
 
     /// Samples a row.
@@ -64,6 +79,21 @@ impl<'a> FrameView<'a> {
         self.height
     }
 
+    /// Samples a row, and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// How the samples lie in memory.
+    pub fn format(&self) -> SampleFormat {
+        self.format
+    }
+
+    /// Bytes of a row, without what lies between rows.
+    pub fn row_bytes(&self) -> usize {
+        self.width * self.format.bytes()
+    }
+
     /// Bytes from one row to the next.
     pub fn stride(&self) -> usize {
         self.stride
@@ -71,16 +101,24 @@ impl<'a> FrameView<'a> {
 
     /// All bytes from the first sample to the last, padding between rows included.
     pub fn as_bytes(&self) -> &'a [u8] {
-        &self.samples[..self.stride * (self.height - 1) + self.width]
+        &self.samples[..self.stride * (self.height - 1) + self.row_bytes()]
     }
 
-    /// The samples of row `y`.
+    /// The bytes of row `y`: its samples, if they have eight bits.
     ///
     /// # Panics
     /// If the frame has no such row.
     #[inline]
     pub fn row(&self, y: usize) -> &'a [u8] {
-        &self.samples[y * self.stride..][..self.width]
+        &self.samples[y * self.stride..][..self.row_bytes()]
+    }
+
+    /// Writes the samples of row `y`. Deeper samples than `S` holds become their upper eight bits.
+    ///
+    /// # Panics
+    /// If the frame has no such row, or `to` is not as long.
+    pub(crate) fn read_row<S: Sample>(&self, y: usize, to: &mut [S]) {
+        S::read_row(self.format, self.row(y), to);
     }
 
     /// A view of these rows alone, at least one.
@@ -92,13 +130,13 @@ impl<'a> FrameView<'a> {
         Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
     }
 
-    /// Copies the samples to `to`, rows without padding. Several threads copy a large frame; the calling
+    /// Copies the samples as they are to `to`, rows without padding. Several threads copy a large frame; the calling
     /// thread starts at once, because the others may have to be woken.
     ///
     /// # Panics
-    /// If `to` is shorter than `width · height`.
+    /// If `to` is shorter than `row_bytes · height`.
     pub(crate) fn copy_to(&self, to: &mut [u8]) {
-        let Self { width, height, stride, .. } = *self;
+        let (width, height, stride) = (self.row_bytes(), self.height, self.stride);
         let to = &mut to[..width * height];
         let rows_a_task = (BYTES_A_TASK / width).max(1);
         let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
@@ -125,7 +163,19 @@ impl<'a> FrameView<'a> {
         });
     }
 
-    /// The sample at `(x, y)`. Outside the frame, its edge samples repeat.
+    /// The sample at `(x, y)`, of any depth. Outside the frame, its edge samples repeat.
+    #[inline]
+    pub fn sample(&self, x: i32, y: i32) -> u16 {
+        if self.format.bytes() == 1 {
+            return u16::from(self.extended(x, y));
+        }
+        let x = x.clamp(0, self.width as i32 - 1) as usize;
+        let y = y.clamp(0, self.height as i32 - 1) as usize;
+        let at = y * self.stride + 2 * x;
+        self.format.value([self.samples[at], self.samples[at + 1]])
+    }
+
+    /// The sample at `(x, y)` of a frame of eight bits. Outside the frame, its edge samples repeat.
     #[inline]
     pub fn extended(&self, x: i32, y: i32) -> u8 {
         let x = x.clamp(0, self.width as i32 - 1) as usize;
@@ -133,16 +183,19 @@ impl<'a> FrameView<'a> {
         self.samples[y * self.stride + x]
     }
 
-    /// Checks that the frame has the size of `parameters`.
+    /// Checks that the frame has the size and the bit depth of `parameters`. Hierarchical search takes any depth.
     ///
     /// # Errors
-    /// [`EstimateError::FrameSize`] if it has another size.
-    pub fn check_size(&self, parameters: &Parameters) -> Result<(), EstimateError> {
-        let Parameters { width, height, .. } = *parameters;
-        if (self.width, self.height) == (width, height) {
-            Ok(())
-        } else {
-            Err(EstimateError::FrameSize(self.width, self.height, width, height))
+    /// [`EstimateError::FrameSize`], [`EstimateError::BitDepth`].
+    pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
+        let Parameters { width, height, algorithm, bit_depth, .. } = *parameters;
+        let depth = self.format.depth();
+        if (self.width, self.height) != (width, height) {
+            return Err(EstimateError::FrameSize(self.width, self.height, width, height));
         }
+        if depth != bit_depth && algorithm != Algorithm::Hierarchical {
+            return Err(EstimateError::BitDepth(depth, bit_depth));
+        }
+        Ok(())
     }
 }

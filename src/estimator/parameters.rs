@@ -72,7 +72,7 @@ pub enum Metric {
 impl Metric {
     /// What two samples of this absolute difference add to the cost.
     #[inline]
-    pub fn term(self, difference: u8) -> u32 {
+    pub fn term(self, difference: u16) -> u32 {
         match self {
             Metric::Sad => u32::from(difference),
             Metric::Ssd => u32::from(difference) * u32::from(difference),
@@ -109,6 +109,9 @@ pub struct Parameters {
     pub block_size: usize,
     /// The displacements that are candidates.
     pub window: Window,
+    /// Bits of a sample, 8 to 16. Those of hierarchical search are 8: it searches the upper eight bits of deeper
+    /// frames.
+    pub bit_depth: u32,
     /// Which candidates are compared.
     pub algorithm: Algorithm,
     /// How much [`Algorithm::Hierarchical`] does.
@@ -126,16 +129,21 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The most bits of a sample with which squared differences fit 32 bits.
+    pub const MAX_SSD_DEPTH: u32 = 10;
+
     /// The most samples of a frame on an axis.
     pub const MAX_FRAME_SIDE: usize = 32768;
 
-    /// Full search by SAD in the previous frame, of whole samples, with [`Border::Extend`], without prediction.
+    /// Full search by SAD of samples of eight bits in the previous frame, of whole samples, with [`Border::Extend`], without
+    /// prediction.
     pub fn new(width: usize, height: usize, block_size: usize, window: Window) -> Self {
         Self {
             width,
             height,
             block_size,
             window,
+            bit_depth: 8,
             algorithm: Algorithm::default(),
             quality: Quality::default(),
             sub_sample: SubSample::default(),
@@ -146,10 +154,11 @@ impl Parameters {
         }
     }
 
-    /// Checks the block size, the frame size, that the algorithm has the precision, and the references.
+    /// Checks the block size, the frame size, the bit depth, that the algorithm has the precision, and the references.
     ///
     /// # Errors
-    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::SubSample`], [`SetupError::References`].
+    /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::BitDepth`], [`SetupError::SubSample`],
+    /// [`SetupError::References`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -174,7 +183,29 @@ impl Parameters {
         if !self.references.is_usable() {
             return Err(SetupError::References { backward, forward });
         }
-        Ok(())
+        self.validate_depth()
+    }
+
+    fn validate_depth(&self) -> Result<(), SetupError> {
+        let depth = self.bit_depth;
+        let refused = |searched_by, advice| Err(SetupError::BitDepth { depth, searched_by, advice });
+        match (self.algorithm, self.metric) {
+            _ if !(8..=16).contains(&depth) => refused("any algorithm", "use 8 to 16 bits"),
+            (Algorithm::Hierarchical, _) if depth > 8 => refused(
+                "algorithm hierarchical",
+                "use 8: it searches the upper eight bits of frames of any depth",
+            ),
+            _ if depth > 8 && self.sub_sample != SubSample::None => refused(
+                "sub-sample refinement",
+                "use sub-sample=none, algorithm hierarchical, or samples of 8 bits",
+            ),
+            // A block of 64 x 64 differences of 1023 costs just below 2^32.
+            (Algorithm::Full | Algorithm::ThreeStep, Metric::Ssd) if depth > Self::MAX_SSD_DEPTH => refused(
+                "metric ssd, whose costs would not fit 32 bits",
+                "use metric sad, or samples of at most 10 bits",
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the displacements of a search can be divided: not if it goes from one to the next, or on from the best

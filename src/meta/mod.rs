@@ -14,6 +14,7 @@
 //! | `reference-offset` | gint | the reference frame: -1 the previous frame, -2 the one before, +1 the next one |
 //! | `reference-pts` | guint64 | timestamp of the reference frame, or `GST_CLOCK_TIME_NONE` |
 //! | `metric` | string | `sad` or `ssd` |
+//! | `bit-depth` | guint | bits of the samples that the costs are of, 8 to 16; absent for 8 |
 //! | `vectors` | GBytes | `rows × columns` [`MotionVector`]s, row-major, host byte order |
 //! | `predictors` | GBytes | optional: as many [`Predictor`]s, the vectors that an encoder would predict |
 //! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
@@ -65,6 +66,9 @@ pub enum MetaError {
     /// The vectors have no unit.
     #[error("vectors have 0 units per sample: 1 or more are needed")]
     Scale,
+    /// Samples of so many bits are not searched.
+    #[error("costs of samples of {0} bits: expected 8 to 16")]
+    BitDepth(u32),
     /// The metric is not known.
     #[error("unknown metric \"{0}\": expected \"sad\" or \"ssd\"")]
     Metric(String),
@@ -119,6 +123,8 @@ pub struct FieldDescription {
     pub reference_pts: Option<gst::ClockTime>,
     /// The matching cost.
     pub metric: Metric,
+    /// Bits of the samples that the costs are of.
+    pub bit_depth: u32,
 }
 
 impl FieldDescription {
@@ -169,6 +175,13 @@ impl FieldDescription {
         if scale == 0 {
             return Err(MetaError::Scale);
         }
+        let bit_depth = match structure.has_field("bit-depth") {
+            true => field(structure, "bit-depth")?,
+            false => 8,
+        };
+        if !(8..=16).contains(&bit_depth) {
+            return Err(MetaError::BitDepth(bit_depth));
+        }
         let metric = field::<&str>(structure, "metric")?;
         let metric = [Metric::Sad, Metric::Ssd]
             .into_iter()
@@ -188,6 +201,7 @@ impl FieldDescription {
                 nanoseconds => Some(gst::ClockTime::from_nseconds(nanoseconds)),
             },
             metric,
+            bit_depth,
         })
     }
 
@@ -203,6 +217,10 @@ impl FieldDescription {
         structure.set("reference-offset", self.reference_offset);
         structure.set("reference-pts", self.reference_pts.map_or(u64::MAX, gst::ClockTime::nseconds));
         structure.set("metric", self.metric.name());
+        // Readers of version 1 that do not know the field take its absence for 8, too.
+        if self.bit_depth != 8 {
+            structure.set("bit-depth", self.bit_depth);
+        }
     }
 }
 

@@ -24,7 +24,8 @@
  *
  * - `mode=prediction`: sends the prediction instead of the frame.
  * - `mode=residual`: sends `frame - prediction + 128`, clipped to 0 … 255, for luma and chroma:
- *   what an encoder would have to code. Grey means that the prediction is exact.
+ *   what an encoder would have to code. Grey means that the prediction is exact. Samples of d bits
+ *   have 2^(d - 1) and 2^d - 1 in place of 128 and 255.
  * - `mode=original`: sends the frame itself, neither copied nor changed. With `measure` the
  *   prediction is still built and measured.
  *

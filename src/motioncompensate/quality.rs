@@ -25,9 +25,16 @@ pub fn register() {
 pub struct PredictionQuality {
     luma: SquaredError,
     all: SquaredError,
+    /// The largest sample.
+    peak: u16,
 }
 
 impl PredictionQuality {
+    /// Nothing yet, of samples up to `peak`.
+    pub fn of_samples_to(peak: u16) -> Self {
+        Self { peak, ..Self::default() }
+    }
+
     /// Adds the error of plane `index`; plane 0 is luma.
     pub fn add(&mut self, index: usize, error: SquaredError) {
         self.all += error;
@@ -38,9 +45,9 @@ impl PredictionQuality {
 
     fn write_to(&self, structure: &mut gst::StructureRef) {
         structure.set("mse-y", self.luma.mse());
-        structure.set("psnr-y", self.luma.psnr());
+        structure.set("psnr-y", self.luma.psnr_of(self.peak));
         structure.set("mse", self.all.mse());
-        structure.set("psnr", self.all.psnr());
+        structure.set("psnr", self.all.psnr_of(self.peak));
     }
 
     /// Attaches the figures to `buffer`, replacing those of an earlier measurement.
@@ -79,8 +86,10 @@ impl Totals {
     /// Counts a frame and adds its quality, if it was measured.
     pub fn add(&mut self, quality: Option<PredictionQuality>) {
         self.frames += 1;
-        if let Some(PredictionQuality { luma, all }) = quality {
+        if let Some(PredictionQuality { luma, all, peak }) = quality {
             self.predicted += 1;
+            // Frames of a stream have one depth; after new caps the last one counts.
+            self.quality.peak = peak;
             self.quality.luma += luma;
             self.quality.all += all;
         }

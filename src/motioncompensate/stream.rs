@@ -8,6 +8,7 @@ use super::quality::PredictionQuality;
 use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
+use crate::video::sample_format;
 
 /// A field and its reference frame.
 pub type FieldAndReference = (MotionVectorMeta, gst::Buffer);
@@ -135,7 +136,8 @@ impl CompensateStream {
         let size = (description.width as usize, description.height as usize);
         let block = (description.block_width as usize, description.block_height as usize);
         let vectors = Field::new(size, block, field.vectors())?.with_scale(description.scale);
-        let mut quality = PredictionQuality::default();
+        let format = sample_format(info);
+        let mut quality = PredictionQuality::of_samples_to(format.peak());
         for (index, &sampling) in samplings.iter().enumerate() {
             let planes =
                 (&plane(current, info, index, sampling)?, &plane(&reference, info, index, sampling)?);
@@ -143,10 +145,11 @@ impl CompensateStream {
                 Target::Frame(frame) => plane_mut(frame, info, index, sampling)?,
                 Target::Scratch => {
                     let (width, height) = sampling.plane_size(size.0, size.1);
-                    if scratch.len() < width * height {
-                        scratch.resize(width * height, 0);
+                    let row = width * format.bytes();
+                    if scratch.len() < row * height {
+                        scratch.resize(row * height, 0);
                     }
-                    PlaneMut::new(scratch, width, height, width)
+                    PlaneMut::with_format(scratch, (width, height), row, format)
                         .map_err(|error| PlaneError::Samples(index, error))?
                 }
             };

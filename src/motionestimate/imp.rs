@@ -65,7 +65,8 @@ impl MotionEstimate {
         settings: &Settings,
         info: &gst_video::VideoInfo,
     ) -> Result<Session<FieldKey>, SetupError> {
-        let (session, choice) = settings.open(info.width(), info.height())?;
+        let (session, choice) =
+            settings.open((info.width(), info.height()), video::sample_format(info).depth())?;
         if let Some(reason) = choice.fallback {
             gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", session.device());
             if !std::mem::replace(&mut state.warned_fallback, true) {
@@ -337,7 +338,7 @@ impl BaseTransformImpl for MotionEstimate {
         // What no frame can make right is told now and not with the first caps: wrong settings,
         // a device that is missing, a kernel it cannot run.
         let settings = lock(&self.settings).clone();
-        let opened = settings.open(settings.block_size, settings.block_size);
+        let opened = settings.open((settings.block_size, settings.block_size), 8);
         let probe = Some(opened.map_err(|error| setup_message(&error))?.0);
         *lock(&self.state) = State { probe, started, ..State::default() };
         Ok(())

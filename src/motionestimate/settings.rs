@@ -11,7 +11,7 @@ use super::{
     MotionEstimateQuality, MotionEstimateSplit, MotionEstimateSubSample,
 };
 use crate::backend;
-use crate::estimator::{Parameters, References, SetupError, Window};
+use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
 use crate::session::Session;
 use crate::tuning::Tuning;
 
@@ -149,20 +149,23 @@ settings! {
 }
 
 impl Settings {
-    /// The parameters of searches in frames of `width × height` samples.
+    /// The parameters of searches in frames of `width × height` samples of `bit_depth` bits.
     ///
     /// # Errors
     /// [`SetupError::Window`] if the ranges are not those of a window.
-    pub fn parameters(&self, width: u32, height: u32) -> Result<Parameters, SetupError> {
+    pub fn parameters(&self, (width, height): (u32, u32), bit_depth: u32) -> Result<Parameters, SetupError> {
         let x = self.search_range as i32;
         let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
         let references = |is_searched| if is_searched { self.references as usize } else { 0 };
+        let algorithm: Algorithm = self.algorithm.into();
         Ok(Parameters {
             width: width as usize,
             height: height as usize,
             block_size: self.block_size as usize,
             window: Window::symmetric(x, y)?,
-            algorithm: self.algorithm.into(),
+            // Hierarchical search has no other costs than those of eight bits.
+            bit_depth: if algorithm == Algorithm::Hierarchical { 8 } else { bit_depth },
+            algorithm,
             quality: self.quality.into(),
             sub_sample: self.sub_sample.into(),
             metric: self.metric.into(),
@@ -175,11 +178,15 @@ impl Settings {
         })
     }
 
-    /// The session for frames of `width × height` samples.
+    /// The session for frames of this size, width and height, with samples of `bit_depth` bits.
     ///
     /// # Errors
     /// As [`backend::open`], and [`SetupError::Tuning`].
-    pub fn open<T>(&self, width: u32, height: u32) -> Result<(Session<T>, backend::Choice), SetupError> {
+    pub fn open<T>(
+        &self,
+        size: (u32, u32),
+        bit_depth: u32,
+    ) -> Result<(Session<T>, backend::Choice), SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
         let tuning = Tuning {
@@ -192,7 +199,7 @@ impl Settings {
             balance: self.balance.into(),
             on_failure: self.on_device_failure.into(),
         };
-        let parameters = self.parameters(width, height)?;
+        let parameters = self.parameters(size, bit_depth)?;
         backend::open(&device, self.kernel.into(), &tuning, grouping, &parameters)
     }
 }

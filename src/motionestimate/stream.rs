@@ -222,8 +222,9 @@ impl Stream {
         self.pool = Some((pool.downgrade(), may_wait));
     }
 
-    /// Continues with `session`, opened with `settings`: the earlier reference frames of the next frame move to it.
-    /// Nothing may wait.
+    /// Continues with `session`, opened with `settings`: the earlier reference frames of the next frame move to it,
+    /// unless the devices of this session only had their upper eight bits and the other one needs them all. Nothing may
+    /// wait.
     ///
     /// # Errors
     /// What either session reports.
@@ -235,7 +236,8 @@ impl Stream {
         let mut sequence = VecDeque::new();
         let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
         for SequenceFrame { number, slot, pts } in self.sequence.into_iter().skip(skipped) {
-            match self.session.unload(slot)? {
+            match self.session.unload(slot)?.filter(|frame| frame.view().check(session.parameters()).is_ok())
+            {
                 Some(frame) => sequence.push_back(SequenceFrame { number, slot: session.add(frame)?, pts }),
                 None => sequence.clear(),
             }
@@ -408,6 +410,7 @@ impl Stream {
             reference_offset: key.reference_offset,
             reference_pts: key.reference_pts,
             metric: parameters.metric_of_costs(),
+            bit_depth: parameters.bit_depth,
         };
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);

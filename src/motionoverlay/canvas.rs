@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-/// The 8-bit samples of one component: luma, one chroma component or one colour.
+use crate::estimator::SampleFormat;
+
+/// The samples of one component: luma, one chroma component or one colour.
 pub(super) struct Component<'a> {
     /// Bytes, starting with the component's first sample.
     pub(super) samples: &'a mut [u8],
@@ -16,6 +18,8 @@ pub(super) struct Component<'a> {
     pub(super) height: usize,
     /// Subsampling: one sample stands for `1 << shift.0` columns and `1 << shift.1` rows of the frame.
     pub(super) shift: (u32, u32),
+    /// How samples of more than eight bits lie in memory; `None` for eight bits.
+    pub(super) deep: Option<SampleFormat>,
 }
 
 /// Coverage of each frame sample, 0 to 255, row-major.
@@ -28,15 +32,30 @@ pub(super) struct Coverage<'a> {
 
 /// `from` mixed with `part` / 255 of `to`.
 #[inline]
-fn mix(from: u8, to: u8, part: u32) -> u8 {
-    ((u32::from(from) * (255 - part) + u32::from(to) * part + 127) / 255) as u8
+fn mix(from: u32, to: u32, part: u32) -> u32 {
+    (from * (255 - part) + to * part + 127) / 255
+}
+
+/// Mixes `part` / 255 of `value`, of eight bits, into the sample at the beginning of `bytes`.
+#[inline]
+fn mix_into(bytes: &mut [u8], deep: Option<SampleFormat>, value: u8, part: u32) {
+    match (deep, bytes) {
+        (None, [sample, ..]) => *sample = mix(u32::from(*sample), u32::from(value), part) as u8,
+        (Some(format), [low, high, ..]) => {
+            let sample = u32::from(format.value([*low, *high]));
+            // From black to white in both.
+            let value = u32::from(value) << (format.depth() - 8);
+            [*low, *high] = format.bytes_of(mix(sample, value, part) as u16);
+        }
+        _ => (),
+    }
 }
 
 impl Component<'_> {
-    /// The samples of `columns` in row `y`; fewer if the plane ends early.
-    fn row(&mut self, y: usize, columns: Range<usize>) -> impl Iterator<Item = &mut u8> {
+    /// The bytes from each sample of `columns` in row `y` to the next; fewer if the plane ends early.
+    fn row(&mut self, y: usize, columns: Range<usize>) -> impl Iterator<Item = &mut [u8]> {
         let start = (y * self.stride + columns.start * self.pixel_stride).min(self.samples.len());
-        self.samples[start..].iter_mut().step_by(self.pixel_stride.max(1)).take(columns.len())
+        self.samples[start..].chunks_mut(self.pixel_stride.max(1)).take(columns.len())
     }
 
     /// Mixes in `value` with the weight `coverage` times `opacity` / 255.
@@ -44,6 +63,7 @@ impl Component<'_> {
         /// Frame samples that are skipped together if none is covered.
         const STEP: usize = 32;
         let (across, down) = (1 << self.shift.0, 1 << self.shift.1);
+        let deep = self.deep;
         for y in 0..self.height.min(coverage.height.div_ceil(down)) {
             let rows = y * down..((y + 1) * down).min(coverage.height);
             let rows = &coverage.data[rows.start * coverage.width..rows.end * coverage.width];
@@ -62,7 +82,7 @@ impl Component<'_> {
                     let (sum, count) =
                         footprint.fold((0, 0), |(sum, count), &part| (sum + u32::from(part), count + 1));
                     let part = sum * u32::from(opacity) / (count * 255).max(1);
-                    *sample = mix(*sample, value, part);
+                    mix_into(sample, deep, value, part);
                 }
             }
         }
@@ -75,9 +95,10 @@ impl Component<'_> {
             range.start.div_ceil(1 << shift).min(size)..range.end.div_ceil(1 << shift).min(size)
         };
         let columns = samples(columns, self.shift.0, self.width);
+        let deep = self.deep;
         for y in samples(rows, self.shift.1, self.height) {
             for sample in self.row(y, columns.clone()) {
-                *sample = mix(*sample, value, u32::from(opacity));
+                mix_into(sample, deep, value, u32::from(opacity));
             }
         }
     }
@@ -88,7 +109,7 @@ mod tests {
     use super::*;
 
     fn component(samples: &mut [u8], width: usize, height: usize, shift: (u32, u32)) -> Component<'_> {
-        Component { samples, stride: width, pixel_stride: 1, width, height, shift }
+        Component { samples, stride: width, pixel_stride: 1, width, height, shift, deep: None }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::MotionOverlayStyle;
 use super::arrows::{Arrow, ArrowLayer};
 use super::canvas::Component;
 use super::color::{self, Model, Rgb};
-use crate::estimator::MotionVector;
+use crate::estimator::{MotionVector, SampleFormat};
 use crate::lock::lock;
 use crate::meta::{self, FieldDescription, MotionVectorMeta};
 use crate::video;
@@ -27,7 +27,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     )
 });
 
-const FORMATS: [gst_video::VideoFormat; 19] = [
+const FORMATS: [gst_video::VideoFormat; 24] = [
     gst_video::VideoFormat::I420,
     gst_video::VideoFormat::Nv12,
     gst_video::VideoFormat::Yv12,
@@ -47,6 +47,11 @@ const FORMATS: [gst_video::VideoFormat; 19] = [
     gst_video::VideoFormat::Bgr,
     gst_video::VideoFormat::Gbr,
     gst_video::VideoFormat::A420,
+    gst_video::VideoFormat::I42010le,
+    gst_video::VideoFormat::P01010le,
+    gst_video::VideoFormat::I42210le,
+    gst_video::VideoFormat::Y44410le,
+    gst_video::VideoFormat::Gray16Le,
 ];
 
 const ARROW: Rgb = [1.0, 0.87, 0.2];
@@ -412,7 +417,9 @@ fn model_of(info: &gst_video::VideoInfo) -> Model {
         range => range,
     };
     let (offset, scale) = info.format_info().range_offsets(range);
-    let first_three = |of: [i32; 4]| [of[0] as f32, of[1] as f32, of[2] as f32];
+    // Colours are values of eight bits; components of deeper samples scale them.
+    let unit = (1 << (info.comp_depth(0) - 8)) as f32;
+    let first_three = |of: [i32; 4]| [of[0] as f32 / unit, of[1] as f32 / unit, of[2] as f32 / unit];
     Model::Yuv { kr: kr as f32, kb: kb as f32, offset: first_three(offset), scale: first_three(scale) }
 }
 
@@ -429,8 +436,14 @@ fn each_component(
         let pixel_stride = size(frame.comp_pstride(component))?;
         let (width, height) = (frame.comp_width(component) as usize, frame.comp_height(component) as usize);
         let shift = (format.w_sub()[index], format.h_sub()[index]);
-        let samples = frame.comp_data_mut(component)?;
-        draw(index, Component { samples, stride, pixel_stride, width, height, shift });
+        let (depth, lower) = (format.depth()[index], format.shift()[index]);
+        let deep = (depth > 8).then(|| SampleFormat::new(depth, lower)).transpose();
+        let deep = deep.map_err(|error| glib::bool_error!("{error}"))?;
+        // GStreamer has 1 for the second component of two that alternate, also where it begins with the third byte.
+        let offset = (format.poffset()[index] as usize).next_multiple_of(if deep.is_some() { 2 } else { 1 });
+        let samples = &mut frame.plane_data_mut(format.plane()[index])?;
+        let samples = samples.get_mut(offset..).unwrap_or_default();
+        draw(index, Component { samples, stride, pixel_stride, width, height, shift, deep });
     }
     Ok(())
 }

@@ -105,6 +105,8 @@ struct Object<'a> {
     reference_offset: Option<i32>,
     reference_pts: Option<u64>,
     metric: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bit_depth: Option<u32>,
     #[serde(serialize_with = "vectors_as_triples")]
     vectors: Option<&'a [MotionVector]>,
     #[serde(serialize_with = "predictors_as_pairs", skip_serializing_if = "Option::is_none")]
@@ -151,6 +153,7 @@ fn write_ndjson(
         reference_offset: description.map(|field| field.reference_offset),
         reference_pts: description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds()),
         metric: description.map(|field| field.metric.name()),
+        bit_depth: description.map(|field| field.bit_depth).filter(|depth| *depth != 8),
         vectors: field.map(MotionVectorMeta::vectors),
         predictors: field.and_then(MotionVectorMeta::predictors),
         devices: devices.map(|devices| devices.names().iter().map(|name| &**name).collect()),

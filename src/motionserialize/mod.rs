@@ -32,11 +32,12 @@
  * ```
  *
  * (wrapped here for readability). `vectors` has `rows · columns` entries. Unknown times are `null`.
+ * For costs of samples of more than eight bits `"bit_depth"` follows the metric.
  * A frame without vectors has `null` for `vectors` and for every field from `block_width` on. With
  * predictors (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows the vectors, with
  * as many entries. If several devices each searched whole rows of blocks, `"devices":["name",…]`
  * holds their names and `"row_devices":[index,…]` one index per row of blocks. CSV and packed binary
- * do not contain predictors and devices.
+ * do not contain the bit depth, predictors and devices.
  *
  * ## CSV
  *

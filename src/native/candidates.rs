@@ -1,7 +1,7 @@
 //! Blocks and the candidates that they are compared with, as samples in memory.
 
 use crate::native::arch::register::Register;
-use crate::native::cost::Cost;
+use crate::native::cost::RegisterCost;
 use crate::native::engine::Engine;
 
 /// Samples of a reference row that may be read from the first candidate's first sample on.
@@ -9,21 +9,21 @@ pub const READ: usize = 64;
 
 /// Blocks of a row and the frame that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
-pub struct Candidates<'a> {
-    current: &'a [u8],
-    reference: &'a [u8],
+pub struct Candidates<'a, S = u8> {
+    current: &'a [S],
+    reference: &'a [S],
     pitch: usize,
     side: usize,
 }
 
-impl<'a> Candidates<'a> {
+impl<'a, S> Candidates<'a, S> {
     /// Blocks of `side` samples, the first of them at the start of `current` and the others to its right, and the
     /// samples of the reference frame.
     ///
     /// # Panics
     /// Where `side` is no multiple of four.
     #[inline(always)]
-    pub fn new(current: &'a [u8], reference: &'a [u8], pitch: usize, side: usize) -> Self {
+    pub fn new(current: &'a [S], reference: &'a [S], pitch: usize, side: usize) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
         Self { current, reference, pitch, side }
     }
@@ -39,7 +39,7 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where there is no such block.
     #[inline(always)]
-    pub fn block(&self, block: u16) -> &'a [u8] {
+    pub fn block(&self, block: u16) -> &'a [S] {
         &self.current[usize::from(block) * self.side..][..self.length()]
     }
 
@@ -48,16 +48,51 @@ impl<'a> Candidates<'a> {
     /// # Panics
     /// Where the reference ends before.
     #[inline(always)]
-    pub fn at(&self, offset: u32) -> &'a [u8] {
+    pub fn at(&self, offset: u32) -> &'a [S] {
         &self.reference[offset as usize..][..self.length()]
     }
 
+    /// Samples that `rows` rows of neighbouring candidates read: to [`READ`] past the beginning of the last row.
+    #[inline(always)]
+    fn length_of_rows(&self, rows: usize) -> usize {
+        (self.side + rows - 2) * self.pitch + READ
+    }
+
+    /// Whether the reference has all samples that `rows` rows of candidates read, the first candidate at `offset`.
+    #[inline(always)]
+    pub fn has_rows(&self, offset: u32, rows: usize) -> bool {
+        offset as usize + self.length_of_rows(rows) <= self.reference.len()
+    }
+
+    /// These samples.
+    ///
+    /// # Panics
+    /// Where the reference ends before.
+    #[inline(always)]
+    pub fn rows(&self, offset: u32, rows: usize) -> &'a [S] {
+        &self.reference[offset as usize..][..self.length_of_rows(rows)]
+    }
+
+    /// Samples from one row to the next.
+    #[inline(always)]
+    pub fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    /// Samples an axis.
+    #[inline(always)]
+    pub fn side(&self) -> usize {
+        self.side
+    }
+}
+
+impl Candidates<'_, u8> {
     /// The cost of the candidate at `offset` for block `block`.
     ///
     /// # Panics
     /// As [`Self::block`] and [`Self::at`].
     #[inline(always)]
-    pub fn cost<E: Engine, C: Cost>(&self, _: E, block: u16, offset: u32) -> u32 {
+    pub fn cost<E: Engine, C: RegisterCost>(&self, _: E, block: u16, offset: u32) -> u32 {
         // SAFETY: the engine proves that the CPU has the instructions.
         unsafe { self.cost_in::<E::Register, C>(block, offset) }
     }
@@ -67,7 +102,7 @@ impl<'a> Candidates<'a> {
     /// # Safety
     /// The CPU must have the instructions of `R`.
     #[inline(always)]
-    pub unsafe fn cost_in<R: Register, C: Cost>(&self, block: u16, offset: u32) -> u32 {
+    pub unsafe fn cost_in<R: Register, C: RegisterCost>(&self, block: u16, offset: u32) -> u32 {
         let pair = [self.block(block), self.at(offset)];
         // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
         // lie side by side in it.
@@ -94,39 +129,6 @@ impl<'a> Candidates<'a> {
             total(wide) + total(narrow)
         }
     }
-
-    /// Samples that `rows` rows of neighbouring candidates read: to [`READ`] past the beginning of the last row.
-    #[inline(always)]
-    fn length_of_rows(&self, rows: usize) -> usize {
-        (self.side + rows - 2) * self.pitch + READ
-    }
-
-    /// Whether the reference has all samples that `rows` rows of candidates read, the first candidate at `offset`.
-    #[inline(always)]
-    pub fn has_rows(&self, offset: u32, rows: usize) -> bool {
-        offset as usize + self.length_of_rows(rows) <= self.reference.len()
-    }
-
-    /// These samples.
-    ///
-    /// # Panics
-    /// Where the reference ends before.
-    #[inline(always)]
-    pub fn rows(&self, offset: u32, rows: usize) -> &'a [u8] {
-        &self.reference[offset as usize..][..self.length_of_rows(rows)]
-    }
-
-    /// Samples from one row to the next.
-    #[inline(always)]
-    pub fn pitch(&self) -> usize {
-        self.pitch
-    }
-
-    /// Samples an axis.
-    #[inline(always)]
-    pub fn side(&self) -> usize {
-        self.side
-    }
 }
 
 /// Candidates, or groups of them: the block that each belongs to, and where its first sample is.
@@ -137,7 +139,7 @@ pub type Listed<'a> = (&'a [u16], &'a [u32]);
 /// # Safety
 /// The CPU must have the instructions of `R`, and both slices the samples.
 #[inline(always)]
-unsafe fn add_strip<R: Register, C: Cost, const W: usize>(
+unsafe fn add_strip<R: Register, C: RegisterCost, const W: usize>(
     mut sums: R,
     [current, reference]: [&[u8]; 2],
     x: usize,

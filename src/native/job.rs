@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, Parameters, Window};
+use crate::estimator::{MotionVector, Parameters, Sample, Window};
 use crate::native::candidates::Candidates;
 use crate::native::level::Instructions;
 use crate::native::plane::{Plane, PlaneLayout};
@@ -72,13 +72,13 @@ impl<'a> JobBlock<'a> {
 
     /// The samples of the current frame from the block's first on.
     #[inline(always)]
-    pub fn samples(self) -> &'a [u8] {
-        &self.job.current.samples()[self.offset((0, 0), (0, 0))..]
+    pub fn samples<S: Sample>(self) -> &'a [S] {
+        &self.job.current.samples::<S>()[self.offset((0, 0), (0, 0))..]
     }
 
     /// The block and those to its right, and all their candidates.
     #[inline(always)]
-    pub fn candidates(self) -> Candidates<'a> {
+    pub fn candidates<S: Sample>(self) -> Candidates<'a, S> {
         Candidates::new(self.samples(), self.job.reference.samples(), self.layout().pitch, self.side())
     }
 }

@@ -22,6 +22,7 @@ mod job;
 mod level;
 mod plane;
 mod refinement;
+mod sample;
 mod threads;
 mod three_step;
 
@@ -168,7 +169,7 @@ impl Device for Native {
 
     fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        frame.view().check_size(&self.info.parameters)?;
+        frame.view().check(&self.info.parameters)?;
         let start = Instant::now();
         let search = &mut self.search;
         run(self.threads.as_deref(), || search.load(slot.index(), frame));
@@ -178,13 +179,13 @@ impl Device for Native {
     }
 
     fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        let Parameters { width, height, .. } = self.info.parameters;
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
-        let mut samples = vec![0; width * height];
-        self.search.frame(slot.index()).copy_to(&mut samples);
-        Ok(Frame::from_samples(samples, width, height).ok())
+        let frame = self.search.frame(slot.index());
+        let mut samples = vec![0; frame.row_bytes() * frame.height()];
+        frame.copy_to(&mut samples);
+        Ok(Frame::with_format(Arc::new(samples), frame.size(), frame.row_bytes(), frame.format()).ok())
     }
 
     fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {

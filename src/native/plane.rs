@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::estimator::{Border, FrameView, Parameters, SetupError};
+use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
 use crate::native::candidates::READ;
 
 /// Rows that one task pads: with fewer, starting the task costs more than the copy.
@@ -25,6 +25,8 @@ pub struct PlaneLayout {
     pub pitch: usize,
     /// Rows in all.
     rows: usize,
+    /// How the samples lie in memory.
+    pub format: SampleFormat,
 }
 
 impl PlaneLayout {
@@ -46,7 +48,9 @@ impl PlaneLayout {
         let columns = left + furthest_x + side + READ;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
-        Self { left, top, pitch, rows: top + furthest_y + side + reach }
+        let format = SampleFormat::new(parameters.bit_depth, 0)
+            .unwrap_or_else(|error| unreachable!("the parameters are valid: {error}"));
+        Self { left, top, pitch, rows: top + furthest_y + side + reach, format }
     }
 
     /// Rows in all.
@@ -64,7 +68,7 @@ impl PlaneLayout {
 
     /// Bytes of one frame. (Frames and blocks have a largest size: no overflow.)
     pub fn bytes(&self) -> u64 {
-        self.pitch as u64 * self.rows as u64
+        self.pitch as u64 * self.rows as u64 * self.format.bytes() as u64
     }
 
     /// The index of the sample at `(x, y)` of the frame, as far outside as candidates go.
@@ -78,7 +82,8 @@ impl PlaneLayout {
 /// A padded frame.
 pub struct Plane {
     layout: PlaneLayout,
-    samples: Vec<u8>,
+    /// Deep samples, or eight-bit samples in pairs.
+    memory: Vec<u16>,
 }
 
 impl Plane {
@@ -87,35 +92,43 @@ impl Plane {
     /// # Errors
     /// [`SetupError::Memory`] where it needs more than `limit` bytes, or more than there are.
     pub fn new(layout: PlaneLayout, limit: u64) -> Result<Self, SetupError> {
-        Ok(Self { layout, samples: zeroed("a frame", layout.bytes(), limit)? })
+        Ok(Self { layout, memory: zeroed("a frame", layout.bytes() / 2, limit)? })
     }
 
     pub fn layout(&self) -> &PlaneLayout {
         &self.layout
     }
 
-    /// Every sample, `pitch` apart from row to row.
+    /// Every sample, `pitch` apart from row to row; `S` is the type for the layout's format.
     #[inline(always)]
-    pub fn samples(&self) -> &[u8] {
-        &self.samples
+    pub fn samples<S: Sample>(&self) -> &[S] {
+        debug_assert!(size_of::<S>() == self.layout.format.bytes());
+        bytemuck::cast_slice(&self.memory)
     }
 
     /// Copies `rows` of `frame` and repeats its edges.
     pub fn fill(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
+        match self.layout.format.bytes() {
+            1 => self.fill_samples::<u8>(frame, rows),
+            _ => self.fill_samples::<u16>(frame, rows),
+        }
+    }
+
+    fn fill_samples<S: Sample>(&mut self, frame: &FrameView<'_>, rows: &Range<usize>) {
         let PlaneLayout { left, top, pitch, .. } = self.layout;
         let last = frame.height() - 1;
         // The rows above and below go with the first and last.
         let first = if rows.start == 0 { 0 } else { (rows.start + top).min(self.layout.rows) };
         let end = if rows.end > last { self.layout.rows } else { (rows.end + top).min(self.layout.rows) };
-        let pad = |(row, padded): (usize, &mut [u8])| {
-            let source = frame.row(row.saturating_sub(top).min(last));
+        let pad = |(row, padded): (usize, &mut [S])| {
             let (before, rest) = padded.split_at_mut(left);
-            let (inside, after) = rest.split_at_mut(source.len());
-            before.fill(source[0]);
-            inside.copy_from_slice(source);
-            after.fill(source[source.len() - 1]);
+            let (inside, after) = rest.split_at_mut(frame.width());
+            frame.read_row(row.saturating_sub(top).min(last), inside);
+            before.fill(inside[0]);
+            after.fill(inside[inside.len() - 1]);
         };
-        let samples = self.samples.get_mut(pitch * first..pitch * end).unwrap_or_default();
+        let samples: &mut [S] = bytemuck::cast_slice_mut(&mut self.memory);
+        let samples = samples.get_mut(pitch * first..pitch * end).unwrap_or_default();
         samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
             rows.chunks_mut(pitch)
                 .enumerate()
@@ -125,8 +138,9 @@ impl Plane {
 
     /// The frame without its padding.
     pub fn frame(&self, width: usize, height: usize) -> FrameView<'_> {
-        let samples = &self.samples[self.layout.offset(0, 0)..];
-        FrameView::new(samples, width, height, self.layout.pitch)
+        let (format, bytes) = (self.layout.format, self.layout.format.bytes());
+        let samples = &bytemuck::cast_slice(&self.memory)[bytes * self.layout.offset(0, 0)..];
+        FrameView::with_format(samples, (width, height), bytes * self.layout.pitch, format)
             .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
     }
 }
@@ -185,7 +199,7 @@ mod tests {
                 for x in 0..layout.pitch {
                     let expected =
                         frame.view().extended(x as i32 - layout.left as i32, y as i32 - layout.top as i32);
-                    assert_eq!(plane.samples()[y * layout.pitch + x], expected, "{x}, {y}");
+                    assert_eq!(plane.samples::<u8>()[y * layout.pitch + x], expected, "{x}, {y}");
                 }
             }
             let kept = plane.frame(size, size);

@@ -7,10 +7,10 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
+use crate::estimator::{Metric, MotionVector, PooledRecords, RecordPool, half_samples_around};
 use crate::native::aligned::Line;
 use crate::native::candidates::Candidates;
-use crate::native::cost::by_metric;
+use crate::native::cost::{Sad, Ssd};
 use crate::native::elimination::engine::BoundCost;
 use crate::native::half_samples::{PLANES, interpolate_span};
 use crate::native::hierarchical::memory::{bytes_mut, chunk, chunk_mut};
@@ -160,7 +160,7 @@ impl Patch {
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
-    fn costs<E: InstructionSet, C: BoundCost>(
+    fn costs<E: InstructionSet, C: BoundCost<Sample = u8>>(
         &mut self,
         engine: E,
         (x, y): (i32, i32),
@@ -198,25 +198,33 @@ impl Work for RefinedRow<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
+        match self.job.parameters.metric {
+            Metric::Sad => self.refine::<E, Sad>(engine),
+            Metric::Ssd => self.refine::<E, Ssd>(engine),
+        }
+    }
+}
+
+impl RefinedRow<'_> {
+    #[inline(always)]
+    fn refine<E: InstructionSet, C: BoundCost<Sample = u8>>(self, engine: E) {
         let Self { job, row, patch, vectors } = self;
-        by_metric!(job.parameters.metric, C => {
-            for (column, vector) in vectors.iter_mut().enumerate() {
-                let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-                // As few spans as there may be.
-                match patch.pitch {
-                    16 => patch.fill::<16, 24>(block, whole),
-                    _ => patch.fill::<32, 40>(block, whole),
-                }
-                let (left, up) = (4 * whole.0, 4 * whole.1);
-                for &step in job.parameters.sub_sample.steps() {
-                    let (x, y) = (i32::from(vector.x), i32::from(vector.y));
-                    let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
-                    for ((right, down), cost) in AROUND.into_iter().zip(costs) {
-                        let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
-                        *vector = vector.better(MotionVector { x, y, cost });
-                    }
+        for (column, vector) in vectors.iter_mut().enumerate() {
+            let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
+            // As few spans as there may be.
+            match patch.pitch {
+                16 => patch.fill::<16, 24>(block, whole),
+                _ => patch.fill::<32, 40>(block, whole),
+            }
+            let (left, up) = (4 * whole.0, 4 * whole.1);
+            for &step in job.parameters.sub_sample.steps() {
+                let (x, y) = (i32::from(vector.x), i32::from(vector.y));
+                let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
+                for ((right, down), cost) in AROUND.into_iter().zip(costs) {
+                    let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
+                    *vector = vector.better(MotionVector { x, y, cost });
                 }
             }
-        });
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Three-step search of a row of blocks: few candidates, which share nothing with their neighbours.
 
 use crate::estimator::{MotionVector, OrderKey};
-use crate::native::cost::by_metric;
+use crate::native::cost::by_cost;
 use crate::native::elimination::engine::BoundCost;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Work};
@@ -23,7 +23,7 @@ impl Work for ThreeStepRow<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        by_metric!(self.job.parameters.metric, C => {
+        by_cost!(self.job.parameters, C => {
             for (column, vector) in self.vectors.iter_mut().enumerate() {
                 *vector = search::<E, C>(engine, JobBlock { job: self.job, column, row: self.row }).vector();
             }
@@ -46,7 +46,7 @@ fn search<E: InstructionSet, C: BoundCost>(engine: E, block: JobBlock<'_>) -> Or
         block.offset((0, 0), nearest) as u32
     };
     let candidates = block.candidates();
-    let centre = candidates.cost::<E, C>(engine, 0, offset((0, 0)));
+    let centre = C::cost(engine, &candidates, 0, offset((0, 0)));
     let mut best = OrderKey::new(centre, 0, 0);
     for step in parameters.window.steps() {
         let centre = best.displacement();

@@ -11,7 +11,8 @@ use super::device::OpenClDevice;
 use super::host::{PinnedBlock, PinnedMemory};
 use super::program::{self, KernelFile};
 use crate::estimator::{
-    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SetupError, Slot, SubSample, Window,
+    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SampleFormat, SetupError, Slot,
+    SubSample, Window,
 };
 
 /// Rows start at multiples of so many bytes.
@@ -73,10 +74,11 @@ impl Layout {
 
     pub(super) fn new(parameters: &Parameters, window: &Window) -> Self {
         let refined = if parameters.sub_sample == SubSample::None { 0 } else { Self::REFINED };
-        let left = (window.x0().unsigned_abs() as usize + OVER_READ).next_multiple_of(ALIGNMENT);
+        let bytes = sample_bytes(parameters);
+        let left = (window.x0().unsigned_abs() as usize * bytes + OVER_READ).next_multiple_of(ALIGNMENT);
         // Idle items of the collaborative kernel work on a block right of the frame.
-        let right = window.x1() as usize + parameters.block_size + OVER_READ;
-        let pitch = (left + parameters.extended_width() + right).next_multiple_of(ALIGNMENT);
+        let right = (window.x1() as usize + parameters.block_size) * bytes + OVER_READ;
+        let pitch = (left + parameters.extended_width() * bytes + right).next_multiple_of(ALIGNMENT);
         let top = refined + window.y0().unsigned_abs() as usize;
         let grid = parameters.grid();
         // Frames have at most 32768 samples an axis and windows 8191: all of it fits 31 bits.
@@ -119,17 +121,17 @@ impl Layout {
         Self { prepared_bytes, ..self }
     }
 
-    /// Where the frame's first sample lies.
+    /// The byte with which the frame's first sample begins.
     pub(super) fn origin(&self) -> usize {
         self.pitch() * self.geometry.top as usize + self.geometry.left as usize
     }
 
-    /// Samples of a row, with the room beside it.
+    /// Bytes of a row, with the room beside it.
     pub(super) fn pitch(&self) -> usize {
         self.geometry.pitch as usize
     }
 
-    /// Bytes of a frame: as many as samples.
+    /// Bytes of a frame.
     pub(super) fn bytes(&self) -> usize {
         self.pitch() * self.padded_rows
     }
@@ -138,6 +140,11 @@ impl Layout {
     fn slot_bytes(&self) -> usize {
         self.bytes() + self.prepared_bytes
     }
+}
+
+/// Bytes of a sample on the device.
+pub(super) fn sample_bytes(parameters: &Parameters) -> usize {
+    if parameters.bit_depth == 8 { 1 } else { 2 }
 }
 
 /// Items of a group that extends a frame by its margins.
@@ -160,11 +167,15 @@ struct FrameSlot {
     upload: Duration,
 }
 
-/// The slots, and what fills them: one upload and one kernel a frame.
+/// The slots, and what fills them: one upload and one kernel a frame, two for deep samples.
 pub(super) struct FrameSlots {
     layout: Layout,
     width: usize,
     height: usize,
+    /// How samples lie on the device.
+    format: SampleFormat,
+    /// For deep samples: puts them into the lowest bits.
+    normalise: Option<KernelObject>,
     slots: Vec<FrameSlot>,
     extend: KernelObject,
     /// Items of a group of `extend`.
@@ -182,8 +193,11 @@ impl FrameSlots {
         info: &DeviceInfo,
         layout: Layout,
     ) -> Result<Self, SetupError> {
-        let Parameters { width, height, .. } = info.parameters;
-        let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), "")?;
+        let Parameters { width, height, bit_depth, .. } = info.parameters;
+        let options = program::options(KernelFile::Frame, 0, &info.parameters, None);
+        let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), &options)?;
+        let is_deep = bit_depth > 8;
+        let normalise = is_deep.then(|| program.kernel(c"normalise")).transpose();
         let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
             Ok(FrameSlot {
@@ -199,6 +213,9 @@ impl FrameSlots {
             layout,
             width,
             height,
+            format: SampleFormat::new(bit_depth, 0)
+                .unwrap_or_else(|error| unreachable!("the parameters are valid: {error}")),
+            normalise: normalise.map_err(|error| device.refused(error))?,
             slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
             extend_items: device.largest_group_of(&extend)?.min(EXTEND_ITEMS),
             extend,
@@ -232,7 +249,9 @@ impl FrameSlots {
     ) -> cl::Result<()> {
         let start = Instant::now();
         let view = frame.view().band(frame.rows());
-        let Self { width, height, ref mut slots, ref mut extend, ref memory, ref context, .. } = *self;
+        let Self { width, height, format, ref mut slots, ref mut extend, ref memory, ref context, .. } =
+            *self;
+        let normalise = &mut self.normalise;
         let watch = context.watch();
         watch.check()?;
         let slot = &mut slots[slot.index()];
@@ -244,23 +263,31 @@ impl FrameSlots {
                 return Err(cl::Error::SILENT);
             }
         }
-        slot.source = PinnedBlock::holds(frame).then(|| frame.clone());
+        // Hierarchical search has the upper eight bits of deeper samples on the device.
+        let is_narrowed = view.format().bytes() > format.bytes();
+        slot.source = (!is_narrowed && PinnedBlock::holds(frame)).then(|| frame.clone());
         let Layout { geometry, padded_rows, .. } = self.layout;
         let (left, top) = (geometry.left as usize, geometry.top as usize + frame.rows().start);
-        let rows = Rectangle { left, top, width, height: view.height(), pitch: geometry.pitch as usize };
+        let row_bytes = width * format.bytes();
+        let pitch = geometry.pitch as usize;
+        let rows = Rectangle { left, top, width: row_bytes, height: view.height(), pitch };
         let written = if slot.source.is_none() {
             let staging = match &mut slot.staging {
                 Some(staging) => staging,
                 none => {
-                    let allocated = memory.allocate(width * height);
+                    let allocated = memory.allocate(row_bytes * height);
                     none.insert(allocated.map_err(|_| cl::Error::NO_HOST_MEMORY)?)
                 }
             };
             // The device has read what was there before.
-            let staging = &mut (**staging).as_mut()[..width * view.height()];
-            view.copy_to(staging);
+            let staging = &mut (**staging).as_mut()[..row_bytes * view.height()];
+            if is_narrowed {
+                staging.chunks_exact_mut(row_bytes).enumerate().for_each(|(y, row)| view.read_row(y, row));
+            } else {
+                view.copy_to(staging);
+            }
             // SAFETY: the memory lives as long as the device, which waits for its queues.
-            unsafe { queue.begin_write_rows(&slot.padded, rows, staging, width)? }
+            unsafe { queue.begin_write_rows(&slot.padded, rows, staging, row_bytes)? }
         } else {
             // SAFETY: `source` keeps the samples until the event is done.
             unsafe { queue.begin_write_rows(&slot.padded, rows, view.as_bytes(), view.stride())? }
@@ -273,8 +300,21 @@ impl FrameSlots {
             Arg::Int(padded_rows as i32),
             Arg::Struct(bytemuck::bytes_of(&geometry)),
         ];
-        let (items, words) = (self.extend_items, geometry.pitch as usize / 4);
-        let margin = (padded_rows - height) * words + height * (words - width / 4);
+        if let Some(normalise) = normalise {
+            let args = [
+                Arg::Buffer(&slot.padded),
+                Arg::Int(width as i32),
+                Arg::Int(height as i32),
+                Arg::Int(view.format().shift() as i32),
+                Arg::Int(i32::from(format.peak())),
+                Arg::Struct(bytemuck::bytes_of(&geometry)),
+            ];
+            let groups = [(width * height).div_ceil(self.extend_items), 1];
+            // SAFETY: it reads and writes the samples of the frame alone.
+            unsafe { queue.launch(normalise, &args, groups, [self.extend_items, 1])? };
+        }
+        let (items, words) = (self.extend_items, pitch / 4);
+        let margin = (padded_rows - height) * words + height * (words - row_bytes / 4);
         // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
         // first part of `padded`.
         let ready =
@@ -297,10 +337,11 @@ impl FrameSlots {
         let watch = self.context.watch();
         watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
-        let Self { width, height, layout: Layout { geometry, .. }, .. } = *self;
+        let Self { width, height, format, layout: Layout { geometry, .. }, .. } = *self;
+        let row_bytes = width * format.bytes();
         let (left, top, pitch) = (geometry.left as usize, geometry.top as usize, geometry.pitch as usize);
-        let mut samples = vec![0; width * height];
-        let rows = Rectangle { left, top, width, height, pitch };
+        let mut samples = vec![0; row_bytes * height];
+        let rows = Rectangle { left, top, width: row_bytes, height, pitch };
         // SAFETY: the samples stay allocated until the event is done, and are leaked if it never is.
         let read = unsafe { queue.begin_read_rows(buffer, rows, &mut samples)? };
         let read = queue.flush().and_then(|()| watch.wait(&read, limit));
@@ -309,6 +350,6 @@ impl FrameSlots {
             return Err(cl::Error::SILENT);
         }
         read?;
-        Ok(Frame::from_samples(samples, width, height).ok())
+        Ok(Frame::with_format(Arc::new(samples), (width, height), row_bytes, format).ok())
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::cl::{self, Arg, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::{DeviceKind, OpenClDevice};
-use super::frame::{Geometry, Layout};
+use super::frame::{Geometry, Layout, sample_bytes};
 use super::program::{self, KernelFile};
 use crate::estimator::{Grid, Parameters, SetupError};
 use crate::tuning::{Kernel, Tuning};
@@ -181,6 +181,11 @@ impl BuildContext<'_> {
             error => Err(error),
         })?;
         program.kernel(name).map_err(|error| self.device.refused(error))
+    }
+
+    /// Samples of a word: `WORD_SAMPLES` in `common.cl`.
+    pub(super) fn word_samples(&self) -> usize {
+        4 / sample_bytes(self.parameters)
     }
 
     /// `FOUR_SAMPLES` in `common.cl`: the instructions for four samples that the device has, and its compiler takes.

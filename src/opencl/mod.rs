@@ -102,10 +102,10 @@ impl OpenCl {
             });
         }
         if kernel == Kernel::Auto {
-            let fastest = families::fastest(parameters.algorithm, device);
+            let fastest = families::fastest(parameters, device);
             return match Self::new(device, fastest, tuning, parameters) {
                 Err(SetupError::KernelUnsupported { .. }) => {
-                    Self::new(device, families::undemanding(parameters.algorithm), tuning, parameters)
+                    Self::new(device, families::undemanding(parameters), tuning, parameters)
                 }
                 opened => opened,
             };
@@ -225,7 +225,7 @@ impl estimator::Device for OpenCl {
 
     fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        frame.view().check_size(&self.info.parameters)?;
+        frame.view().check(&self.info.parameters)?;
         let (queue, family) = (&self.queues.upload, &mut self.family);
         let prepare = |frame: &Buffer| family.prepare(queue, frame);
         let loaded = self.slots.load(queue, self.searches.allowed(), slot, frame, prepare);

@@ -62,7 +62,7 @@ impl KernelFile {
     }
 }
 
-/// The `-D` options of `file`: block size, metric, the instructions for four samples and, if it is fixed, the
+/// The `-D` options of `file`: block size, metric, bits of a sample in memory, the instructions for four samples and, if it is fixed, the
 /// group size. A file gets those on which its kernels depend. All else is an argument, so that one build serves
 /// every frame size, window and border, unless a family compiles more in.
 pub(super) fn options(
@@ -75,8 +75,9 @@ pub(super) fn options(
     let block = format!(" -D BLOCK={}", parameters.block_size);
     let metric = format!(" -D METRIC=METRIC_{}", parameters.metric.name().to_ascii_uppercase());
     let group = group_size.map_or(String::new(), |items| format!(" -D GROUP_SIZE={items}"));
+    let group = if parameters.bit_depth > 8 { group + " -D SAMPLE_BITS=16" } else { group };
     match file {
-        KernelFile::Frame | KernelFile::Reduce => String::new(),
+        KernelFile::Frame | KernelFile::Reduce => group,
         // Hierarchical search compares cells, by absolute differences.
         KernelFile::Pyramid | KernelFile::Hierarchical | KernelFile::Refinement => four + &group,
         KernelFile::Blocks => four + &block + &group,

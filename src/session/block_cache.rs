@@ -32,9 +32,9 @@ impl BlockCache {
     /// A copy of `frame` in a block; `None` if there is no memory.
     pub(super) fn copy(self: &Arc<Self>, frame: &Frame) -> Option<Frame> {
         let view = frame.view();
-        let mut block = self.take(view.width() * view.height())?;
+        let mut block = self.take(view.row_bytes() * view.height())?;
         view.copy_to(block.as_mut());
-        Frame::new(Arc::new(block), view.width(), view.height(), view.width()).ok()
+        Frame::with_format(Arc::new(block), view.size(), view.row_bytes(), view.format()).ok()
     }
 }
 

@@ -253,7 +253,7 @@ impl<T> Session<T> {
     /// [`EstimateError::Device`] if no device is left.
     pub fn load(&mut self, slot: Slot, frame: Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
-        frame.view().check_size(&self.parameters)?;
+        frame.view().check(&self.parameters)?;
         self.loaded += 1;
         let start = Instant::now();
         let copy = self.memory.as_ref().filter(|_| frame.block().is_none()).and_then(|m| m.copy(&frame));
@@ -413,8 +413,8 @@ impl<T> Session<T> {
 /// A copy of `frame` in an array of `pool`.
 fn heap_copy(frame: &Frame, pool: &RecordPool<u8>) -> Frame {
     let view = frame.view();
-    let mut samples = pool.take(view.width() * view.height());
+    let mut samples = pool.take(view.row_bytes() * view.height());
     view.copy_to(&mut samples);
-    Frame::new(Arc::new(samples), view.width(), view.height(), view.width())
-        .unwrap_or_else(|_| unreachable!("there is one byte a sample"))
+    Frame::with_format(Arc::new(samples), view.size(), view.row_bytes(), view.format())
+        .unwrap_or_else(|_| unreachable!("there are the bytes of every row"))
 }

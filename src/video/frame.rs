@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gst_video::prelude::*;
 use gst_video::video_frame::IsVideoFrame;
 
+use super::sample_format;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
 
@@ -36,7 +37,7 @@ pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
     let sampling = |component: usize| Sampling {
         halved_x: format.w_sub()[component] == 1,
         halved_y: format.h_sub()[component] == 1,
-        interleaved: format.pixel_stride()[component] == 2,
+        interleaved: format.pixel_stride()[component] as usize == 2 * sample_format(info).bytes(),
     };
     (0..info.n_planes()).filter_map(first_of).map(sampling).collect()
 }
@@ -59,7 +60,7 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
     Ok((plane, present, stride))
 }
 
-/// The size of a plane, in bytes per row and rows, after checking that the frame has the size of `info`.
+/// The size of a plane, in samples per row and rows, after checking that the frame has the size of `info`.
 fn size(
     frame: &impl IsVideoFrame,
     info: &gst_video::VideoInfo,
@@ -109,7 +110,8 @@ pub fn luma(
     let frame = mapped.map_err(|_| PlaneError::Unmapped)?;
     let (width, height) = (frame.width() as usize, frame.height() as usize);
     let (_, stride) = samples(&frame, 0)?;
-    Frame::new(Arc::new(MappedBuffer { frame, block }), width, height, stride)
+    let format = sample_format(info);
+    Frame::with_format(Arc::new(MappedBuffer { frame, block }), (width, height), stride, format)
         .map_err(|error| PlaneError::Samples(0, error))
 }
 
@@ -125,7 +127,8 @@ pub fn plane<'a>(
 ) -> Result<FrameView<'a>, PlaneError> {
     let (width, height) = size(frame, info, sampling)?;
     let (samples, stride) = samples(frame, index)?;
-    FrameView::new(samples, width, height, stride).map_err(|error| PlaneError::Samples(index, error))
+    FrameView::with_format(samples, (width, height), stride, sample_format(info))
+        .map_err(|error| PlaneError::Samples(index, error))
 }
 
 /// Plane `index` of `frame`, to write.
@@ -144,5 +147,6 @@ pub fn plane_mut<'a>(
     // it on for reading and writing; they stay mapped as long as `frame`, which the slice borrows
     // exclusively.
     let samples = unsafe { std::slice::from_raw_parts_mut(start, present) };
-    PlaneMut::new(samples, width, height, stride).map_err(|error| PlaneError::Samples(index, error))
+    PlaneMut::with_format(samples, (width, height), stride, sample_format(info))
+        .map_err(|error| PlaneError::Samples(index, error))
 }

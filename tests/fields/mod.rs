@@ -22,6 +22,7 @@ pub fn init() {
 /// A field over a frame in square blocks, its reference one frame back.
 pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {
     FieldDescription {
+        bit_depth: 8,
         width,
         height,
         block_width: block,

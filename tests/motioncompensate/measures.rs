@@ -9,17 +9,18 @@ use crate::support::*;
 
 /// Squared error and number of samples, computed here in floating point.
 fn error(a: &Frame, b: &Frame) -> (f64, f64) {
-    let (a, b) = (a.view().as_bytes(), b.view().as_bytes());
-    let square = |(&a, &b): (&u8, &u8)| (f64::from(a) - f64::from(b)).powi(2);
-    (a.iter().zip(b).map(square).sum(), a.len() as f64)
+    let (a, b) = (a.view(), b.view());
+    let places = (0..a.height() as i32).flat_map(|y| (0..a.width() as i32).map(move |x| (x, y)));
+    let square = |(x, y)| (f64::from(a.sample(x, y)) - f64::from(b.sample(x, y))).powi(2);
+    (places.map(square).sum(), (a.width() * a.height()) as f64)
 }
 
-/// `mse-y`, `psnr-y`, `mse`, `psnr` of squared errors and numbers of samples, a plane each.
-fn expected(errors: &[(f64, f64)]) -> [f64; 4] {
+/// `mse-y`, `psnr-y`, `mse`, `psnr` of squared errors and numbers of samples up to `peak`, a plane each.
+fn expected(errors: &[(f64, f64)], peak: u16) -> [f64; 4] {
     let mse = |errors: &[(f64, f64)]| {
         errors.iter().map(|e| e.0).sum::<f64>() / errors.iter().map(|e| e.1).sum::<f64>()
     };
-    let psnr = |mse: f64| 20.0 * 255f64.log10() - 10.0 * mse.log10();
+    let psnr = |mse: f64| 20.0 * f64::from(peak).log10() - 10.0 * mse.log10();
     let (luma, all) = (mse(&errors[..1]), mse(errors));
     [luma, psnr(luma), all, psnr(all)]
 }
@@ -33,6 +34,7 @@ fn assert_close(found: [f64; 4], expected: [f64; 4], name: &str) {
 #[test]
 fn figures_are_those_computed_independently() {
     for format in FORMATS {
+        let peak = sample_format(format).peak();
         for mode in ["prediction", "residual", "original"] {
             let info = info(format, (61, 47));
             let (mut harness, bus) = harness(&format!("motioncompensate measure=psnr mode={mode}"), &info);
@@ -53,17 +55,17 @@ fn figures_are_those_computed_independently() {
                     *total = (total.0 + error.0, total.1 + error.1);
                 }
                 let out = harness.push_and_pull(input).unwrap();
-                assert_close(quality(&out).expect("figures"), expected(&errors), &name);
+                assert_close(quality(&out).expect("figures"), expected(&errors, peak), &name);
                 let messages = messages(&bus, "motion-quality");
                 assert_eq!(messages.len(), 1, "{name}");
-                assert_close(figures(&messages[0]), expected(&errors), &name);
+                assert_close(figures(&messages[0]), expected(&errors, peak), &name);
                 assert_eq!(messages[0].get("pts"), Ok(time as u64 * 40_000_000));
                 before = current;
             }
             harness.push_event(gst::event::Eos::new());
             let total = messages(&bus, "motion-quality-total").pop().expect("a total");
             assert_eq!((total.get("frames"), total.get("predicted")), (Ok(4u64), Ok(3u64)));
-            assert_close(figures(&total), expected(&totals), &format!("{format} {mode} total"));
+            assert_close(figures(&total), expected(&totals, peak), &format!("{format} {mode} total"));
         }
     }
 }

@@ -5,12 +5,12 @@ use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::compensation::{Field, Sampling, oracle};
-use gstmotionestimate::estimator::{Frame, MotionVector};
+use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat};
 use gstmotionestimate::meta::{self, FieldDescription};
 
 use crate::fields;
 
-pub const FORMATS: [VideoFormat; 7] = [
+pub const FORMATS: [VideoFormat; 12] = [
     VideoFormat::Gray8,
     VideoFormat::I420,
     VideoFormat::Yv12,
@@ -18,19 +18,39 @@ pub const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Nv21,
     VideoFormat::Y42b,
     VideoFormat::Y444,
+    VideoFormat::I42010le,
+    VideoFormat::P01010le,
+    VideoFormat::I42210le,
+    VideoFormat::Y44410le,
+    VideoFormat::Gray16Le,
 ];
+
+/// How samples of `format` lie in memory.
+pub fn sample_format(format: VideoFormat) -> SampleFormat {
+    let (depth, shift) = match format {
+        VideoFormat::P01010le => (10, 6),
+        VideoFormat::I42010le | VideoFormat::I42210le | VideoFormat::Y44410le => (10, 0),
+        VideoFormat::Gray16Le => (16, 0),
+        _ => (8, 0),
+    };
+    SampleFormat::new(depth, shift).unwrap()
+}
 
 /// Written down here a second time, format by format.
 pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
     let halved = |halved_x, halved_y, interleaved| Sampling { halved_x, halved_y, interleaved };
     match format {
-        VideoFormat::Gray8 => vec![Sampling::LUMA],
-        VideoFormat::I420 | VideoFormat::Yv12 => {
+        VideoFormat::Gray8 | VideoFormat::Gray16Le => vec![Sampling::LUMA],
+        VideoFormat::I420 | VideoFormat::Yv12 | VideoFormat::I42010le => {
             vec![Sampling::LUMA, halved(true, true, false), halved(true, true, false)]
         }
-        VideoFormat::Nv12 | VideoFormat::Nv21 => vec![Sampling::LUMA, halved(true, true, true)],
-        VideoFormat::Y42b => vec![Sampling::LUMA, halved(true, false, false), halved(true, false, false)],
-        VideoFormat::Y444 => vec![Sampling::LUMA; 3],
+        VideoFormat::Nv12 | VideoFormat::Nv21 | VideoFormat::P01010le => {
+            vec![Sampling::LUMA, halved(true, true, true)]
+        }
+        VideoFormat::Y42b | VideoFormat::I42210le => {
+            vec![Sampling::LUMA, halved(true, false, false), halved(true, false, false)]
+        }
+        VideoFormat::Y444 | VideoFormat::Y44410le => vec![Sampling::LUMA; 3],
         other => panic!("{other} is not tested"),
     }
 }
@@ -62,7 +82,9 @@ pub fn planes(info: &VideoInfo, time: usize) -> Vec<Frame> {
     let (width, height) = (info.width() as usize, info.height() as usize);
     let plane = |(index, sampling): (usize, Sampling)| {
         let (width, height) = sampling.plane_size(width, height);
-        Frame::from_fn(width, height, |x, y| noise([time, index, x, y]) as u8)
+        let format = sample_format(info.format());
+        let sample = |x, y| noise([time, index, x, y]) as u16 & format.peak();
+        Frame::deep_from_fn(format.depth(), (width, height), sample)
     };
     samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }
@@ -83,8 +105,14 @@ pub fn buffer(info: &VideoInfo, planes: &[Frame], time: usize, pad: Option<usize
     let mut bytes = vec![0xa5; end];
     for (plane, (&offset, &stride)) in planes.iter().zip(offsets.iter().zip(&strides)) {
         for y in 0..plane.view().height() {
-            let row = plane.view().row(y);
-            bytes[offset + y * stride..][..row.len()].copy_from_slice(row);
+            let (row, format) = (plane.view().row(y), sample_format(info.format()));
+            let to = &mut bytes[offset + y * stride..][..row.len()];
+            to.copy_from_slice(row);
+            if format.shift() > 0 {
+                for sample in to.as_chunks_mut::<2>().0 {
+                    *sample = (u16::from_le_bytes(*sample) << format.shift()).to_le_bytes();
+                }
+            }
         }
     }
     let mut buffer = gst::Buffer::from_mut_slice(bytes);
@@ -105,7 +133,9 @@ pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
     let plane = |(index, sampling): (usize, Sampling)| {
         let (width, height) = sampling.plane_size(info.width() as usize, info.height() as usize);
         let (data, stride) = (frame.plane_data(index as u32).unwrap(), frame.plane_stride()[index] as usize);
-        Frame::from_fn(width, height, |x, y| data[y * stride + x])
+        let format = sample_format(info.format());
+        let view = FrameView::with_format(data, (width, height), stride, format).unwrap();
+        Frame::deep_from_fn(format.depth(), (width, height), |x, y| view.sample(x as i32, y as i32))
     };
     samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }
@@ -114,6 +144,7 @@ pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
 pub fn description(info: &VideoInfo, block: (u32, u32), time: usize) -> FieldDescription {
     let (width, height) = (info.width(), info.height());
     FieldDescription {
+        bit_depth: 8,
         block_width: block.0,
         block_height: block.1,
         columns: width.div_ceil(block.0),

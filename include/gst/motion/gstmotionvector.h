@@ -100,6 +100,7 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  *   (strings), else %NULL
  * @row_devices: (nullable): with @devices, one index per row of blocks; read both with
  *   gst_motion_vector_field_get_row_device()
+ * @bit_depth: bits of the samples that the costs are of: 8 to 16
  *
  * A motion field. @metric, @vectors, @predictors, @devices and @row_devices point into the meta and are
  * valid as long as it exists.
@@ -119,6 +120,7 @@ typedef struct {
   gconstpointer predictors;
   const GValue *devices;
   const guint8 *row_devices;
+  guint bit_depth;
 } GstMotionVectorField;
 
 /**
@@ -160,6 +162,11 @@ gst_motion_vector_field_parse (const GstStructure * structure,
     return FALSE;
 
   read.reference_pts = pts;
+  read.bit_depth = 8;
+  if (gst_structure_has_field (structure, "bit-depth")
+      && (!gst_structure_get_uint (structure, "bit-depth", &read.bit_depth)
+          || read.bit_depth < 8 || read.bit_depth > 16))
+    return FALSE;
   read.metric = gst_structure_get_string (structure, "metric");
   if (read.metric == NULL || (strcmp (read.metric, "sad") != 0
           && strcmp (read.metric, "ssd") != 0))

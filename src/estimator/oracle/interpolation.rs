@@ -54,16 +54,21 @@ pub(crate) fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) ->
 
 /// The point at `(x, y)`, in half samples, of a frame whose sample at `(x, y)` is `sample(x, y)`.
 pub(crate) fn half_sample(sample: impl Fn(i32, i32) -> u8, x: i32, y: i32) -> u8 {
+    half_sample_up_to(u8::MAX.into(), |x, y| i32::from(sample(x, y)), x, y) as u8
+}
+
+/// The same of samples from 0 to `peak`.
+pub(crate) fn half_sample_up_to(peak: i32, sample: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
     let is_half = (x & 1 == 1, y & 1 == 1);
     let (x, y) = (x >> 1, y >> 1);
-    let column = |x: i32| six_taps(|i| i32::from(sample(x, y + i)));
+    let column = |x: i32| six_taps(|i| sample(x, y + i));
     let (sum, shift) = match is_half {
         (false, false) => return sample(x, y),
-        (true, false) => (six_taps(|i| i32::from(sample(x + i, y))), 5),
+        (true, false) => (six_taps(|i| sample(x + i, y)), 5),
         (false, true) => (column(x), 5),
         (true, true) => (six_taps(|i| column(x + i)), 10),
     };
-    ((sum + (1 << (shift - 1))) >> shift).clamp(0, 255) as u8
+    ((sum + (1 << (shift - 1))) >> shift).clamp(0, peak)
 }
 
 /// The filter for a point halfway between `value(0)` and `value(1)`.

@@ -70,8 +70,8 @@ fn field_of(
     reference: &FrameView<'_>,
     best: impl Fn(Window, &dyn Fn(Displacement) -> OrderKey) -> OrderKey,
 ) -> MotionField {
-    current.check_size(parameters).expect("current frame");
-    reference.check_size(parameters).expect("reference frame");
+    current.check(parameters).expect("current frame");
+    reference.check(parameters).expect("reference frame");
     let mut field = MotionField::new(parameters.grid());
     let columns = field.grid.columns;
     for (index, vector) in field.vectors.iter_mut().enumerate() {
@@ -95,8 +95,8 @@ pub fn cost(
     let mut sum = 0;
     for y in origin.1..origin.1 + side {
         for x in origin.0..origin.0 + side {
-            let c = current.extended(x, y);
-            let r = reference.extended(x + displacement.0, y + displacement.1);
+            let c = current.sample(x, y);
+            let r = reference.sample(x + displacement.0, y + displacement.1);
             sum += parameters.metric.term(c.abs_diff(r));
         }
     }

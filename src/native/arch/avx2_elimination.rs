@@ -304,12 +304,13 @@ unsafe impl SumRegister for [__m256i; HALVES] {
     #[inline]
     unsafe fn plus_differences<const SMALL: bool>(mut self, sums: &[u16; SUMS], of_block: u16) -> Self {
         let of_block = _mm256_set1_epi16(of_block as i16);
-        for (to, sums) in self.iter_mut().zip(sums.as_chunks().0) {
-            let sums = load(sums);
-            *to = if SMALL {
-                _mm256_add_epi16(*to, _mm256_abs_epi16(_mm256_sub_epi16(sums, of_block)))
+        let (halves, _) = sums.as_chunks();
+        for half in 0..HALVES {
+            let sums = load(&halves[half]);
+            self[half] = if SMALL {
+                _mm256_add_epi16(self[half], _mm256_abs_epi16(_mm256_sub_epi16(sums, of_block)))
             } else {
-                _mm256_adds_epu16(*to, difference([sums, sums], of_block))
+                _mm256_adds_epu16(self[half], difference([sums, sums], of_block))
             };
         }
         self

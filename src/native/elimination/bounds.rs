@@ -5,6 +5,7 @@ use crate::native::candidates::Listed;
 use crate::native::cost::{Cost, CostValue};
 use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel};
 use crate::native::engine::Engine;
+use crate::native::sample::SearchSample;
 
 /// The most parts that a block has: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
@@ -21,11 +22,11 @@ pub type SumRange<'a> = (&'a [u16], &'a [u16]);
 /// Raises the bounds of `N` groups by those of a part whose sum is `of_block`.
 #[inline(always)]
 pub fn raise_by_range<C: Cost, const N: usize>(
-    mut bounds: [C::Value; N],
+    mut bounds: [C::Bound; N],
     of_block: u16,
     (least, most): SumRange<'_>,
     shift: u32,
-) -> [C::Value; N] {
+) -> [C::Bound; N] {
     let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
     let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
     for i in 0..N {
@@ -55,24 +56,24 @@ pub struct Quarters<'a> {
 pub fn bound_area<C: Cost, const N: usize>(
     quarters: &Quarters<'_>,
     shift: u32,
-    bounds: &mut [C::Value],
-) -> C::Value {
+    bounds: &mut [C::Bound],
+) -> C::Bound {
     let Quarters { rows, columns, of_block, ranges, pitch, down } = *quarters;
     let quarters = [(0, 0), (1, 0), (0, down), (1, down)];
-    let mut least_of_all = [C::Value::MAX; N];
+    let mut least_of_all = [C::Bound::MAX; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
-        let mut sums = [C::Value::default(); N];
+        let mut sums = [C::Bound::default(); N];
         for (of_block, (right, down)) in of_block.into_iter().zip(quarters) {
             let ((least, most), at) = (ranges[right], (row + down) * pitch);
             sums = raise_by_range::<C, N>(sums, of_block, (&least[at..], &most[at..]), shift);
         }
         for i in 0..N {
-            sums[i] = if i < columns { sums[i] } else { C::Value::MAX };
+            sums[i] = if i < columns { sums[i] } else { C::Bound::MAX };
             least_of_all[i] = least_of_all[i].min(sums[i]);
         }
         bounds.copy_from_slice(&sums);
     }
-    least_of_all.into_iter().fold(C::Value::MAX, Ord::min)
+    least_of_all.into_iter().fold(C::Bound::MAX, Ord::min)
 }
 
 /// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `level`.
@@ -147,13 +148,21 @@ pub struct BlockParts {
     pub steps: [usize; MOST_PARTS],
     /// Samples an axis of a part, and of the block.
     sides: (usize, usize),
+    /// The bits that sums lose.
+    lower: u32,
 }
 
 impl BlockParts {
     /// The parts of blocks of `side` samples an axis that `level` has the sums of.
     pub fn new(sums: &ReferenceSums, level: Option<&SumLevel>, side: usize) -> Self {
-        let mut parts =
-            Self { count: 0, shift: 0, sums: [0; MOST_SUMS], steps: [0; MOST_PARTS], sides: (side, side) };
+        let mut parts = Self {
+            count: 0,
+            shift: 0,
+            sums: [0; MOST_SUMS],
+            steps: [0; MOST_PARTS],
+            sides: (side, side),
+            lower: sums.lower(),
+        };
         let Some(level) = level else { return parts };
         parts.sides.0 = level.side;
         parts.shift = 2 * level.side.ilog2();
@@ -185,8 +194,8 @@ impl BlockParts {
 
     /// The bounds of all candidates of the group whose sums in `level` are at `start`.
     #[inline(always)]
-    pub fn bound<C: Cost>(&self, level: &SumLevel, block: u16, start: usize) -> [C::Value; GROUP] {
-        let mut bounds = [C::Value::default(); GROUP];
+    pub fn bound<C: Cost>(&self, level: &SumLevel, block: u16, start: usize) -> [C::Bound; GROUP] {
+        let mut bounds = [C::Bound::default(); GROUP];
         for (sum, step) in self.of_block(usize::from(block)).iter().zip(&self.steps) {
             let sums = level.group(start + step);
             for i in 0..GROUP {
@@ -198,20 +207,20 @@ impl BlockParts {
 
     /// Sums the parts of block `block`, whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub fn sum<E: Engine>(&mut self, engine: E, block: usize, samples: &[u8], pitch: usize) {
+    pub fn sum<E: Engine, S: SearchSample>(&mut self, engine: E, block: usize, samples: &[S], pitch: usize) {
         match self.sides.0 {
-            4 => self.sum_of_side::<E, 4>(engine, block, samples, pitch),
-            8 => self.sum_of_side::<E, 8>(engine, block, samples, pitch),
-            _ => self.sum_of_side::<E, 16>(engine, block, samples, pitch),
+            4 => self.sum_of_side::<E, S, 4>(engine, block, samples, pitch),
+            8 => self.sum_of_side::<E, S, 8>(engine, block, samples, pitch),
+            _ => self.sum_of_side::<E, S, 16>(engine, block, samples, pitch),
         }
     }
 
     #[inline(always)]
-    fn sum_of_side<E: Engine, const SIDE: usize>(
+    fn sum_of_side<E: Engine, S: SearchSample, const SIDE: usize>(
         &mut self,
         engine: E,
         block: usize,
-        samples: &[u8],
+        samples: &[S],
         pitch: usize,
     ) {
         const { assert!(SUMMED.is_multiple_of(SIDE)) };
@@ -226,7 +235,7 @@ impl BlockParts {
                     // SAFETY: `part` has SUMMED samples from the start of each of its SIDE rows on.
                     unsafe { &*part.as_ptr().add(y * pitch).cast() }
                 });
-                let of_rows = engine.sum_parts::<SIDE>(&rows);
+                let of_rows = S::sum_parts::<E, SIDE>(engine, &rows, self.lower);
                 let sums = &mut sums[y * across + x..][..at_once.min(across - x)];
                 for (sum, of_rows) in sums.iter_mut().zip(of_rows) {
                     *sum = of_rows;

@@ -1,7 +1,7 @@
 //! What elimination needs of an instruction set and of a metric.
 
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::cost::{Cost, Sad, Ssd};
+use crate::native::cost::{DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
 use crate::native::elimination::sums::{GROUP, SumLevel};
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
@@ -43,14 +43,14 @@ pub trait EliminationEngine: TileEngine {
 
 /// Writes the cost of each of the candidates listed.
 #[inline(always)]
-fn one_by_one<E: EliminationEngine, C: Cost>(
+fn one_by_one<E: EliminationEngine, C: TileCost>(
     engine: E,
-    candidates: &Candidates<'_>,
+    candidates: &Candidates<'_, C::Sample>,
     (blocks, offsets): Listed<'_>,
     costs: &mut [u32],
 ) {
     for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
-        *cost = candidates.cost::<E, C>(engine, *block, *offset);
+        *cost = C::cost(engine, candidates, *block, *offset);
     }
 }
 
@@ -60,7 +60,7 @@ pub trait BoundCost: TileCost {
     #[inline(always)]
     fn costs<E: EliminationEngine>(
         engine: E,
-        candidates: &Candidates<'_>,
+        candidates: &Candidates<'_, Self::Sample>,
         listed: Listed<'_>,
         costs: &mut [u32],
     ) {
@@ -77,9 +77,9 @@ pub trait BoundCost: TileCost {
     #[inline(always)]
     fn costs_of_groups<E: EliminationEngine>(
         _: E,
-        _: &Candidates<'_>,
+        _: &Candidates<'_, Self::Sample>,
         _: Listed<'_>,
-        _: &mut [[Self::Value; GROUP]],
+        _: &mut [[Self::Bound; GROUP]],
     ) {
         unreachable!("worth_a_group is None")
     }
@@ -91,7 +91,7 @@ pub trait BoundCost: TileCost {
         parts: &BlockParts,
         level: &SumLevel,
         (blocks, starts): Listed<'_>,
-        bounds: &mut [[Self::Value; GROUP]],
+        bounds: &mut [[Self::Bound; GROUP]],
     ) {
         for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
             *bounds = parts.bound::<Self>(level, *block, *start as usize);
@@ -104,8 +104,8 @@ pub trait BoundCost: TileCost {
         _: E,
         quarters: &Quarters<'_>,
         shift: u32,
-        bounds: &mut [Self::Value],
-    ) -> Self::Value {
+        bounds: &mut [Self::Bound],
+    ) -> Self::Bound {
         bounds::bound_area::<Self, N>(quarters, shift, bounds)
     }
 }
@@ -159,3 +159,28 @@ impl BoundCost for Sad {
 }
 
 impl BoundCost for Ssd {}
+
+impl<const TERMS: usize> BoundCost for DeepSad<TERMS> {
+    #[inline(always)]
+    fn bounds_of_groups<E: EliminationEngine>(
+        engine: E,
+        parts: &BlockParts,
+        level: &SumLevel,
+        listed: Listed<'_>,
+        bounds: &mut [[u16; GROUP]],
+    ) {
+        engine.bounds(parts, level, listed, bounds);
+    }
+
+    #[inline(always)]
+    fn bound_area<E: EliminationEngine, const N: usize>(
+        engine: E,
+        quarters: &Quarters<'_>,
+        _: u32,
+        bounds: &mut [u16],
+    ) -> u16 {
+        engine.bound_area::<N>(quarters, bounds)
+    }
+}
+
+impl BoundCost for DeepSsd {}

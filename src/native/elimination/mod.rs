@@ -33,7 +33,7 @@ use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, Parameters, SetupError};
 use crate::lock::lock;
-use crate::native::cost::by_metric;
+use crate::native::cost::by_cost;
 use crate::native::exhaustive;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Instructions, Work};
@@ -185,7 +185,7 @@ impl Work for SidesOfParts<'_> {
             _ if side.is_multiple_of(8) && side > 8 => (8, Some(TILE)),
             _ => (TILE, None),
         };
-        let worth_a_group = by_metric!(self.0.metric, C => C::worth_a_group::<E>(side));
+        let worth_a_group = by_cost!(self.0, C => C::worth_a_group::<E>(side));
         (large, small.filter(|_| worth_a_group.is_none()))
     }
 }
@@ -206,7 +206,7 @@ impl Work for EliminationRow<'_> {
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
         let Self { job, last, workspace, row, vectors, history } = self;
-        by_metric!(job.parameters.metric, C => {
+        by_cost!(job.parameters, C => {
             let (sums, last_row, buffers) = workspace.parts::<C>();
             let of_last_field = || last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);
             let above = last_row.above(row).or_else(of_last_field).unwrap_or_default();

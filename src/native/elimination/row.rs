@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::estimator::{MotionVector, OrderKey, Window};
 use crate::native::aligned::Aligned;
 use crate::native::candidates::Candidates;
-use crate::native::cost::CostValue;
+use crate::native::cost::{BoundUnit, CostValue};
 use crate::native::elimination::area::{self, GroupArea, PUT, lane_x, lane_y};
 use crate::native::elimination::backoff::{RowHistory, StepCosts};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
@@ -16,6 +16,7 @@ use crate::native::elimination::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, 
 use crate::native::exhaustive::ExhaustiveSearch;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::InstructionSet;
+use crate::native::sample::SearchSample;
 
 /// The current frame is prefetched this many samples ahead of a block.
 const AHEAD: usize = 128;
@@ -52,6 +53,7 @@ pub struct RowElimination<'a, E, C: BoundCost> {
     lane_offsets: [u32; GROUP],
     /// Candidates left in a group from which on the costs of all are computed; `u32::MAX` for never.
     worth_a_group: u32,
+    unit: BoundUnit,
 }
 
 /// The numbers of the lanes.
@@ -87,6 +89,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         let pitch = job.reference.layout().pitch;
         let (coarse, fine) =
             (BlockParts::new(sums, Some(sums.coarse()), side), BlockParts::new(sums, sums.fine(), side));
+        let unit = BoundUnit { lower: sums.lower(), sums: coarse.count.max(fine.count) as u32 };
         let most = MOST_BOUNDS / GroupArea::most_bounds(&job.parameters.window).next_multiple_of(GROUP);
         Self {
             engine,
@@ -106,6 +109,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
                 (lane_y(lane) as usize * pitch) as u32 + lane_x(lane) as u32
             }),
             worth_a_group: C::worth_a_group::<E>(side).unwrap_or(u32::MAX),
+            unit,
         }
     }
 
@@ -162,10 +166,10 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         }
         for i in 0..count {
             self.buffers.targets[i].area.shift = shift;
-            let samples = &first.samples()[i * side..];
+            let samples = &first.samples::<C::Sample>()[i * side..];
             // The next blocks, each row in another cache line.
             for y in 0..side {
-                self.engine.prefetch(samples, y * pitch + AHEAD);
+                C::Sample::prefetch(self.engine, samples, y * pitch + AHEAD);
             }
             self.coarse.sum(self.engine, i, samples, pitch);
             if self.sums.fine().is_some() {
@@ -199,7 +203,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
 
     /// Sets the best of each block to the best of a few candidates that are likely to be good.
     #[inline(always)]
-    fn try_known(&mut self, candidates: &Candidates<'_>, column: usize, count: usize) {
+    fn try_known(&mut self, candidates: &Candidates<'_, C::Sample>, column: usize, count: usize) {
         let (last, columns) = (self.last_field, self.job.parameters.grid().columns);
         let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
         let mut displacements = [[(0, 0); KNOWN]; RUN];
@@ -221,14 +225,14 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
-            best[i] = BestCandidate::new(keys.fold(OrderKey::WORST, Ord::min));
+            best[i] = BestCandidate::new(keys.fold(OrderKey::WORST, Ord::min), self.unit);
         }
     }
 
     /// Updates each block's best candidate from its area. Returns a bit for each block that was left out because
     /// exhaustive search is expected to be faster.
     #[inline(always)]
-    fn search_strips(&mut self, candidates: &Candidates<'_>, count: usize) -> u32 {
+    fn search_strips(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) -> u32 {
         let mut rows = 0;
         for target in &self.buffers.targets[..count] {
             rows = rows.max(target.area.rows);
@@ -290,9 +294,9 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         // A bound that equals the best cost counts only where the group is near. The second loop checks that, where the
         // best costs nothing or half of the groups are left, as in flat frames. Elsewhere such groups are few, and
         // later steps eliminate them.
-        if best.key.cost() > 0 && best.limits[0] < C::Value::MAX {
+        if best.key.cost() > 0 && best.limits[0] < C::Bound::MAX {
             for (chunk, bounds) in bounds.iter().enumerate() {
-                let left = C::Value::at_most(self.engine, bounds, best.limits[0]);
+                let left = C::Bound::at_most(self.engine, bounds, best.limits[0]);
                 let room = entries[listed..].first_chunk_mut().expect("a chunk more");
                 self.engine.list(left, (chunk * GROUP) as u32, &LANES, room);
                 listed += left.count_ones() as usize;
@@ -305,10 +309,10 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         let distances = area.distances();
         for (chunk, bounds) in bounds.iter().enumerate() {
             let first = (chunk * GROUP) as u32;
-            let less = C::Value::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
+            let less = C::Bound::at_most(self.engine, bounds, best.limits[1]) & best.lanes[1];
             let near = u16::at_most(self.engine, &distances.from(first), best.length as u16);
-            let mut left = less | C::Value::at_most(self.engine, bounds, best.limits[0]) & near;
-            if best.limits[0] == C::Value::MAX {
+            let mut left = less | C::Bound::at_most(self.engine, bounds, best.limits[0]) & near;
+            if best.limits[0] == C::Bound::MAX {
                 left &= area.present(first);
             }
             let room = entries[listed..].first_chunk_mut().expect("a chunk more");
@@ -320,7 +324,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
 
     /// Tries the candidate of least bound in each block's group of least bound, which is the block's entry.
     #[inline(always)]
-    fn try_promising(&mut self, candidates: &Candidates<'_>, count: usize) {
+    fn try_promising(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) {
         let Buffers {
             targets,
             best,
@@ -344,8 +348,8 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         for (i, displacement) in displacements.iter_mut().enumerate() {
             let (target, bounds) = (&targets[i], &bounds_of[i]);
             let group = target.area.group(entries[i], (target.start, target.pitch));
-            let least = bounds.iter().copied().fold(C::Value::MAX, Ord::min);
-            let lanes = C::Value::at_most(self.engine, bounds, least);
+            let least = bounds.iter().copied().fold(C::Bound::MAX, Ord::min);
+            let lanes = C::Bound::at_most(self.engine, bounds, least);
             let lanes = if lanes & group.inside == 0 { group.inside } else { lanes & group.inside };
             *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
             offsets[i] = target.offset(*displacement);
@@ -359,7 +363,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     /// Updates each block's best candidate from the groups listed at `batch`. Each step is done for all groups before
     /// the next step begins for those that it leaves.
     #[inline(always)]
-    fn search_batch(&mut self, candidates: &Candidates<'_>, batch: Range<usize>) {
+    fn search_batch(&mut self, candidates: &Candidates<'_, C::Sample>, batch: Range<usize>) {
         let Self { engine, sums, coarse, fine, history, buffers, lane_offsets, worth_a_group, .. } = self;
         let Buffers {
             targets,
@@ -388,7 +392,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         for i in 0..blocks.len() {
             let limit = best[usize::from(blocks[i])].limits[0];
             kept[left_over] = i as u16;
-            left_over += usize::from(C::Value::at_most(*engine, &bounds_of[i], limit) != 0);
+            left_over += usize::from(C::Bound::at_most(*engine, &bounds_of[i], limit) != 0);
         }
         let kept = &kept[..left_over];
         if let Some(level) = sums.fine() {
@@ -484,26 +488,26 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         } else {
             for (at, bounds) in bounds[..end].chunks_exact_mut(N).enumerate() {
                 let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
-                let mut sums = [C::Value::MAX; N];
+                let mut sums = [C::Bound::MAX; N];
                 if column < area.columns {
-                    sums = [C::Value::default(); N];
+                    sums = [C::Bound::default(); N];
                     for (part, of_block) in of_block.iter().enumerate() {
                         let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
                         let extremes = (&least[at..], &most[at..]);
                         sums = bounds::raise_by_range::<C, N>(sums, *of_block, extremes, self.coarse.shift);
                     }
-                    sums[N.min(area.columns - column)..].fill(C::Value::MAX);
+                    sums[N.min(area.columns - column)..].fill(C::Bound::MAX);
                 }
                 bounds.copy_from_slice(&sums);
             }
-            bounds[..end].iter().copied().fold(C::Value::MAX, Ord::min)
+            bounds[..end].iter().copied().fold(C::Bound::MAX, Ord::min)
         };
         // Whole registers of bounds are read.
-        bounds[end..].fill(C::Value::MAX);
+        bounds[end..].fill(C::Bound::MAX);
         let mut first = 0;
         for (chunk, bounds) in bounds.as_chunks::<GROUP>().0.iter().enumerate().rev() {
-            let bits = C::Value::at_most(self.engine, bounds, least);
+            let bits = C::Bound::at_most(self.engine, bounds, least);
             first = if bits != 0 { chunk * GROUP + bits.trailing_zeros() as usize } else { first };
         }
         first

@@ -61,19 +61,20 @@ impl ReferenceSums {
     /// Sums up `rows` of tiles of `plane`.
     fn fill(&mut self, instructions: Instructions, plane: &Plane, rows: Range<usize>) {
         let (row, groups, top) = (self.tiles * TILE_POSITIONS, self.groups(), rows.start * TILE);
+        let lower = self.lower;
         self.there.end = rows.end;
         let rows = rows.start - self.first..rows.end - self.first;
         let (of_sums, of_groups) = (rows.start * row..rows.end * row, rows.start * groups..rows.end * groups);
         if let Some(SumLevel { side, lines }) = self.fine.as_mut().filter(|_| self.is_fine) {
             let sums = &mut numbers_mut(lines)[of_sums.clone()];
-            instructions.run(StripSummation { plane, side: *side, top, sums, even: None, odd: None });
+            instructions.run(StripSummation { plane, side: *side, lower, top, sums, even: None, odd: None });
         }
         let SumLevel { side, lines } = &mut self.coarse;
         let sums = &mut numbers_mut(lines)[of_sums];
         let GroupExtremes { least: [least, least_odd], most: [most, most_odd] } = &mut self.extremes;
         let even = Some([&mut least[of_groups.clone()], &mut most[of_groups.clone()]]);
         let odd = (*side == TILE).then(|| [&mut least_odd[of_groups.clone()], &mut most_odd[of_groups]]);
-        instructions.run(StripSummation { plane, side: *side, top, sums, even, odd });
+        instructions.run(StripSummation { plane, side: *side, lower, top, sums, even, odd });
     }
 }
 
@@ -82,6 +83,8 @@ impl ReferenceSums {
 struct StripSummation<'a> {
     plane: &'a Plane,
     side: usize,
+    /// The lowest bits of the sums that are not kept.
+    lower: u32,
     top: usize,
     /// The sums of the rows of tiles.
     sums: &'a mut [u16],
@@ -97,10 +100,13 @@ impl Work for StripSummation<'_> {
     #[inline(always)]
     fn run<E: InstructionSet>(mut self, engine: E) {
         for strip in 0..self.plane.layout().pitch / STRIP - 1 {
-            match self.side {
-                4 => self.sum_strip::<E, 4>(engine, strip),
-                8 => self.sum_strip::<E, 8>(engine, strip),
-                _ => self.sum_strip::<E, 16>(engine, strip),
+            match (self.lower, self.side) {
+                (0, 4) => self.sum_strip::<E, 4>(engine, strip),
+                (0, 8) => self.sum_strip::<E, 8>(engine, strip),
+                (0, _) => self.sum_strip::<E, 16>(engine, strip),
+                (_, 4) => self.sum_deep_strip::<E, 4>(engine, strip),
+                (_, 8) => self.sum_deep_strip::<E, 8>(engine, strip),
+                _ => self.sum_deep_strip::<E, 16>(engine, strip),
             }
         }
         if let Some([least, most]) = self.odd {
@@ -143,15 +149,76 @@ impl StripSummation<'_> {
                     down = down.slide(next, *oldest);
                     (*oldest, *positions) = (next, down);
                 }
-                let tiles = &mut self.sums[(index * pitch + strip * STRIP) * TILE..];
-                E::Sums::store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
-                if let Some([least, most]) = &mut self.even {
-                    let at = index * (pitch / ACROSS) + strip * STRIP_GROUPS;
-                    let [of_least, of_most] = E::Sums::extremes(tile_row);
-                    least[at..][..STRIP_GROUPS].copy_from_slice(&of_least);
-                    most[at..][..STRIP_GROUPS].copy_from_slice(&of_most);
-                }
+                self.store::<E>(engine, (strip, index), tile_row);
             }
         }
+    }
+
+    /// Stores the sums of a row of tiles of `strip`, the one with this index.
+    #[inline(always)]
+    fn store<E: InstructionSet>(&mut self, _: E, (strip, index): (usize, usize), tile_row: [E::Sums; TILE]) {
+        let pitch = self.plane.layout().pitch;
+        let tiles = &mut self.sums[(index * pitch + strip * STRIP) * TILE..];
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe {
+            E::Sums::store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
+            if let Some([least, most]) = &mut self.even {
+                let at = index * (pitch / ACROSS) + strip * STRIP_GROUPS;
+                let [of_least, of_most] = E::Sums::extremes(tile_row);
+                least[at..][..STRIP_GROUPS].copy_from_slice(&of_least);
+                most[at..][..STRIP_GROUPS].copy_from_slice(&of_most);
+            }
+        }
+    }
+
+    /// The same of deep samples, summed in 32 bits.
+    #[inline(always)]
+    fn sum_deep_strip<E: InstructionSet, const SIDE: usize>(&mut self, engine: E, strip: usize) {
+        let layout = self.plane.layout();
+        let (pitch, last) = (layout.pitch, layout.rows() - 1);
+        let (samples, top) = (&self.plane.samples::<u16>()[strip * STRIP..], self.top);
+        let (mut rows, mut down) = ([[0; STRIP]; SIDE], [0; STRIP]);
+        for y in 0..SIDE - 1 {
+            let row = samples[(top + y).min(last) * pitch..].first_chunk();
+            slide::<SIDE>(&mut down, &mut rows[y], row.expect("the last strip of a row is left out"));
+        }
+        for index in 0..self.sums.len() / (TILE * pitch) {
+            // SAFETY: the engine proves that the CPU has the instructions.
+            let mut tile_row = [unsafe { E::Sums::zero() }; TILE];
+            for (y, positions) in tile_row.iter_mut().enumerate() {
+                let y = index * TILE + y + SIDE - 1;
+                let row = samples[(top + y).min(last) * pitch..].first_chunk();
+                slide::<SIDE>(&mut down, &mut rows[y % SIDE], row.expect("as above"));
+                let mut sums = [0; STRIP];
+                for x in 0..STRIP {
+                    sums[x] = (down[x] >> self.lower) as u16;
+                }
+                // SAFETY: as above. The difference from zero is the sum itself.
+                *positions = unsafe { positions.plus_differences::<false>(&sums, 0) };
+            }
+            self.store::<E>(engine, (strip, index), tile_row);
+        }
+    }
+}
+
+/// Adds to `down` the sums of `SIDE` neighbouring samples from each of the first [`STRIP`] of a row on, which replace
+/// those of the `oldest` row; `SIDE` is 4, 8 or 16.
+#[inline(always)]
+fn slide<const SIDE: usize>(down: &mut [u32; STRIP], oldest: &mut [u32; STRIP], row: &[u16; READ]) {
+    let mut sums = [0; STRIP + 16];
+    for x in 0..STRIP + 16 {
+        sums[x] = u32::from(row[x]);
+    }
+    // Each step doubles the neighbours in a sum; those past the last position are not complete.
+    for step in [1, 2, 4, 8] {
+        if step < SIDE {
+            for x in 0..STRIP + 16 - step {
+                sums[x] += sums[x + step];
+            }
+        }
+    }
+    for x in 0..STRIP {
+        down[x] = down[x].wrapping_add(sums[x]).wrapping_sub(oldest[x]);
+        oldest[x] = sums[x];
     }
 }

@@ -65,6 +65,8 @@ pub struct ReferenceSums {
     pub(super) fine: Option<SumLevel>,
     /// Whether fine sums are computed too.
     pub(super) is_fine: bool,
+    /// The lowest bits of sums that are not kept: those of a sample beyond eight, so that sums fit 16 bits.
+    pub(super) lower: u32,
     pub(super) extremes: GroupExtremes,
 }
 
@@ -102,6 +104,7 @@ impl ReferenceSums {
             coarse: level(coarse)?,
             fine: fine.map(level).transpose()?,
             is_fine: false,
+            lower: parameters.bit_depth - 8,
             extremes: GroupExtremes {
                 least: [of_groups(true)?, of_groups(odd)?],
                 most: [of_groups(true)?, of_groups(odd)?],
@@ -112,6 +115,11 @@ impl ReferenceSums {
     /// Forgets the sums. Those of smaller parts are computed too from now on where `is_fine`.
     pub fn begin(&mut self, is_fine: bool) {
         (self.first, self.there, self.is_fine) = (0, 0..0, is_fine);
+    }
+
+    /// The lowest bits of sums that are not kept.
+    pub fn lower(&self) -> u32 {
+        self.lower
     }
 
     /// The largest parts, whose extremes are known.

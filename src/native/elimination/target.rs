@@ -1,7 +1,7 @@
 //! A block that is searched by elimination, and the best of its candidates.
 
 use crate::estimator::{OrderKey, Window};
-use crate::native::cost::CostValue;
+use crate::native::cost::{BoundUnit, Cost, CostValue};
 use crate::native::elimination::area::{self, CandidateGroup, GroupArea};
 use crate::native::elimination::sums::{ACROSS, GROUP};
 use crate::native::engine::Engine;
@@ -62,26 +62,28 @@ impl TargetBlock {
 
 /// The best candidate so far, and the limits of bounds for another to be better.
 #[derive(Clone, Copy)]
-pub struct BestCandidate<V> {
+pub struct BestCandidate<C: Cost> {
     pub key: OrderKey,
     /// `|x| + |y|` of its displacement.
     pub length: u32,
     /// The largest bound with which a candidate may win: one that is no further away than the best, and one that is,
     /// which has to cost less.
-    pub limits: [V; 2],
+    pub limits: [C::Bound; 2],
     /// All bits where such a bound exists: nothing costs less than zero.
     pub lanes: [u32; 2],
+    unit: BoundUnit,
 }
 
-impl<V: CostValue> BestCandidate<V> {
+impl<C: Cost> BestCandidate<C> {
     #[inline(always)]
-    pub fn new(key: OrderKey) -> Self {
+    pub fn new(key: OrderKey, unit: BoundUnit) -> Self {
         let (x, y) = key.displacement();
         Self {
             key,
             length: x.unsigned_abs() + y.unsigned_abs(),
-            limits: [V::from_cost(key.cost()), V::from_cost(key.cost().saturating_sub(1))],
+            limits: [C::limit(key.cost(), unit), C::limit(key.cost().saturating_sub(1), unit)],
             lanes: [u32::MAX, if key.cost() > 0 { u32::MAX } else { 0 }],
+            unit,
         }
     }
 
@@ -89,32 +91,32 @@ impl<V: CostValue> BestCandidate<V> {
     #[inline(always)]
     pub fn improve(&mut self, key: OrderKey) {
         if key < self.key {
-            *self = Self::new(key);
+            *self = Self::new(key, self.unit);
         }
     }
 
-    /// Updates it from the candidates of `group`.
+    /// Updates it from the candidates of `group`, whose costs are numbers of the kind that bounds are.
     #[inline(always)]
-    pub fn improve_by<E: Engine>(&mut self, engine: E, costs: &[V; GROUP], group: &CandidateGroup) {
+    pub fn improve_by<E: Engine>(&mut self, engine: E, costs: &[C::Bound; GROUP], group: &CandidateGroup) {
         let better = self.admitted(engine, costs, group) & !group.lane(self.key.displacement());
         if better == 0 {
             return;
         }
         // In flat frames many costs are equal.
-        let mut least = V::MAX;
+        let mut least = C::Bound::MAX;
         for (lane, cost) in costs.iter().enumerate() {
-            least = least.min(if better >> lane & 1 != 0 { *cost } else { V::MAX });
+            least = least.min(if better >> lane & 1 != 0 { *cost } else { C::Bound::MAX });
         }
-        let lanes = V::at_most(engine, costs, least) & better;
+        let lanes = C::Bound::at_most(engine, costs, least) & better;
         let (x, y) = group.displacement(group.nearest(lanes));
         self.improve(OrderKey::new(least.into(), x, y));
     }
 
     /// A bit for each candidate of `group` that may win by its bound, or by its cost.
     #[inline(always)]
-    pub fn admitted<E: Engine>(&self, engine: E, bounds: &[V; GROUP], group: &CandidateGroup) -> u32 {
+    pub fn admitted<E: Engine>(&self, engine: E, bounds: &[C::Bound; GROUP], group: &CandidateGroup) -> u32 {
         // No branch: it would be hard to predict.
         let is_far = usize::from(group.distance > self.length);
-        V::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far] & group.inside
+        C::Bound::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far] & group.inside
     }
 }

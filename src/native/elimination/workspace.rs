@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::estimator::{MotionVector, OrderKey, Parameters, SetupError};
 use crate::lock::lock;
 use crate::native::aligned::Aligned;
-use crate::native::cost::{CostValue, by_metric};
+use crate::native::cost::{BoundUnit, CostValue, by_cost};
 use crate::native::elimination::area::GroupList;
 use crate::native::elimination::engine::BoundCost;
 use crate::native::elimination::sums::{GROUP, ReferenceSums};
@@ -30,7 +30,7 @@ pub const CHUNK: usize = 64;
 pub struct Workspace {
     pub sums: ReferenceSums,
     pub last_row: LastRow,
-    /// [`Buffers`] for the metric.
+    /// [`Buffers`] for the metric and the bit depth.
     buffers: Box<dyn Any + Send>,
 }
 
@@ -46,13 +46,13 @@ impl Workspace {
         let sums = ReferenceSums::new(parameters, layout, sides, limit)?;
         let last_row =
             LastRow { row: None, vectors: vec![MotionVector::default(); parameters.grid().columns] };
-        let buffers: Box<dyn Any + Send> = by_metric!(parameters.metric, C => Box::new(Buffers::<C>::new()));
+        let buffers: Box<dyn Any + Send> = by_cost!(parameters, C => Box::new(Buffers::<C>::new()));
         Ok(Self { sums, last_row, buffers })
     }
 
     /// The parts, where this was made for the metric `C`.
     pub fn parts<C: BoundCost>(&mut self) -> (&ReferenceSums, &mut LastRow, &mut Buffers<C>) {
-        let buffers = self.buffers.downcast_mut().expect("the metric of the parameters");
+        let buffers = self.buffers.downcast_mut().expect("the metric and depth of the parameters");
         (&self.sums, &mut self.last_row, buffers)
     }
 }
@@ -82,11 +82,11 @@ impl LastRow {
 pub struct Buffers<C: BoundCost> {
     /// The blocks, the best candidate of each, what it has cost, and how many groups were searched.
     pub targets: [TargetBlock; RUN],
-    pub best: [BestCandidate<C::Value>; RUN],
+    pub best: [BestCandidate<C>; RUN],
     pub spent: [usize; RUN],
     pub searched: [usize; RUN],
     /// Bounds of the groups of a block's strip, row by row, block by block.
-    pub bounds: Aligned<[C::Value; MOST_BOUNDS]>,
+    pub bounds: Aligned<[C::Bound; MOST_BOUNDS]>,
     /// Groups that may hold the best candidate of their block: the indices of their bounds, the blocks, and the
     /// indices of their sums.
     pub entries: Aligned<[u32; MOST_BOUNDS + GROUP]>,
@@ -94,14 +94,14 @@ pub struct Buffers<C: BoundCost> {
     pub starts: Aligned<[u32; MOST_BOUNDS + GROUP]>,
     pub groups: GroupList<{ MOST_BOUNDS + GROUP }>,
     /// Bounds of the candidates of a batch of groups.
-    pub bounds_of: Aligned<[[C::Value; GROUP]; BATCH]>,
+    pub bounds_of: Aligned<[[C::Bound; GROUP]; BATCH]>,
     /// Groups of the batch that have candidates left, and those of them that have few.
     pub kept: [u16; BATCH],
     pub few: [u16; BATCH],
     /// Groups of the batch that have many left, their blocks, and the tighter bounds or the costs of their candidates.
     pub picked: [u16; BATCH],
     pub blocks_of_picked: [u16; BATCH],
-    pub of_picked: Aligned<[[C::Value; GROUP]; BATCH]>,
+    pub of_picked: Aligned<[[C::Bound; GROUP]; BATCH]>,
     /// Candidates whose costs are computed together: their blocks, their offsets in the frame, and the costs.
     pub blocks_listed: [u16; CHUNK + GROUP],
     pub offsets: [u32; CHUNK + GROUP],
@@ -113,20 +113,20 @@ impl<C: BoundCost> Buffers<C> {
     fn new() -> Self {
         Self {
             targets: [TargetBlock::default(); RUN],
-            best: [BestCandidate::new(OrderKey::WORST); RUN],
+            best: [BestCandidate::new(OrderKey::WORST, BoundUnit::default()); RUN],
             spent: [0; RUN],
             searched: [0; RUN],
-            bounds: Aligned([C::Value::MAX; MOST_BOUNDS]),
+            bounds: Aligned([C::Bound::MAX; MOST_BOUNDS]),
             entries: Aligned([0; MOST_BOUNDS + GROUP]),
             blocks: [0; MOST_BOUNDS + GROUP],
             starts: Aligned([0; MOST_BOUNDS + GROUP]),
             groups: GroupList::new(),
-            bounds_of: Aligned([[C::Value::MAX; GROUP]; BATCH]),
+            bounds_of: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
             kept: [0; BATCH],
             few: [0; BATCH],
             picked: [0; BATCH],
             blocks_of_picked: [0; BATCH],
-            of_picked: Aligned([[C::Value::MAX; GROUP]; BATCH]),
+            of_picked: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
             blocks_listed: [0; CHUNK + GROUP],
             offsets: [0; CHUNK + GROUP],
             costs: [0; CHUNK + GROUP],

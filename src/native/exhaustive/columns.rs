@@ -3,7 +3,7 @@
 
 use crate::native::aligned::Aligned;
 use crate::native::arch::register::Register;
-use crate::native::cost::{Cost, CostValue};
+use crate::native::cost::{CostValue, RegisterCost};
 use crate::native::engine::Engine;
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
 
@@ -18,7 +18,7 @@ pub enum CostLayout {
 
 /// Writes the cost of every candidate of `task`.
 #[inline(always)]
-pub fn compare<E: Engine, C: Cost>(
+pub fn compare<E: Engine, C: RegisterCost>(
     _: E,
     task: &TileTask<'_>,
     layout: CostLayout,
@@ -40,7 +40,7 @@ pub fn compare<E: Engine, C: Cost>(
 /// # Safety
 /// The CPU must have the instructions of `R`.
 #[inline(always)]
-unsafe fn compare_rows<R: Register, C: Cost, const W: usize, const S: usize>(
+unsafe fn compare_rows<R: Register, C: RegisterCost, const W: usize, const S: usize>(
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
@@ -69,7 +69,7 @@ fn pack<const W: usize, const S: usize>(packed: &mut [u8], samples: &[u8], pitch
 /// # Safety
 /// As [`compare_rows`], and `S * task.height()` must be a multiple of the register's samples.
 #[inline(always)]
-unsafe fn compare_registers<R: Register, C: Cost, const W: usize, const S: usize>(
+unsafe fn compare_registers<R: Register, C: RegisterCost, const W: usize, const S: usize>(
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn check<E: InstructionSet, C: TileCost>(engine: E, metric: fn(u32) -> u32) {
+    fn check<E: InstructionSet, C: TileCost + RegisterCost>(engine: E, metric: fn(u32) -> u32) {
         let pitch = 96;
         let samples = |seed: usize| -> Vec<u8> {
             (0..60 * pitch).map(|i: usize| ((i + seed).wrapping_mul(2_654_435_761) >> 16) as u8).collect()
@@ -143,7 +143,7 @@ mod tests {
                 );
                 let mut of_tile = [[C::Value::default(); COLUMNS]; ROWS];
                 let mut of_columns = of_tile;
-                C::tile_costs(engine, &task, &mut of_tile);
+                C::tile_costs(engine, &task, CostLayout::Tile, &mut of_tile);
                 compare::<E, C>(engine, &task, CostLayout::Transposed, &mut of_columns);
                 for (v, u) in (0..rows).flat_map(|v| (0..columns).map(move |u| (v, u))) {
                     let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));

@@ -1,8 +1,10 @@
 //! What exhaustive search needs of an instruction set and of a metric.
 
-use crate::native::cost::{Cost, Sad, Ssd};
+use crate::native::candidates::Candidates;
+use crate::native::cost::{Cost, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::engine::Engine;
 use crate::native::exhaustive::columns::{self, CostLayout};
+use crate::native::exhaustive::deep;
 use crate::native::exhaustive::tile::{TileCosts, TileTask};
 
 /// An instruction set, with what it may do its own way.
@@ -22,23 +24,73 @@ pub trait TileEngine: Engine {
 
 /// A metric, computed by what an instruction set does its own way where it does.
 pub trait TileCost: Cost {
-    /// Writes the cost of every candidate of `task` to its row and column.
-    #[inline(always)]
-    fn tile_costs<E: TileEngine>(engine: E, task: &TileTask<'_>, costs: &mut TileCosts<Self::Value>) {
-        columns::compare::<E, Self>(engine, task, CostLayout::Tile, costs);
-    }
+    /// The cost of the candidate at `offset` for block `block`.
+    ///
+    /// # Panics
+    /// As [`Candidates::block`] and [`Candidates::at`].
+    fn cost<E: Engine>(engine: E, candidates: &Candidates<'_, Self::Sample>, block: u16, offset: u32) -> u32;
+
+    /// Writes the cost of every candidate of `task` to where `layout` says.
+    fn tile_costs<E: TileEngine>(
+        engine: E,
+        task: &TileTask<'_, Self::Sample>,
+        layout: CostLayout,
+        costs: &mut TileCosts<Self::Value>,
+    );
 }
 
-impl TileCost for Sad {
-    #[inline(always)]
-    fn tile_costs<E: TileEngine>(engine: E, task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
-        engine.sad_tile(task, costs);
-    }
+/// Implements [`TileCost`] for a metric of eight-bit samples, whose tiles `$tile` computes.
+macro_rules! eight_bits {
+    ($cost:ty, $value:ty, $tile:ident) => {
+        impl TileCost for $cost {
+            #[inline(always)]
+            fn cost<E: Engine>(engine: E, candidates: &Candidates<'_>, block: u16, offset: u32) -> u32 {
+                candidates.cost::<E, Self>(engine, block, offset)
+            }
+
+            #[inline(always)]
+            fn tile_costs<E: TileEngine>(
+                engine: E,
+                task: &TileTask<'_>,
+                layout: CostLayout,
+                costs: &mut TileCosts<$value>,
+            ) {
+                match layout {
+                    CostLayout::Tile => engine.$tile(task, costs),
+                    CostLayout::Transposed => columns::compare::<E, Self>(engine, task, layout, costs),
+                }
+            }
+        }
+    };
 }
 
-impl TileCost for Ssd {
-    #[inline(always)]
-    fn tile_costs<E: TileEngine>(engine: E, task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
-        engine.ssd_tile(task, costs);
-    }
+eight_bits!(Sad, u16, sad_tile);
+eight_bits!(Ssd, u32, ssd_tile);
+
+/// Implements [`TileCost`] for a metric of deep samples.
+macro_rules! deep_samples {
+    ($cost:ty $(, $terms:ident)?) => {
+        impl $(<const $terms: usize>)? TileCost for $cost {
+            #[inline(always)]
+            fn cost<E: Engine>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
+                deep::cost::<Self>(candidates, block, offset)
+            }
+
+            #[inline(always)]
+            fn tile_costs<E: TileEngine>(
+                engine: E,
+                task: &TileTask<'_, u16>,
+                layout: CostLayout,
+                costs: &mut TileCosts<u32>,
+            ) {
+                match layout {
+                    CostLayout::Tile => deep::tile::<E, Self>(engine, task, costs),
+                    CostLayout::Transposed => deep::columns::<Self>(task, costs),
+                }
+            }
+        }
+    };
 }
+
+deep_samples!(DeepSad<TERMS>, TERMS);
+deep_samples!(DeepSsd);

@@ -1,12 +1,13 @@
 //! Exhaustive search: every cost is computed, tile of candidates by tile.
 
 pub mod columns;
+mod deep;
 pub mod engine;
 pub mod products;
 pub mod tile;
 
-use crate::estimator::{MotionVector, OrderKey};
-use crate::native::cost::{CostValue, by_metric};
+use crate::estimator::{MotionVector, OrderKey, Sample};
+use crate::native::cost::{CostValue, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Work};
 use columns::CostLayout;
@@ -15,7 +16,7 @@ use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
-    by_metric!(job.parameters.metric, C => {
+    by_cost!(job.parameters, C => {
         let mut scratch = TileScratch::<C>::new();
         for (column, vector) in vectors.iter_mut().enumerate() {
             let block = JobBlock { job, column, row };
@@ -91,7 +92,7 @@ fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut 
             let candidates = block.candidates();
             for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
                 let offset = block.offset((0, 0), (x, y)) as u32;
-                best = best.min(OrderKey::new(candidates.cost::<E, T::Cost>(engine, 0, offset), x, y));
+                best = best.min(OrderKey::new(T::Cost::cost(engine, &candidates, 0, offset), x, y));
             }
             continue;
         }
@@ -105,7 +106,7 @@ fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut 
 
 /// The part of `block` from its sample `part` on, and its candidates in `tile`.
 #[inline(always)]
-fn task_of<'a>(block: JobBlock<'a>, tile: Tile, part: (usize, usize)) -> TileTask<'a> {
+fn task_of<S: Sample>(block: JobBlock<'_>, tile: Tile, part: (usize, usize)) -> TileTask<'_, S> {
     let current = &block.job.current.samples()[block.offset(part, (0, 0))..];
     let reference = &block.job.reference.samples()[block.offset(part, tile.displacement)..];
     let size = (PART.min(block.side() - part.0), PART.min(block.side() - part.1));
@@ -114,7 +115,7 @@ fn task_of<'a>(block: JobBlock<'a>, tile: Tile, part: (usize, usize)) -> TileTas
 
 /// Writes the costs of a task. It is compiled by itself, as it is much code with several callers.
 struct ComputeTile<'a, C: TileCost> {
-    task: TileTask<'a>,
+    task: TileTask<'a, C::Sample>,
     layout: CostLayout,
     costs: &'a mut TileCosts<C::Value>,
 }
@@ -124,10 +125,7 @@ impl<C: TileCost> Work for ComputeTile<'_, C> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        match self.layout {
-            CostLayout::Tile => C::tile_costs(engine, &self.task, self.costs),
-            CostLayout::Transposed => columns::compare::<E, C>(engine, &self.task, self.layout, self.costs),
-        }
+        C::tile_costs(engine, &self.task, self.layout, self.costs);
     }
 }
 

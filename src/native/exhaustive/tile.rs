@@ -22,9 +22,9 @@ pub type TileCosts<V> = [[V; COLUMNS]; ROWS];
 /// The candidate at row `v` and column `u` of the tile has its first sample at
 /// `reference[v * pitch + u]`.
 #[derive(Clone, Copy)]
-pub struct TileTask<'a> {
-    current: &'a [u8],
-    reference: &'a [u8],
+pub struct TileTask<'a, S = u8> {
+    current: &'a [S],
+    reference: &'a [S],
     pitch: usize,
     width: usize,
     height: usize,
@@ -32,7 +32,7 @@ pub struct TileTask<'a> {
     columns: usize,
 }
 
-impl<'a> TileTask<'a> {
+impl<'a, S> TileTask<'a, S> {
     /// The part of `width × height` samples at the start of `current`, and `rows × columns`
     /// candidates from the start of `reference` on; rows of both are `pitch` apart.
     ///
@@ -40,7 +40,7 @@ impl<'a> TileTask<'a> {
     /// Where a size is out of range or a slice ends before the last sample that may be read.
     #[inline(always)]
     pub fn new(
-        (current, reference, pitch): (&'a [u8], &'a [u8], usize),
+        (current, reference, pitch): (&'a [S], &'a [S], usize),
         (width, height): (usize, usize),
         (rows, columns): (usize, usize),
     ) -> Self {
@@ -58,13 +58,13 @@ impl<'a> TileTask<'a> {
 
     /// The part's samples: the slice holds `(height - 1) * pitch + width` of them.
     #[inline(always)]
-    pub fn current(&self) -> &'a [u8] {
+    pub fn current(&self) -> &'a [S] {
         self.current
     }
 
     /// The candidates' samples: the slice holds `(height + rows - 2) * pitch + READ` of them.
     #[inline(always)]
-    pub fn reference(&self) -> &'a [u8] {
+    pub fn reference(&self) -> &'a [S] {
         self.reference
     }
 

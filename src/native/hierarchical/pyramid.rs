@@ -91,7 +91,7 @@ impl Pyramid {
         small_grid: Option<&CellGrid>,
     ) {
         let Self { frame: samples, half_samples, levels, small_cells } = self;
-        samples.write_rows(|y, row| row[SIDE..][..frame.width()].copy_from_slice(frame.row(y)));
+        samples.write_rows(|y, row| frame.read_row(y, &mut row[SIDE..][..frame.width()]));
         let mut finer = &*samples;
         let (finest, coarser) = levels.split_at_mut(1);
         for level in coarser.iter_mut() {

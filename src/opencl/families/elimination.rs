@@ -177,7 +177,16 @@ impl EliminationShape {
             let blocks_across = blocks[0].min(grid.columns).min(MOST_BLOCKS);
             let blocks_down = blocks[1].min(grid.rows).min(MOST_BLOCKS / blocks_across);
             let list = (4 * items).max(blocks_across * blocks_down * (FIRSTS + KNOWN)).next_multiple_of(64);
-            let group = GroupShape { block, run, tile_columns, tile_rows, blocks_across, blocks_down, items };
+            let group = GroupShape {
+                block,
+                word: 4,
+                run,
+                tile_columns,
+                tile_rows,
+                blocks_across,
+                blocks_down,
+                items,
+            };
             let shape = Self { group, list };
             if shape.local_bytes() <= bytes {
                 return Some(shape);

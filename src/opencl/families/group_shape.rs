@@ -19,6 +19,8 @@ const LOCAL_MEMORY: usize = 48 << 10;
 pub(super) struct GroupShape {
     /// Side of a block in samples.
     pub(super) block: usize,
+    /// Samples of a word.
+    pub(super) word: usize,
     /// Candidates of a run.
     pub(super) run: usize,
     pub(super) tile_columns: usize,
@@ -53,6 +55,11 @@ impl GroupShape {
     /// Local memory that a group may use.
     pub(super) fn local_memory(device: &OpenClDevice) -> usize {
         device.local_memory.min(LOCAL_MEMORY)
+    }
+
+    /// Words of a row of a block.
+    pub(super) fn block_words(&self) -> usize {
+        self.block / self.word
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -96,7 +103,7 @@ impl GroupShape {
                 " -D TILE_COLUMNS={tile_columns} -D TILE_ROWS={tile_rows} -D BLOCKS_ACROSS={blocks_across} \
                  -D BLOCKS_DOWN={blocks_down} -D WINDOW_COLUMNS={} -D SKEW={} -D INSIDE_ONLY={}",
                 g.window_columns,
-                g.x0.rem_euclid(4),
+                g.x0.rem_euclid(self.word as i32),
                 g.inside_only
             );
             if !build.tuning.divides_window {
@@ -116,7 +123,7 @@ impl GroupShape {
             tile_rows: self.tile_rows as i32,
             blocks_across: self.blocks_across as i32,
             blocks_down: self.blocks_down as i32,
-            skew: geometry.x0.rem_euclid(4),
+            skew: geometry.x0.rem_euclid(self.word as i32),
         }
     }
 }

@@ -23,10 +23,10 @@ const KEY: usize = size_of::<u64>();
 
 /// The fastest kernel of `algorithm` for the kind of `device`: `benches/RESULTS.md` has the figures. Without local
 /// memory of its own, a device is like a CPU: what a kernel copies there is copied within one memory.
-pub(super) fn fastest(algorithm: Algorithm, device: &OpenClDevice) -> Kernel {
-    match (algorithm, device.kind) {
-        (_, DeviceKind::Cpu) => undemanding(algorithm),
-        _ if !device.has_local_memory => undemanding(algorithm),
+pub(super) fn fastest(parameters: &Parameters, device: &OpenClDevice) -> Kernel {
+    match (parameters.algorithm, device.kind) {
+        (_, DeviceKind::Cpu) => undemanding(parameters),
+        _ if !device.has_local_memory => undemanding(parameters),
         (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
         (Algorithm::Full, DeviceKind::Accelerator) => Kernel::Reference,
         (Algorithm::ThreeStep, _) => Kernel::ThreeStep,
@@ -34,9 +34,10 @@ pub(super) fn fastest(algorithm: Algorithm, device: &OpenClDevice) -> Kernel {
     }
 }
 
-/// A kernel of `algorithm` for CPUs, and for devices that cannot have the groups or the local memory of the others.
-pub(super) fn undemanding(algorithm: Algorithm) -> Kernel {
-    match algorithm {
+/// A kernel for CPUs, and for devices that cannot have the groups or the local memory of the others.
+pub(super) fn undemanding(parameters: &Parameters) -> Kernel {
+    match parameters.algorithm {
+        Algorithm::Full if parameters.bit_depth > 8 => Kernel::Reference,
         Algorithm::Full => Kernel::CollaborativeUnaligned,
         Algorithm::ThreeStep => Kernel::ThreeStepUnaligned,
         Algorithm::Hierarchical => Kernel::Hierarchical,
@@ -65,6 +66,10 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
 /// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it, [`SetupError::Memory`] if
 /// the device has too little memory for the buffers of the kernel.
 pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
+    if build.parameters.bit_depth > 8 && !build.kernel.takes_deep_samples() {
+        let reason = format!("it compares samples of 8 bits, and these have {}", build.parameters.bit_depth);
+        return Err(build.unsupported(reason, "choose kernel auto, tiled, reference or reference-naive"));
+    }
     let search = build_search(build)?;
     Ok(match build.parameters.sub_sample {
         SubSample::None => search,

@@ -30,10 +30,13 @@ impl ReferenceNaive {
                 if keys < items { "local memory holds the costs of" } else { "its largest work-group has" };
             let reason =
                 format!("it needs a work-item for each of {candidates} candidates, and {what} {limit}");
+            let others = match build.parameters.bit_depth {
+                8 => "reference, collaborative-naive, collaborative or collaborative-unaligned, which have",
+                _ => "reference or tiled, which have",
+            };
             let advice = format!(
-                "choose a tuning group-size of {limit} or less, whose work-items take several; reference, \
-                 collaborative-naive, collaborative or collaborative-unaligned, which have no such limit; or \
-                 a smaller search range"
+                "choose a tuning group-size of {limit} or less, whose work-items take several; {others} no such \
+                 limit; or a smaller search range"
             );
             return Err(build.unsupported(reason, advice));
         }
@@ -59,7 +62,8 @@ impl KernelFamily for ReferenceNaive {
 /// Block and search area in local memory; the items share the candidates of one tile after another.
 pub(super) struct ReferenceStaged {
     kernel: cl::KernelObject,
-    block_size: usize,
+    /// Bytes of a block.
+    block_bytes: usize,
     items: usize,
     tile: WindowTile,
 }
@@ -77,13 +81,14 @@ impl ReferenceStaged {
             }
         };
         let block_size = build.parameters.block_size;
-        let fixed = KEY * items + block_size * block_size;
+        let block_bytes = block_size * block_size * 4 / build.word_samples();
+        let fixed = KEY * items + block_bytes;
         let Some(tile) = WindowTile::for_group(build, fixed, usize::MAX) else {
-            let without_keys = block_size * block_size + WindowTile::least_bytes(block_size);
+            let without_keys = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
             let most = build.device.local_memory.saturating_sub(without_keys) / KEY;
             return Err(build.local_memory_short(items, without_keys + KEY * items, most));
         };
-        Ok(Self { kernel, block_size, items, tile })
+        Ok(Self { kernel, block_bytes, items, tile })
     }
 }
 
@@ -93,14 +98,14 @@ impl KernelFamily for ReferenceStaged {
     }
 
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        let Self { block_size, items, tile, .. } = *self;
+        let Self { block_bytes, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [
             current,
             reference,
             vectors,
             Arg::Local(KEY * items),
-            Arg::Local(block_size * block_size),
+            Arg::Local(block_bytes),
             Arg::Local(tile.area_bytes()),
             int(tile.area_words),
             int(tile.columns),

@@ -18,8 +18,8 @@ pub(super) struct WindowTile {
 }
 
 impl WindowTile {
-    fn new(columns: usize, rows: usize, block_size: usize) -> Self {
-        let area_words = (columns + block_size + 2) / 4 + 1;
+    fn new(columns: usize, rows: usize, (block_size, word): (usize, usize)) -> Self {
+        let area_words = (columns + block_size - 2) / word + 2;
         Self { columns, rows, area_words, area_rows: rows + block_size - 1 }
     }
 
@@ -30,13 +30,14 @@ impl WindowTile {
         let window = [window_columns as usize, window_rows as usize];
         let has = build.device.local_memory;
         [LOCAL_MEMORY.min(has), has].into_iter().find_map(|bytes| {
-            Self::largest(window, build.parameters.block_size, bytes.checked_sub(fixed)?, most)
+            let block = (build.parameters.block_size, build.word_samples());
+            Self::largest(window, block, bytes.checked_sub(fixed)?, most)
         })
     }
 
-    /// Bytes of the area of one candidate: no tile needs less.
-    pub(super) fn least_bytes(block_size: usize) -> usize {
-        Self::new(1, 1, block_size).area_bytes()
+    /// Bytes of the area of one candidate: no tile needs less. `block`: its side, and the samples of a word.
+    pub(super) fn least_bytes(block: (usize, usize)) -> usize {
+        Self::new(1, 1, block).area_bytes()
     }
 
     pub(super) fn area_bytes(&self) -> usize {
@@ -52,20 +53,26 @@ impl WindowTile {
     /// The largest tile of a window of `[columns, rows]` with at most `most` candidates, at least 1, whose
     /// area fits `bytes`: whole rows of candidates if one fits, else part of a row. `None` if not even one
     /// candidate fits.
-    fn largest([columns, rows]: [usize; 2], block_size: usize, bytes: usize, most: usize) -> Option<Self> {
+    fn largest(
+        [columns, rows]: [usize; 2],
+        block: (usize, usize),
+        bytes: usize,
+        most: usize,
+    ) -> Option<Self> {
+        let (block_size, word) = block;
         let fits = |tile: &Self| tile.area_bytes() <= bytes;
-        let row = Self::new(columns, 1, block_size);
+        let row = Self::new(columns, 1, block);
         let (tile_columns, tile_rows) = if fits(&row) && columns <= most {
             let fit = bytes / (4 * row.area_words) + 1 - block_size;
             (columns, fit.min(most / columns).min(rows))
         } else {
             let words = bytes / (4 * block_size);
             // The most columns whose `area_words` are no more than `words`.
-            let fit = (4 * words).checked_sub(block_size + 3)?;
+            let fit = (word * words).checked_sub(block_size + word - 1)?;
             (fit.min(most).min(columns), 1)
         };
         // Equal tiles, so that the last has not just a few candidates for the whole group.
-        let tile = Self::new(equal_part(columns, tile_columns), equal_part(rows, tile_rows), block_size);
+        let tile = Self::new(equal_part(columns, tile_columns), equal_part(rows, tile_rows), block);
         fits(&tile).then_some(tile)
     }
 }
@@ -76,11 +83,11 @@ mod tests {
 
     #[test]
     fn tiles_fit_and_are_of_the_window() {
-        for block_size in (4..=64).step_by(4) {
+        for block in (4..=64).step_by(4).flat_map(|side| [(side, 4), (side, 2)]) {
             for window in [[1, 1], [3, 1], [33, 33], [1001, 3], [4001, 4001], [16383, 16383]] {
-                for bytes in [6 << 10, 24 << 10, 1 << 20] {
+                for bytes in [9 << 10, 24 << 10, 1 << 20] {
                     for most in [1, 3, 1024, usize::MAX] {
-                        let tile = WindowTile::largest(window, block_size, bytes, most).unwrap();
+                        let tile = WindowTile::largest(window, block, bytes, most).unwrap();
                         assert!(tile.area_bytes() <= bytes, "{tile:?} in {bytes}");
                         assert!(tile.columns * tile.rows <= most, "{tile:?} of {most}");
                         assert!((1..=window[0]).contains(&tile.columns), "{tile:?}");
@@ -90,10 +97,10 @@ mod tests {
             }
         }
         // The area of one candidate is enough for a tile, and one byte less is not.
-        for block_size in (4..=64).step_by(4) {
-            let least = WindowTile::least_bytes(block_size);
-            let largest = |bytes| WindowTile::largest([41, 41], block_size, bytes, usize::MAX);
-            assert!(largest(least).is_some() && largest(least - 1).is_none(), "{block_size}");
+        for block in (4..=64).step_by(4).flat_map(|side| [(side, 4), (side, 2)]) {
+            let least = WindowTile::least_bytes(block);
+            let largest = |bytes| WindowTile::largest([41, 41], block, bytes, usize::MAX);
+            assert!(largest(least).is_some() && largest(least - 1).is_none(), "{block:?}");
         }
     }
 }

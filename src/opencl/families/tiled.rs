@@ -4,6 +4,7 @@ use std::iter::successors;
 use std::ops::RangeInclusive;
 
 use super::super::cl::{self, Arg};
+use super::super::frame::sample_bytes;
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
 use super::group_shape::GroupShape;
@@ -113,6 +114,15 @@ impl TiledShape {
     /// the size in the tuning.
     fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let BuildContext { device, tuning, parameters, layout, .. } = *build;
+        let Some(longest_run) = longest_run(parameters) else {
+            return Err(build.unsupported(
+                format!(
+                    "a cost of {0} x {0} samples of {1} bits leaves no room for a rank in 32 bits",
+                    parameters.block_size, parameters.bit_depth
+                ),
+                "choose kernel reference, or smaller blocks",
+            ));
+        };
         let on_cpu = build.is_cpu();
         let items = GroupShape::items(build, if on_cpu { 16 } else { 4 * STEP })?;
         let (part, run) = if on_cpu { (MOST_PART_CPU, MOST_RUN_CPU) } else { (MOST_PART, MOST_RUN) };
@@ -120,7 +130,7 @@ impl TiledShape {
         let window = [layout.geometry.window_columns as usize, layout.geometry.window_rows as usize];
         let window_rows = window[1];
         let choices = TiledChoices {
-            run: tuning.run.unwrap_or(run).min(longest_run(parameters)),
+            run: tuning.run.unwrap_or(run).min(longest_run),
             // One length for all windows means that few programs are compiled.
             one_length: on_cpu || tuning.run.is_some(),
             across: tuning.blocks_across.map_or(1..=most, |n| n..=n),
@@ -144,6 +154,7 @@ impl TiledShape {
         let block = parameters.block_size;
         let group = GroupShape {
             block,
+            word: 4 / sample_bytes(parameters),
             run: 1,
             tile_columns: window[0],
             tile_rows: 1,
@@ -152,7 +163,7 @@ impl TiledShape {
             items,
         };
         let part = (1..=part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1);
-        let (_, most_unrolled) = metric_limits(parameters.metric);
+        let most_unrolled = most_unrolled(parameters.metric);
         Self { group, window, part, slices: 1, most_unrolled }
     }
 
@@ -210,7 +221,7 @@ impl TiledShape {
     fn cost(&self, grid: &Grid, compute_units: usize, is_overlapped: bool) -> usize {
         let GroupShape { block, run, tile_columns, tile_rows, items, .. } = self.group;
         // Comparisons, reads of the area (a strip at a time), and what a task needs besides.
-        let strips = block * block / 4 / self.part;
+        let strips = block * self.group.block_words() / self.part;
         let loop_cost = if self.is_unrolled() { 0 } else { 12 };
         let strip = run * self.part + (run + self.part - 1) + loop_cost;
         // Several slices add up their costs in local memory.
@@ -237,24 +248,24 @@ impl TiledShape {
 
     /// Whether a whole row of strips is unrolled.
     fn is_unrolled(&self) -> bool {
-        self.group.run * self.part * self.group.block / 4 <= self.most_unrolled
+        self.group.run * self.part * self.group.block_words() <= self.most_unrolled
     }
 
     /// `AREA_WORDS` in `tiled.cl`.
     fn area_words(&self) -> usize {
-        let GroupShape { block, tile_columns, blocks_across, .. } = self.group;
-        (tile_columns - 1 + (blocks_across - 1) * block) / 4 + block / 4
+        let GroupShape { block, word, tile_columns, blocks_across, .. } = self.group;
+        (tile_columns - 1 + (blocks_across - 1) * block) / word + self.group.block_words()
     }
 
     /// Local memory of a group, array by array as in the kernel.
     fn local_bytes(&self) -> usize {
         let (group, block, run) = (&self.group, self.group.block, self.group.run);
-        let strips = group.blocks() * block / self.part * (block / 4) * self.part.div_ceil(4);
+        let strips = group.blocks() * block / self.part * group.block_words() * self.part.div_ceil(4);
         let ranks = group.runs() * run.div_ceil(4);
         let copy_words = (group.area_rows() * self.area_words() + 23) / 32 * 32 + 8;
         let y_ties = group.runs() * run.next_power_of_two().max(2);
         let sums = if self.slices > 1 { group.tasks() * run } else { 0 };
-        let words = 4 * copy_words + y_ties + group.tasks() + 2 * group.blocks() + sums;
+        let words = group.word * copy_words + y_ties + group.tasks() + 2 * group.blocks() + sums;
         VECTOR * (strips + ranks + words.div_ceil(4))
     }
 
@@ -266,24 +277,27 @@ impl TiledShape {
             return format!(" -D PART={part} -D LOCAL_VECTORS={vectors}");
         }
         let is_unrolled = self.is_unrolled() && build.four_samples() > 0;
-        let unrolled = if is_unrolled { self.group.block / 4 } else { 1 };
+        let unrolled = if is_unrolled { self.group.block_words() } else { 1 };
         let vectors = self.local_bytes() / VECTOR;
         format!(" -D PART={part} -D LOCAL_VECTORS={vectors} -D SLICES={slices} -D UNROLL_WORDS={unrolled}")
     }
 }
 
-/// The largest term of two samples, and the comparisons of a loop body that the instruction cache holds.
-fn metric_limits(metric: Metric) -> (u32, usize) {
+/// The comparisons of a loop body that the instruction cache holds.
+fn most_unrolled(metric: Metric) -> usize {
     match metric {
-        Metric::Sad => (255, 2048),
-        Metric::Ssd => (255 * 255, 704),
+        Metric::Sad => 2048,
+        Metric::Ssd => 704,
     }
 }
 
-/// Candidates of a run at most, so that a cost and a rank in the run fit 32 bits.
-fn longest_run(parameters: &Parameters) -> usize {
+/// Candidates of a run at most, so that a cost and a rank in the run fit 32 bits. `None` if not even the ranks of one
+/// candidate do, of which there are two.
+fn longest_run(parameters: &Parameters) -> Option<usize> {
     let samples = (parameters.block_size * parameters.block_size) as u32;
-    1 << (samples * metric_limits(parameters.metric).0).leading_zeros().min(7)
+    let largest = samples * parameters.metric.term(u16::MAX >> (16 - parameters.bit_depth));
+    let free = largest.leading_zeros().min(7);
+    (free > 0).then_some(1 << free)
 }
 
 #[cfg(test)]
@@ -302,7 +316,7 @@ mod tests {
 
     fn choices(parameters: &Parameters, window: [usize; 2], is_overlapped: bool) -> TiledChoices {
         TiledChoices {
-            run: MOST_RUN.min(longest_run(parameters)),
+            run: MOST_RUN.min(longest_run(parameters).unwrap()),
             one_length: false,
             across: 1..=MOST_BLOCKS,
             down: 1..=MOST_BLOCKS,
@@ -372,7 +386,7 @@ mod tests {
             for (metric, largest) in [(Metric::Sad, 255_u64), (Metric::Ssd, 255 * 255)] {
                 let window = Window::symmetric(100, 100).unwrap();
                 let parameters = Parameters { metric, ..Parameters::new(320, 200, block, window) };
-                let run = longest_run(&parameters).min(128);
+                let run = longest_run(&parameters).unwrap();
                 let ranks = run.next_power_of_two().max(2) as u64;
                 // The largest number is kept for candidates that do not count.
                 assert!(

@@ -52,7 +52,7 @@ impl TwoPassFamily {
         let block_size = build.parameters.block_size;
         let block_bytes = block_size * block_size;
         let tile = WindowTile::for_group(build, block_bytes, CANDIDATES_AN_ITEM * compute_items);
-        let needed = block_bytes + WindowTile::least_bytes(block_size);
+        let needed = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
         let tile = tile.ok_or_else(|| build.local_memory_short(compute_items, needed, 0))?;
 
         let (grid, candidates) = (build.grid(), build.candidates());

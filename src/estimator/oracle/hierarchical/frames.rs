@@ -3,6 +3,13 @@
 use crate::estimator::pyramid::level_sizes;
 use crate::estimator::{Frame, FrameView};
 
+/// The frame that is searched: the upper eight bits of each sample.
+pub(super) fn upper_eight_bits(frame: &FrameView<'_>) -> Frame {
+    let lower = frame.format().depth() - 8;
+    let upper = |x, y| (frame.sample(x as i32, y as i32) >> lower) as u8;
+    Frame::from_fn(frame.width(), frame.height(), upper)
+}
+
 /// The frames of all levels, finest first: pass 1, and pass 2 for level 0.
 pub(super) fn pyramid(frame: &FrameView<'_>) -> Vec<Frame> {
     let mut levels = vec![smoothed(frame)];

@@ -29,8 +29,10 @@ pub fn hierarchical(
     current: &FrameView<'_>,
     reference: &FrameView<'_>,
 ) -> MotionField {
-    current.check_size(parameters).expect("current frame");
-    reference.check_size(parameters).expect("reference frame");
+    current.check(parameters).expect("current frame");
+    reference.check(parameters).expect("reference frame");
+    let [current, reference] = [current, reference].map(frames::upper_eight_bits);
+    let (current, reference) = (&current.view(), &reference.view());
     let Direction { level, vectors } = search_levels(&parameters.quality.preset(), current, reference);
     let (grid, side) = (parameters.grid(), parameters.block_size);
     let vectors = if side < CELL {

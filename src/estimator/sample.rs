@@ -1,0 +1,127 @@
+//! Samples of eight bits, and of more.
+
+use super::FrameError;
+
+/// How the samples of a plane lie in memory: a byte each, or two bytes each, the lower byte first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SampleFormat {
+    depth: u32,
+    shift: u32,
+}
+
+impl SampleFormat {
+    /// A byte a sample.
+    pub const EIGHT_BITS: Self = Self { depth: 8, shift: 0 };
+
+    /// Samples of `depth` bits: one byte for 8, two bytes for 9 to 16. In two bytes `shift` bits are below the sample,
+    /// which are ignored as those above it are: 0 for formats such as `I420_10LE`, 6 for `P010_10LE`.
+    ///
+    /// # Errors
+    /// [`FrameError::Depth`] if such samples do not exist.
+    pub fn new(depth: u32, shift: u32) -> Result<Self, FrameError> {
+        let is_known = (depth, shift) == (8, 0) || (9..=16).contains(&depth) && shift <= 16 - depth;
+        if is_known { Ok(Self { depth, shift }) } else { Err(FrameError::Depth { depth, shift }) }
+    }
+
+    /// Bits of a sample: 8 to 16.
+    pub fn depth(self) -> u32 {
+        self.depth
+    }
+
+    /// Bytes of a sample: 1 or 2.
+    pub fn bytes(self) -> usize {
+        if self.depth == 8 { 1 } else { 2 }
+    }
+
+    /// Bits below a sample that do not count.
+    pub fn shift(self) -> u32 {
+        self.shift
+    }
+
+    /// The largest sample.
+    pub fn peak(self) -> u16 {
+        u16::MAX >> (16 - self.depth)
+    }
+
+    /// The sample in two bytes of this format.
+    #[inline(always)]
+    pub(crate) fn value(self, bytes: [u8; 2]) -> u16 {
+        (u16::from_le_bytes(bytes) >> self.shift) & self.peak()
+    }
+
+    /// The two bytes of this format that hold `sample`. The bits beside it are zero.
+    #[inline(always)]
+    pub(crate) fn bytes_of(self, sample: u16) -> [u8; 2] {
+        (sample << self.shift).to_le_bytes()
+    }
+
+    /// The format of the same samples without bits below them.
+    pub(crate) fn normal(self) -> Self {
+        Self { shift: 0, ..self }
+    }
+}
+
+/// A sample in memory of this crate: `u8` for eight bits, `u16` for more.
+pub trait Sample: bytemuck::Pod + Ord + Into<u32> + Send + Sync {
+    /// Writes the samples in `row`, which are in `format`. Deeper samples than `Self` holds become their upper eight
+    /// bits.
+    ///
+    /// # Panics
+    /// If `row` and `to` have different numbers of samples.
+    fn read_row(format: SampleFormat, row: &[u8], to: &mut [Self]);
+}
+
+impl Sample for u8 {
+    fn read_row(format: SampleFormat, row: &[u8], to: &mut [Self]) {
+        if format.bytes() == 1 {
+            return to.copy_from_slice(row);
+        }
+        assert!(row.len() == 2 * to.len(), "two bytes a sample");
+        let lower = format.depth - 8;
+        for (to, bytes) in to.iter_mut().zip(row.as_chunks::<2>().0) {
+            *to = (format.value(*bytes) >> lower) as u8;
+        }
+    }
+}
+
+impl Sample for u16 {
+    fn read_row(format: SampleFormat, row: &[u8], to: &mut [Self]) {
+        assert!(row.len() == format.bytes() * to.len(), "as many bytes as the format has");
+        if format.bytes() == 1 {
+            to.iter_mut().zip(row).for_each(|(to, sample)| *to = u16::from(*sample));
+        } else {
+            let samples = row.as_chunks::<2>().0;
+            to.iter_mut().zip(samples).for_each(|(to, bytes)| *to = format.value(*bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_read_from_their_bits() {
+        let ten_up = SampleFormat::new(10, 6).unwrap();
+        let mut samples = [0_u16; 3];
+        // The lowest six bits do not count.
+        u16::read_row(ten_up, &[0x3f, 0x00, 0x40, 0x00, 0xff, 0xff], &mut samples);
+        assert_eq!(samples, [0, 1, 1023]);
+        let ten = SampleFormat::new(10, 0).unwrap();
+        // Nor do those above the sample.
+        u16::read_row(ten, &[0xff, 0x03, 0x01, 0x00, 0x02, 0xfc], &mut samples);
+        assert_eq!(samples, [1023, 1, 2]);
+        let mut upper = [0_u8; 3];
+        u8::read_row(ten, &[0xff, 0x03, 0x03, 0x00, 0x04, 0x00], &mut upper);
+        assert_eq!(upper, [255, 0, 1]);
+        assert_eq!([ten_up.bytes_of(1023), ten.bytes_of(1023)], [[0xc0, 0xff], [0xff, 0x03]]);
+        assert_eq!([ten.peak(), SampleFormat::new(16, 0).unwrap().peak()], [1023, 65535]);
+    }
+
+    #[test]
+    fn only_samples_that_fit_two_bytes_exist() {
+        for (depth, shift) in [(7, 0), (8, 1), (10, 7), (16, 1), (17, 0)] {
+            assert_eq!(SampleFormat::new(depth, shift), Err(FrameError::Depth { depth, shift }));
+        }
+    }
+}

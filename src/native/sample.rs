@@ -1,0 +1,42 @@
+//! What differs between samples of eight bits and deeper ones, apart from their costs.
+
+use crate::estimator::Sample;
+use crate::native::engine::Engine;
+
+/// A sample of a padded frame.
+pub trait SearchSample: Sample {
+    /// The sums of the squares of `SIDE` samples in `SIDE` rows of 16, left to right, without their `lower` lowest bits;
+    /// `SIDE` is 4, 8 or 16.
+    fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[Self; 16]; SIDE], lower: u32)
+    -> [u16; 4];
+
+    /// Prefetches the cache line of `samples[at]`, which may lie past the end.
+    #[inline(always)]
+    fn prefetch<E: Engine>(engine: E, samples: &[Self], at: usize) {
+        engine.prefetch(bytemuck::cast_slice(samples), at * size_of::<Self>());
+    }
+}
+
+impl SearchSample for u8 {
+    #[inline(always)]
+    fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[u8; 16]; SIDE], _: u32) -> [u16; 4] {
+        engine.sum_parts(rows)
+    }
+}
+
+impl SearchSample for u16 {
+    #[inline(always)]
+    fn sum_parts<E: Engine, const SIDE: usize>(_: E, rows: &[&[u16; 16]; SIDE], lower: u32) -> [u16; 4] {
+        let mut down = [0_u32; 16];
+        for row in rows {
+            for x in 0..16 {
+                down[x] += u32::from(row[x]);
+            }
+        }
+        let mut sums = [0; 4];
+        for (sum, columns) in sums.iter_mut().zip(down.chunks_exact(SIDE)) {
+            *sum = (columns.iter().sum::<u32>() >> lower) as u16;
+        }
+        sums
+    }
+}

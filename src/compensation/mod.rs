@@ -19,6 +19,7 @@
 //! - Outside the frame the reference repeats its edge samples without limit.
 
 mod blend;
+mod compensated;
 mod deep;
 mod error;
 mod field;
@@ -28,8 +29,9 @@ mod plane;
 mod predict;
 mod six_tap;
 
+pub use compensated::Compensated;
 pub use error::CompensationError;
 pub use field::{Field, Sampling};
 pub use measure::{SquaredError, mse, psnr, squared_error};
 pub use plane::PlaneMut;
-pub use predict::{Compensated, compensate, predict, predict_luma};
+pub use predict::{compensate, predict, predict_luma};

@@ -7,18 +7,8 @@ use rayon::prelude::*;
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::{BAND_BYTES, check_depths, squared_error_of_row};
 use super::six_tap::interpolate_rows;
-use super::{CompensationError, Field, PlaneMut, Sampling, SquaredError, deep};
+use super::{Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError, deep};
 use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
-
-/// What to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compensated {
-    /// The prediction.
-    Prediction,
-    /// `current - prediction + 128`, clipped to 0 … 255; with d bits a sample `current - prediction + 2^(d - 1)`,
-    /// clipped to 0 … 2^d - 1.
-    Residual,
-}
 
 /// Predicts a plane from the plane `reference` of the reference frame and writes it to `out`.
 ///

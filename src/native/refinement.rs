@@ -12,8 +12,7 @@ use crate::native::aligned::Line;
 use crate::native::candidates::Candidates;
 use crate::native::cost::{Sad, Ssd};
 use crate::native::elimination::engine::BoundCost;
-use crate::native::half_samples::{PLANES, interpolate_span};
-use crate::native::hierarchical::memory::{bytes_mut, chunk, chunk_mut};
+use crate::native::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Work};
 
@@ -26,8 +25,17 @@ const COMPARED: usize = 8;
 /// The step of half a sample, in quarter samples.
 const HALF: i32 = 2;
 
+/// The planes of half samples: whole samples, half a sample to the right, half below, and both.
+const PLANES: usize = 4;
+
+/// Rows of samples that a filter reads.
+const TAPS: usize = 6;
+
 /// Samples that a filter reads before a point.
 const BEFORE: usize = 2;
+
+/// Samples that are copied at once: rows of a patch are a multiple.
+const COPIED: usize = 8;
 
 /// Refines `vectors`, of whole samples, of the rows of blocks from `first` on. The memory for it comes from `pool`.
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
@@ -38,38 +46,50 @@ pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], p
     );
 }
 
-/// Samples that are averaged at once: rows of a square are a multiple.
-const SPAN_OF_AVERAGES: usize = 64;
-
-/// The samples that a block is compared with, and its own, in squares of one pitch.
+/// The samples that a block is compared with, and its own.
 struct Patch {
-    /// Samples of a block on an axis.
-    side: usize,
-    pitch: usize,
-    /// The squares: see [`Self::squares`].
+    layout: PatchLayout,
     lines: PooledRecords<Line>,
 }
 
-/// The squares of a [`Patch`].
-struct Squares<'a> {
-    /// For each plane of half samples a square from one sample before the block to one after it.
+/// The layout of a [`Patch`]. All its samples have one pitch, so that the filters are loops over all rows: what they make
+/// of the end of a row and the beginning of the next is never compared.
+#[derive(Clone, Copy)]
+struct PatchLayout {
+    /// Samples of a block on an axis.
+    side: usize,
+    pitch: usize,
+}
+
+/// The parts of a [`Patch`].
+struct PatchParts<'a> {
+    /// The reference frame from three samples left of and above the block on, and the other planes of half samples,
+    /// each from half a sample before the block's first row and column on.
     planes: &'a mut [u8],
     /// For each candidate of a step its samples between half samples.
     averages: &'a mut [u8],
     /// The block.
     current: &'a mut [u8],
+    /// The samples of the reference frame as numbers.
+    numbers: &'a mut [i16],
+    /// The filter's sums down the columns, before rounding.
+    sums: &'a mut [i16],
 }
 
-impl Patch {
+impl PatchLayout {
     /// For blocks of `side` samples.
-    fn new(side: usize, pool: &RecordPool<Line>) -> Self {
-        let pitch = if side + 2 <= 16 { 16 } else { (side + 2).next_multiple_of(32) };
-        let rows = PLANES * (side + 2) + COMPARED * side + side;
-        let bytes = rows * pitch + SPAN_OF_AVERAGES;
-        Self { side, pitch, lines: pool.take(bytes.div_ceil(size_of::<Line>())) }
+    fn new(side: usize) -> Self {
+        // A filter reads five samples more than it makes points, which are two more than the block has.
+        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(COPIED) }
     }
 
-    /// Samples of a plane.
+    /// Samples of the reference frame.
+    #[inline(always)]
+    fn read(&self) -> usize {
+        (self.side + 1 + TAPS - 1) * self.pitch
+    }
+
+    /// Samples of a plane of half samples.
     #[inline(always)]
     fn plane(&self) -> usize {
         (self.side + 2) * self.pitch
@@ -81,25 +101,55 @@ impl Patch {
         self.side * self.pitch
     }
 
+    /// The bytes of the parts, in whole cache lines.
     #[inline(always)]
-    fn squares(&mut self) -> Squares<'_> {
-        // Averages read whole spans, from the middle of a row on: past the last plane too.
-        let (planes, averages) = (PLANES * self.plane() + SPAN_OF_AVERAGES, COMPARED * self.block());
-        let (planes, rest) = bytes_mut(&mut self.lines).split_at_mut(planes);
-        let (averages, current) = rest.split_at_mut(averages);
-        Squares { planes, averages, current }
+    fn lengths(&self) -> [usize; 5] {
+        let (read, plane, block) = (self.read(), self.plane(), self.block());
+        let planes = read + (PLANES - 1) * plane;
+        let lengths = [planes, COMPARED * block, block, 2 * read, 2 * (plane + TAPS)];
+        lengths.map(|length| length.next_multiple_of(size_of::<Line>()))
     }
 
-    /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples. `READ` is at least
-    /// `SPAN + 5`.
+    /// The index in the planes of the first sample of the block at `(x, y)` half samples, -2 to 2, from the winner of
+    /// whole samples.
     #[inline(always)]
-    fn fill<const SPAN: usize, const READ: usize>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
-        let (side, pitch, plane) = (self.side, self.pitch, self.plane());
+    fn point(&self, (x, y): (i32, i32)) -> usize {
+        let plane = match (2 * (y & 1) + (x & 1)) as usize {
+            0 => BEFORE * self.pitch + BEFORE,
+            half => self.read() + (half - 1) * self.plane(),
+        };
+        plane + ((y >> 1) + 1) as usize * self.pitch + ((x >> 1) + 1) as usize
+    }
+}
+
+impl Patch {
+    /// For blocks of `side` samples, with memory of `pool`.
+    fn new(side: usize, pool: &RecordPool<Line>) -> Self {
+        let layout = PatchLayout::new(side);
+        let bytes = layout.lengths().into_iter().sum::<usize>();
+        Self { layout, lines: pool.take(bytes / size_of::<Line>()) }
+    }
+
+    #[inline(always)]
+    fn parts(&mut self) -> PatchParts<'_> {
+        let [planes, averages, current, numbers, _] = self.layout.lengths();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines);
+        let (planes, rest) = bytes.split_at_mut(planes);
+        let (averages, rest) = rest.split_at_mut(averages);
+        let (current, rest) = rest.split_at_mut(current);
+        let (numbers, sums) = rest.split_at_mut(numbers);
+        let [numbers, sums] = [numbers, sums].map(|bytes| bytemuck::cast_slice_mut(bytes));
+        PatchParts { planes, averages, current, numbers, sums }
+    }
+
+    /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples.
+    #[inline(always)]
+    fn fill(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
+        let PatchLayout { side, pitch } = self.layout;
+        let (read, plane) = (self.layout.read(), self.layout.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
-        let Squares { planes, current, .. } = self.squares();
-        for (to, from) in current.chunks_exact_mut(pitch).zip(block.samples().chunks(layout.pitch)) {
-            to[..side].copy_from_slice(&from[..side]);
-        }
+        let PatchParts { planes, current, numbers, sums, .. } = self.parts();
+        copy_rows((current, pitch), (block.samples(), layout.pitch));
         let reach = parameters.sub_sample.reach();
         // Further outside, the filters read nothing but repeated samples: the same as at this distance.
         let first = |at: i32, extended: usize| {
@@ -109,51 +159,47 @@ impl Patch {
         let left = first(left + x, parameters.extended_width());
         let top = first(top + y, parameters.extended_height());
         let reference = &block.job.reference.samples()[layout.offset(left, top)..];
-        let mut planes = planes.chunks_exact_mut(plane);
-        let mut planes: [&mut [u8]; PLANES] = std::array::from_fn(|_| planes.next().unwrap_or_default());
-        // The half samples below the last row are not needed.
-        let last = side + 2 * reach - 1;
-        for row in 0..side + 2 {
-            for column in (0..pitch).step_by(SPAN) {
-                let mut rows = [&[0; READ]; 6];
-                for (k, samples) in rows.iter_mut().enumerate() {
-                    *samples = chunk(reference, (row + k).min(last) * layout.pitch + column);
-                }
-                let [whole, right, below, both] = &mut planes;
-                let at = row * pitch + column;
-                let spans =
-                    [chunk_mut(whole, at), chunk_mut(right, at), chunk_mut(below, at), chunk_mut(both, at)];
-                interpolate_span::<SPAN, READ, BEFORE>(rows, spans);
-            }
+        let (samples, halves) = planes.split_at_mut(read);
+        copy_rows((samples, pitch), (reference, layout.pitch));
+        for (number, sample) in numbers.iter_mut().zip(&*samples) {
+            *number = wide(*sample);
         }
-    }
-
-    /// The index in the planes of the first sample of the block at `(x, y)` half samples, -2 to 2, from the winner of
-    /// whole samples.
-    #[inline(always)]
-    fn point(&self, (x, y): (i32, i32)) -> usize {
-        let plane = (2 * (y & 1) + (x & 1)) as usize;
-        plane * self.plane() + ((y >> 1) + 1) as usize * self.pitch + ((x >> 1) + 1) as usize
+        let (right, halves) = halves.split_at_mut(plane);
+        let (below, both) = halves.split_at_mut(plane);
+        let tap = |k: usize| &numbers[BEFORE * pitch + k..][..plane];
+        filter(right, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |a, b, c, d, e, f| {
+            clip((six_taps(a, b, c, d, e, f) + 16) >> 5)
+        });
+        // The last row has no half samples below it.
+        let length = plane - pitch;
+        let tap = |k: usize| &numbers[k * pitch..][..length];
+        filter(sums, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], six_taps);
+        for (below, sum) in below[..length].iter_mut().zip(&sums[BEFORE..]) {
+            *below = clip((sum + 16) >> 5);
+        }
+        let tap = |k: usize| &sums[k..][..length];
+        filter(both, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |a, b, c, d, e, f| {
+            clip(six_taps_of_sums(a, b, c, d, e, f).saturating_add(32) >> 6)
+        });
     }
 
     /// Writes the samples of the block at `(x, y)` quarter samples from the winner of whole samples as those of candidate
     /// `index`.
     #[inline(always)]
     fn average(&mut self, index: usize, (x, y): (i32, i32)) {
+        let layout = self.layout;
         let points = half_samples_around((x & 3) as usize, (y & 3) as usize);
         let point = |(right, down): (usize, usize)| {
-            self.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
+            layout.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
         };
         let (first, second) = (point(points[0]), point(points[1]));
-        let length = self.block();
-        let Squares { planes, averages, .. } = self.squares();
-        let (first, _) = planes[first..][..length].as_chunks::<SPAN_OF_AVERAGES>();
-        let (second, _) = planes[second..][..length].as_chunks::<SPAN_OF_AVERAGES>();
-        let (averages, _) = averages[index * length..][..length].as_chunks_mut::<SPAN_OF_AVERAGES>();
-        for ((average, first), second) in averages.iter_mut().zip(first).zip(second) {
-            for i in 0..SPAN_OF_AVERAGES {
-                average[i] = ((u16::from(first[i]) + u16::from(second[i]) + 1) >> 1) as u8;
-            }
+        let length = layout.block();
+        let PatchParts { planes, averages, .. } = self.parts();
+        let (first, second) = (&planes[first..][..length], &planes[second..][..length]);
+        for ((average, first), second) in
+            averages[index * length..][..length].iter_mut().zip(first).zip(second)
+        {
+            *average = ((u16::from(*first) + u16::from(*second) + 1) >> 1) as u8;
         }
     }
 
@@ -166,22 +212,49 @@ impl Patch {
         (x, y): (i32, i32),
         step: i32,
     ) -> [u32; COMPARED] {
+        let layout = self.layout;
         let (mut offsets, mut costs) = ([0; COMPARED], [0; COMPARED]);
         let is_half = step == HALF;
         for (index, (right, down)) in AROUND.into_iter().enumerate() {
             let at = (x + step * right, y + step * down);
             if is_half {
-                offsets[index] = self.point((at.0 / 2, at.1 / 2)) as u32;
+                offsets[index] = layout.point((at.0 / 2, at.1 / 2)) as u32;
             } else {
-                offsets[index] = (index * self.block()) as u32;
+                offsets[index] = (index * layout.block()) as u32;
                 self.average(index, at);
             }
         }
-        let (side, pitch) = (self.side, self.pitch);
-        let Squares { planes, averages, current } = self.squares();
-        let candidates = Candidates::new(current, if is_half { planes } else { averages }, pitch, side);
+        let PatchParts { planes, averages, current, .. } = self.parts();
+        let candidates =
+            Candidates::new(current, if is_half { planes } else { averages }, layout.pitch, layout.side);
         C::costs(engine, &candidates, (&[0; COMPARED], &offsets), &mut costs);
         costs
+    }
+}
+
+/// Copies as many rows as `to` has, each as long as its pitch.
+#[inline(always)]
+fn copy_rows((to, pitch): (&mut [u8], usize), (from, from_pitch): (&[u8], usize)) {
+    for (to, from) in to.chunks_exact_mut(pitch).zip(from.chunks(from_pitch)) {
+        let (to, from) = (to.as_chunks_mut::<COPIED>().0, from.as_chunks::<COPIED>().0);
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *from;
+        }
+    }
+}
+
+/// Writes what `point` makes of the numbers at each index of `taps`, which are equally long.
+#[inline(always)]
+fn filter<T>(
+    points: &mut [T],
+    [a, b, c, d, e, f]: [&[i16]; TAPS],
+    point: impl Fn(i16, i16, i16, i16, i16, i16) -> T,
+) {
+    let length = a.len();
+    let (points, b, c) = (&mut points[..length], &b[..length], &c[..length]);
+    let (d, e, f) = (&d[..length], &e[..length], &f[..length]);
+    for i in 0..length {
+        points[i] = point(a[i], b[i], c[i], d[i], e[i], f[i]);
     }
 }
 
@@ -198,33 +271,21 @@ impl Work for RefinedRow<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        match self.job.parameters.metric {
-            Metric::Sad => self.refine::<E, Sad>(engine),
-            Metric::Ssd => self.refine::<E, Ssd>(engine),
-        }
-    }
-}
-
-impl RefinedRow<'_> {
-    #[inline(always)]
-    fn refine<E: InstructionSet, C: BoundCost<Sample = u8>>(self, engine: E) {
         let Self { job, row, patch, vectors } = self;
-        for (column, vector) in vectors.iter_mut().enumerate() {
-            let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-            // As few spans as there may be.
-            match patch.pitch {
-                16 => patch.fill::<16, 24>(block, whole),
-                _ => patch.fill::<32, 40>(block, whole),
-            }
-            let (left, up) = (4 * whole.0, 4 * whole.1);
-            for &step in job.parameters.sub_sample.steps() {
-                let (x, y) = (i32::from(vector.x), i32::from(vector.y));
-                let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
-                for ((right, down), cost) in AROUND.into_iter().zip(costs) {
-                    let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
-                    *vector = vector.better(MotionVector { x, y, cost });
+        by_metric!(job.parameters.metric, C => {
+            for (column, vector) in vectors.iter_mut().enumerate() {
+                let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
+                patch.fill(block, whole);
+                let (left, up) = (4 * whole.0, 4 * whole.1);
+                for &step in job.parameters.sub_sample.steps() {
+                    let (x, y) = (i32::from(vector.x), i32::from(vector.y));
+                    let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
+                    for ((right, down), cost) in AROUND.into_iter().zip(costs) {
+                        let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
+                        *vector = vector.better(MotionVector { x, y, cost });
+                    }
                 }
             }
-        }
+        });
     }
 }

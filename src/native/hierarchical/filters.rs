@@ -1,6 +1,9 @@
-//! The filters that depend on a frame alone, row by row: halving, smoothing, and half samples, as plain loops.
+//! The filters that depend on a frame alone, row by row: halving, smoothing, and the half samples of H.264.
+//!
+//! All are plain loops over arrays of a fixed length in 16-bit numbers, which the compiler turns into the
+//! registers of each instruction set.
 
-use crate::native::half_samples::{interpolate_span, wide};
+use crate::native::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use crate::native::hierarchical::memory::{LINE, chunk, chunk_mut};
 use crate::native::hierarchical::planes::{LevelLayout, SIDE};
 use crate::native::hierarchical::strips::ROW;
@@ -33,10 +36,26 @@ pub fn interpolate_row(
     (column, y): (usize, isize),
     strip: &mut [u8; ROW],
 ) {
-    let rows = six_rows(layout, y).map(|start| chunk::<u8, READ>(frame, start + column));
-    let (spans, _) = strip.as_chunks_mut::<SPAN>();
-    if let [whole, right, below, both] = spans {
-        interpolate_span::<SPAN, READ, BEFORE>(rows, [whole, right, below, both]);
+    let starts = six_rows(layout, y);
+    let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + column);
+    let (a, b, c, d, e, f) = (row(0), row(1), row(2), row(3), row(4), row(5));
+    let mut sums = [0; READ];
+    for i in 0..READ {
+        sums[i] = six_taps(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]), wide(e[i]), wide(f[i]));
+    }
+    let (planes, _) = strip.as_chunks_mut::<SPAN>();
+    planes[0].copy_from_slice(&c[BEFORE..BEFORE + SPAN]);
+    for i in 0..SPAN {
+        let tap = |k: usize| wide(c[BEFORE - 2 + i + k]);
+        planes[1][i] = clip((six_taps(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)) + 16) >> 5);
+    }
+    for i in 0..SPAN {
+        planes[2][i] = clip((sums[BEFORE + i] + 16) >> 5);
+    }
+    for i in 0..SPAN {
+        let tap = |k: usize| sums[BEFORE - 2 + i + k];
+        let sum = six_taps_of_sums(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5));
+        planes[3][i] = clip(sum.saturating_add(32) >> 6);
     }
 }
 

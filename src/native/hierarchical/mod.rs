@@ -22,7 +22,7 @@ mod grid;
 mod iterate;
 mod level_search;
 mod matching;
-pub mod memory;
+mod memory;
 mod parabola;
 mod planes;
 mod pyramid;

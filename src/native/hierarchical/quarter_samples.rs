@@ -3,10 +3,9 @@
 use crate::estimator::half_samples_around;
 use crate::estimator::pyramid::CELL;
 use crate::native::arch::register::{Register, SampleRegister};
-use crate::native::half_samples::PLANES;
 use crate::native::hierarchical::memory::LINE;
 use crate::native::hierarchical::planes::{LevelFrame, LevelLayout};
-use crate::native::hierarchical::strips::{self, HalfSamples, ROW};
+use crate::native::hierarchical::strips::{self, HalfSamples, PLANES, ROW};
 use crate::native::level::InstructionSet;
 
 /// 16 samples in the instructions of `E`.

@@ -7,9 +7,11 @@
 
 use crate::estimator::SetupError;
 use crate::native::aligned::Line;
-use crate::native::half_samples::PLANES;
 use crate::native::hierarchical::memory::{LINE, bytes, bytes_mut, lines};
 use crate::native::hierarchical::planes::{ABOVE, CONSTANT, LevelLayout, SIDE};
+
+/// The planes of a frame: see the [module](self).
+pub const PLANES: usize = 4;
 
 /// Samples from one row to the next.
 pub const ROW: usize = PLANES * LINE;

@@ -243,7 +243,7 @@ fn sub_samples_predict_better() {
             let prediction = compensation::predict_luma(&parameters, &reference.view(), &output.vectors);
             compensation::psnr(&current.view(), &prediction.unwrap().view()).unwrap()
         });
-        assert!(psnr[1] > psnr[0] + 1.0 && psnr[2] > psnr[1] + 1.0, "({right}, {down}): {psnr:?}");
+        assert!(psnr[1] > psnr[0] + 0.5 && psnr[2] > psnr[1] + 0.5, "({right}, {down}): {psnr:?}");
     }
 }
 

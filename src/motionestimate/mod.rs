@@ -174,7 +174,7 @@
  * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one search is in flight and it has one, otherwise between its begin or the end of the search before and its end |
  * | `download-time` | guint64 | mean time to copy the vectors from the device, ns |
  * | `prediction-time` | guint64 | mean time to compute the predictors and copy them from the device, ns |
- * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps; of `hierarchical`: the most it compares on its finest level |
+ * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps; `sub-sample` adds 8 or 16; of `hierarchical`: the most it compares on its finest level |
  * | `mean-cost` | gdouble | mean matching cost per sample |
  * | `devices` | GstValueArray | with several devices, one structure `motion-device` for each: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
  * | `device`, `kernel` | string | device and kernel in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and also the kernel if it has only one |

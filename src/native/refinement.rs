@@ -138,7 +138,7 @@ impl Patch {
         let (averages, rest) = rest.split_at_mut(averages);
         let (current, rest) = rest.split_at_mut(current);
         let (numbers, sums) = rest.split_at_mut(numbers);
-        let [numbers, sums] = [numbers, sums].map(|bytes| bytemuck::cast_slice_mut(bytes));
+        let [numbers, sums] = [numbers, sums].map(bytemuck::cast_slice_mut);
         PatchParts { planes, averages, current, numbers, sums }
     }
 

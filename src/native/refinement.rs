@@ -271,21 +271,29 @@ impl Work for RefinedRow<'_> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
+        match self.job.parameters.metric {
+            Metric::Sad => self.refine::<E, Sad>(engine),
+            Metric::Ssd => self.refine::<E, Ssd>(engine),
+        }
+    }
+}
+
+impl RefinedRow<'_> {
+    #[inline(always)]
+    fn refine<E: InstructionSet, C: BoundCost<Sample = u8>>(self, engine: E) {
         let Self { job, row, patch, vectors } = self;
-        by_metric!(job.parameters.metric, C => {
-            for (column, vector) in vectors.iter_mut().enumerate() {
-                let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-                patch.fill(block, whole);
-                let (left, up) = (4 * whole.0, 4 * whole.1);
-                for &step in job.parameters.sub_sample.steps() {
-                    let (x, y) = (i32::from(vector.x), i32::from(vector.y));
-                    let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
-                    for ((right, down), cost) in AROUND.into_iter().zip(costs) {
-                        let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
-                        *vector = vector.better(MotionVector { x, y, cost });
-                    }
+        for (column, vector) in vectors.iter_mut().enumerate() {
+            let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
+            patch.fill(block, whole);
+            let (left, up) = (4 * whole.0, 4 * whole.1);
+            for &step in job.parameters.sub_sample.steps() {
+                let (x, y) = (i32::from(vector.x), i32::from(vector.y));
+                let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
+                for ((right, down), cost) in AROUND.into_iter().zip(costs) {
+                    let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
+                    *vector = vector.better(MotionVector { x, y, cost });
                 }
             }
-        });
+        }
     }
 }

@@ -71,6 +71,9 @@ impl<T> Session<T> {
         let is_alone = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
         let is_alone = is_alone || self.only_active().is_some();
         for (member, part) in parts {
+            let blocks = part.grid(&self.parameters).blocks();
+            let is_whole = blocks == self.parameters.grid().blocks();
+            let pool = if is_whole { &self.vectors } else { &self.part_vectors };
             let Some(search) = self.flights.get_mut(ticket) else { return Ok(()) };
             let search = &mut search.data;
             search.shares.push(Share { member, part, result: None });
@@ -79,7 +82,7 @@ impl<T> Session<T> {
                 part,
                 current: search.current.clone(),
                 reference: search.reference.clone(),
-                output: Output::from_pool(&self.vectors, part.grid(&self.parameters).blocks()),
+                output: Output::from_pool(pool, blocks),
             };
             if is_alone && self.may_call(member) {
                 if let Err(error) = self.call(member, |member, done| member.begin(job, done)) {

@@ -105,7 +105,9 @@ pub struct Session<T = ()> {
     /// that the device loads them without another copy and their buffers are free.
     memory: Option<Arc<BlockCache>>,
     copies: RecordPool<u8>,
+    /// Of whole fields, and of parts: a smaller array would have to grow for a whole field.
     vectors: RecordPool<MotionVector>,
+    part_vectors: RecordPool<MotionVector>,
     stages: Vec<Box<dyn Stage>>,
     notices: Vec<Notice>,
 }
@@ -189,6 +191,7 @@ impl<T> Session<T> {
             memory,
             copies: RecordPool::default(),
             vectors: RecordPool::default(),
+            part_vectors: RecordPool::default(),
             stages: stages(parameters),
             notices,
         })

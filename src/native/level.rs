@@ -120,6 +120,18 @@ impl Instructions {
             Self::Avx512(engine) => engine.run(work),
         }
     }
+
+    /// Runs `work` on samples of more than eight bits, for which no engine has instructions of its own: compiled for
+    /// two engines only, as a search takes the compiler seconds for each.
+    pub fn run_deep<W: Work>(self, work: W) -> W::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(engine) => engine.avx2().run(work),
+            _ => Portable.run(work),
+        }
+    }
 }
 
 /// A part of a search that is compiled once for each instruction set.

@@ -1,5 +1,7 @@
 //! Three-step search of a row of blocks: few candidates, which share nothing with their neighbours.
 
+use std::marker::PhantomData;
+
 use crate::estimator::{MotionVector, OrderKey};
 use crate::native::cost::by_cost;
 use crate::native::elimination::engine::BoundCost;
@@ -8,26 +10,25 @@ use crate::native::level::{InstructionSet, Work};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
-    job.instructions.run(ThreeStepRow { job, row, vectors });
+    by_cost!(job.parameters, C, run => run(job.instructions, ThreeStepRow::<C> { job, row, vectors, cost: PhantomData }));
 }
 
 /// The search of a row of blocks.
-struct ThreeStepRow<'a> {
+struct ThreeStepRow<'a, C> {
     job: &'a SearchJob<'a>,
     row: usize,
     vectors: &'a mut [MotionVector],
+    cost: PhantomData<C>,
 }
 
-impl Work for ThreeStepRow<'_> {
+impl<C: BoundCost> Work for ThreeStepRow<'_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        by_cost!(self.job.parameters, C => {
-            for (column, vector) in self.vectors.iter_mut().enumerate() {
-                *vector = search::<E, C>(engine, JobBlock { job: self.job, column, row: self.row }).vector();
-            }
-        });
+        for (column, vector) in self.vectors.iter_mut().enumerate() {
+            *vector = search::<E, C>(engine, JobBlock { job: self.job, column, row: self.row }).vector();
+        }
     }
 }
 

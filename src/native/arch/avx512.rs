@@ -35,6 +35,11 @@ impl Avx512 {
         let avx2 = Avx2::new().filter(|_| is_there)?;
         Some(Self { avx2, has_vnni: is_x86_feature_detected!("avx512vnni") })
     }
+
+    /// The smaller instruction set, which this CPU also has.
+    pub fn avx2(self) -> Avx2 {
+        self.avx2
+    }
 }
 
 impl Engine for Avx512 {

@@ -26,6 +26,7 @@ pub mod sums;
 mod target;
 mod workspace;
 
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -135,7 +136,11 @@ impl Eliminator {
                 match &mut borrowed.workspace {
                     Some(workspace) => {
                         workspace.sums.hold(job.instructions, job.reference, rows_of_tiles(job, row));
-                        job.instructions.run(EliminationRow { job, last, workspace, row, vectors, history });
+                        by_cost!(job.parameters, C, run => {
+                            let cost = PhantomData::<C>;
+                            let search = EliminationRow { job, last, workspace, row, vectors, history, cost };
+                            run(job.instructions, search);
+                        });
                     }
                     None => exhaustive::search_row(job, row, vectors),
                 }
@@ -191,28 +196,28 @@ impl Work for SidesOfParts<'_> {
 }
 
 /// The search of row `row` of the grid.
-struct EliminationRow<'a> {
+struct EliminationRow<'a, C> {
     job: &'a SearchJob<'a>,
     last: &'a [MotionVector],
     workspace: &'a mut Workspace,
     row: usize,
     vectors: &'a mut [MotionVector],
     history: &'a mut RowHistory,
+    cost: PhantomData<C>,
 }
 
-impl Work for EliminationRow<'_> {
+impl<C: BoundCost> Work for EliminationRow<'_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        let Self { job, last, workspace, row, vectors, history } = self;
-        by_cost!(job.parameters, C => {
-            let (sums, last_row, buffers) = workspace.parts::<C>();
-            let of_last_field = || last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);
-            let above = last_row.above(row).or_else(of_last_field).unwrap_or_default();
-            RowElimination::<E, C>::new(engine, job, (sums, buffers), history, row, (last, above)).search(vectors);
-            last_row.keep(row, vectors);
-        });
+        let Self { job, last, workspace, row, vectors, history, .. } = self;
+        let (sums, last_row, buffers) = workspace.parts::<C>();
+        let of_last_field = || last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);
+        let above = last_row.above(row).or_else(of_last_field).unwrap_or_default();
+        RowElimination::<E, C>::new(engine, job, (sums, buffers), history, row, (last, above))
+            .search(vectors);
+        last_row.keep(row, vectors);
     }
 }
 

@@ -16,13 +16,30 @@ use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
-    by_cost!(job.parameters, C => {
-        let mut scratch = TileScratch::<C>::new();
+    by_cost!(job.parameters, C, run => {
+        run(job.instructions, ExhaustiveRow { job, row, vectors, scratch: TileScratch::<C>::new() });
+    });
+}
+
+/// The search of a row of blocks.
+struct ExhaustiveRow<'a, C: TileCost> {
+    job: &'a SearchJob<'a>,
+    row: usize,
+    vectors: &'a mut [MotionVector],
+    scratch: TileScratch<C>,
+}
+
+impl<C: TileCost> Work for ExhaustiveRow<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, engine: E) {
+        let Self { job, row, vectors, mut scratch } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let block = JobBlock { job, column, row };
-            *vector = job.instructions.run(ExhaustiveSearch { block, scratch: &mut scratch }).vector();
+            *vector = engine.run(ExhaustiveSearch { block, scratch: &mut scratch }).vector();
         }
-    });
+    }
 }
 
 /// Memory for the costs of a tile, used again for the next one.

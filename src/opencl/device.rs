@@ -82,6 +82,10 @@ unsafe impl Send for DeviceId {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceId {}
 
+/// Held by tests that use the context that users of a device share, because one of them loses it.
+#[cfg(test)]
+pub(super) static SHARED_CONTEXT_TESTS: Mutex<()> = Mutex::new(());
+
 /// Every OpenCL device that can build and run kernels.
 ///
 /// A loader without drivers, a driver that does not load and a platform without devices are no errors:

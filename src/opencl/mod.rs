@@ -293,10 +293,13 @@ impl estimator::Device for OpenCl {
 
 #[cfg(test)]
 mod tests {
+    use super::device::SHARED_CONTEXT_TESTS;
     use super::*;
+    use crate::lock::lock;
 
     #[test]
     fn parts_of_the_window_are_searched_as_parts() {
+        let _alone = lock(&SHARED_CONTEXT_TESTS);
         let parameters = Parameters::new(64, 48, 16, Window::symmetric(4, 16).unwrap());
         let searched = |device: &OpenClDevice, kernel, divides_window, rows| {
             let tuning = Tuning { divides_window, ..Tuning::default() };
@@ -322,6 +325,7 @@ mod tests {
 
     #[test]
     fn instructions_that_a_compiler_lacks_are_tried_once() {
+        let _alone = lock(&SHARED_CONTEXT_TESTS);
         let parameters = Parameters::new(32, 32, 16, Window::symmetric(1, 1).unwrap());
         for mut device in devices() {
             let opens = |device: &OpenClDevice| {

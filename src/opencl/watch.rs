@@ -157,6 +157,7 @@ mod tests {
     use crate::estimator::{
         Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
     };
+    use crate::opencl::device::SHARED_CONTEXT_TESTS;
     use crate::opencl::{OpenCl, OpenClDevice, cl, devices};
     use crate::tuning::{Kernel, Tuning};
 
@@ -194,6 +195,7 @@ mod tests {
 
     #[test]
     fn a_device_that_hangs_fails_and_can_be_dropped() {
+        let _alone = lock(&SHARED_CONTEXT_TESTS);
         let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
         let frame = |time| Frame::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
         for depth in [1, 4] {

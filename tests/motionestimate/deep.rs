@@ -122,16 +122,28 @@ fn hierarchical_search_takes_the_upper_eight_bits() {
 }
 
 #[test]
-fn squares_of_more_than_ten_bits_are_refused() {
-    let (samples, message) =
-        run("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY16_LE,width=64,height=48 ! \
-         motionestimate metric=ssd ! appsink name=sink");
-    assert!(samples.is_empty());
-    assert_eq!(
-        error_text(&message),
-        "samples of 16 bits cannot be searched by metric ssd, whose costs would not fit 32 bits: use metric sad, or \
-         samples of at most 10 bits"
-    );
+fn what_takes_fewer_bits_is_refused() {
+    for (format, settings, expected) in [
+        (
+            "GRAY16_LE",
+            "metric=ssd",
+            "samples of 16 bits cannot be searched by metric ssd, whose costs would not fit 32 bits: use metric sad, \
+             or samples of at most 10 bits",
+        ),
+        (
+            "I420_10LE",
+            "sub-sample=half",
+            "samples of 10 bits cannot be searched by sub-sample refinement: use sub-sample=none, algorithm \
+             hierarchical, or samples of 8 bits",
+        ),
+    ] {
+        let (samples, message) = run(&format!(
+            "videotestsrc num-buffers=3 ! video/x-raw,format={format},width=64,height=48 ! motionestimate {settings} ! \
+             appsink name=sink"
+        ));
+        assert!(samples.is_empty());
+        assert_eq!(error_text(&message), expected);
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! What sub-sample refinement costs and gains on real clips: full search by SAD, ±16.
+//! What sub-sample refinement costs and gains on real clips, and what samples of more bits cost: full search by SAD, ±16.
 //!
-//! `cargo bench --bench sub_sample -- CLIP...` prints, for blocks of 8 and 16 and each precision, the time of a search,
-//! that relative to whole samples, and the luma PSNR of the prediction, the mean over the frames. The device is one
+//! `cargo bench --bench precision -- CLIP...` prints, for blocks of 8 and 16, for each precision of the vectors, and for
+//! samples of 10 and 16 bits whose lower bits are noise, the time of a search, that relative to whole vectors of 8 bits,
+//! and for 8 bits the luma PSNR of the prediction, the mean over the frames. The device is one
 //! thread of the CPU, or `DEVICE=gpu` and the like; what counts is the time that the thread spends, or the device by
 //! its own clock. `BLOCKS=8` and `RANGE=32` select. `FOUR=1` searches four of each frame side by side: 4K of 1080p.
 #![allow(missing_docs)]
@@ -26,12 +27,21 @@ const FRAMES: usize = 14;
 /// Searches of a frame, of which the fastest counts: whatever else the machine does only slows it down.
 const TURNS: usize = 5;
 
+/// What is measured: the precision of the vectors, and the bits of the samples.
+const VARIANTS: [(&str, SubSample, u32); 5] = [
+    ("none", SubSample::None, 8),
+    ("half", SubSample::Half, 8),
+    ("quarter", SubSample::Quarter, 8),
+    ("10 bits", SubSample::None, 10),
+    ("16 bits", SubSample::None, 16),
+];
+
 type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench sub_sample -- CLIP...");
+        eprintln!("usage: cargo bench --bench precision -- CLIP...");
         return Ok(());
     }
     let Ok(device) = env::var("DEVICE").unwrap_or("native".into()).parse::<DeviceSelector>();
@@ -49,8 +59,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let window = Window::symmetric(range, range)?;
             let whole = Parameters::new(first.width(), first.height(), block_size.parse()?, window);
             let mut of_whole = None;
-            for sub_sample in [SubSample::None, SubSample::Half, SubSample::Quarter] {
-                let parameters = Parameters { sub_sample, ..whole.clone() };
+            for (name_of_variant, sub_sample, bit_depth) in VARIANTS {
+                let parameters = Parameters { sub_sample, bit_depth, ..whole.clone() };
+                let frames: Vec<Frame> = frames.iter().map(|frame| with_depth(frame, bit_depth)).collect();
                 let measured = pool.install(|| measure(&parameters, &device, &frames));
                 let (time, psnr) = measured.map_err(|error| -> Box<dyn Error> { error })?;
                 let ms = 1e3 * time.as_secs_f64();
@@ -59,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     "{name:36} {}x{} blocks of {block_size:2} {:8} {ms:8.3} ms {:+6.1} % {psnr:6.2} dB {:+5.2}",
                     first.width(),
                     first.height(),
-                    sub_sample.name(),
+                    name_of_variant,
                     100.0 * (ms / whole_ms - 1.0),
                     psnr - whole_psnr,
                 );
@@ -93,10 +104,26 @@ fn measure(
             least = least.min(if is_native { thread_time() - start } else { output.times.search });
         }
         time += least;
-        let prediction = predict_luma(parameters, &trio[1].view(), &output.vectors)?;
-        total += psnr(&trio[2].view(), &prediction.view())?;
+        if parameters.bit_depth == 8 {
+            let prediction = predict_luma(parameters, &trio[1].view(), &output.vectors)?;
+            total += psnr(&trio[2].view(), &prediction.view())?;
+        } else {
+            total = f64::NAN;
+        }
     }
     Ok((time / pairs as u32, total / pairs as f64))
+}
+
+/// The frame with samples of `depth` bits, the lower ones noise.
+fn with_depth(frame: &Frame, depth: u32) -> Frame {
+    if depth == 8 {
+        return frame.clone();
+    }
+    let (frame, mut state) = (frame.view(), 1_u32);
+    Frame::deep_from_fn(depth, (frame.width(), frame.height()), |x, y| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        u16::from(frame.row(y)[x]) << (depth - 8) | (state >> (32 - (depth - 8))) as u16
+    })
 }
 
 /// Four times the same frame, two beside two.

@@ -32,7 +32,7 @@ const ROUNDS: usize = 15;
 const LONGEST: Duration = Duration::from_secs(3);
 
 /// Searches in flight on OpenCL devices.
-const DEPTHS: [usize; 4] = [2, 4, 8, 16];
+const DEPTHS: [usize; 3] = [2, 4, 8];
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -4,7 +4,7 @@
 //! offers upstream (`device`).
 //!
 //! `cargo bench --bench pipeline [-- [--hierarchical] [PART...]]`: full search with four frames in flight, or
-//! fast hierarchical search with 16; only lines whose text holds each PART.
+//! fast hierarchical search with eight; only lines whose text holds each PART.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ const HIERARCHICAL: Job = Job {
     properties: "algorithm=hierarchical quality=fast block-size=8",
     algorithm: Algorithm::Hierarchical,
     block_size: 8,
-    depth: 16,
+    depth: 8,
 };
 
 fn main() {

@@ -41,7 +41,7 @@ use kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers};
 /// W × H samples in B blocks it allocates on the device (D + R) padded frames, 8 · B · D · F bytes and what the kernel
 /// keeps: at most [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
 /// and at most 128 samples more on each side; hierarchical search adds about nine times its size, and 1.6 bytes a
-/// sample for each of at most 16 searches. In page-locked host memory it allocates
+/// sample for each of at most eight searches. In page-locked host memory it allocates
 /// (D + R) · W · H + 8 · B · D · F bytes. All of it is allocated when the device is opened.
 pub struct OpenCl {
     info: DeviceInfo,

@@ -53,7 +53,7 @@ const FEW_CELLS: usize = 90;
 const LEAST_WORK: SearchShape = SearchShape { cells: 64, lanes: 1, items: 64 };
 
 /// The most searches of a launch, if so many are in flight on each queue: a power of two.
-const MOST_AT_ONCE: usize = 8;
+const MOST_AT_ONCE: usize = 4;
 
 /// Bytes of local memory of the largest group.
 const LOCAL_MEMORY: usize = 20 << 10;

@@ -191,7 +191,8 @@ impl Cost for DeepSsd {
 }
 
 /// Evaluates `$value` with `$cost` as the type for the metric and the bit depth of `$parameters`: the one place where
-/// they become a type. If `$run` is given, it is the function of `Instructions` that runs work of that type.
+/// they become a type. If `$run` is given, it is the function of `Instructions`, which the caller imports, that runs work of
+/// that type.
 macro_rules! by_cost {
     ($parameters:expr, $cost:ident $(, $run:ident)? => $value:expr) => {{
         use crate::estimator::Metric;
@@ -199,27 +200,27 @@ macro_rules! by_cost {
         match ($parameters.metric, $parameters.bit_depth) {
             (Metric::Sad, 8) => {
                 type $cost = cost::Sad;
-                $(let $run = crate::native::level::Instructions::run;)?
+                $(let $run = Instructions::run;)?
                 $value
             }
             (Metric::Ssd, 8) => {
                 type $cost = cost::Ssd;
-                $(let $run = crate::native::level::Instructions::run;)?
+                $(let $run = Instructions::run;)?
                 $value
             }
             (Metric::Sad, ..=10) => {
                 type $cost = cost::DeepSad<64>;
-                $(let $run = crate::native::level::Instructions::run_deep;)?
+                $(let $run = Instructions::run_deep;)?
                 $value
             }
             (Metric::Sad, _) => {
                 type $cost = cost::DeepSad<1>;
-                $(let $run = crate::native::level::Instructions::run_deep;)?
+                $(let $run = Instructions::run_deep;)?
                 $value
             }
             (Metric::Ssd, _) => {
                 type $cost = cost::DeepSsd;
-                $(let $run = crate::native::level::Instructions::run_deep;)?
+                $(let $run = Instructions::run_deep;)?
                 $value
             }
         }

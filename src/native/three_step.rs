@@ -6,7 +6,7 @@ use crate::estimator::{MotionVector, OrderKey};
 use crate::native::cost::by_cost;
 use crate::native::elimination::engine::BoundCost;
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Work};
+use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {

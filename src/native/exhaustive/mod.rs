@@ -9,7 +9,7 @@ pub mod tile;
 use crate::estimator::{MotionVector, OrderKey, Sample};
 use crate::native::cost::{CostValue, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Work};
+use crate::native::level::{InstructionSet, Instructions, Work};
 use columns::CostLayout;
 use engine::TileCost;
 use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};

@@ -72,7 +72,7 @@ static inline uint2 halves_of(uint word)
 // The second number of `low`, and the first of `high`.
 static inline uint between(uint low, uint high)
 {
-    return low >> 16 | high << 16;
+    return as_uint((ushort2)(as_ushort2(low).y, as_ushort2(high).x));
 }
 
 // The filter of H.264 for points halfway between c and d, with the bias.

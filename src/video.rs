@@ -7,8 +7,8 @@ use gst_video::{VideoFormat, VideoInfo};
 
 use crate::estimator::SampleFormat;
 
-/// Formats with luma in the first plane, of eight bits or of more in two bytes, and chroma, if any, in other planes.
-const FORMATS: [VideoFormat; 12] = [
+/// Formats with luma of eight bits in the first plane, and chroma, if any, in other planes.
+const FORMATS: [VideoFormat; 7] = [
     VideoFormat::Gray8,
     VideoFormat::I420,
     VideoFormat::Yv12,
@@ -16,6 +16,10 @@ const FORMATS: [VideoFormat; 12] = [
     VideoFormat::Nv21,
     VideoFormat::Y42b,
     VideoFormat::Y444,
+];
+
+/// Such formats with more bits, in two bytes a sample.
+const DEEP_FORMATS: [VideoFormat; 5] = [
     VideoFormat::I42010le,
     VideoFormat::P01010le,
     VideoFormat::I42210le,
@@ -27,12 +31,20 @@ const FORMATS: [VideoFormat; 12] = [
 ///
 /// Frame rate and interlacing are not listed, because negotiation would then add them to caps that
 /// do not have them. `interlace-mode=alternate` needs a caps feature and therefore does not match.
+///
+/// Deep formats have a structure of their own behind the others: a source that can produce any format, such as
+/// `videotestsrc`, then chooses one of eight bits, which is searched faster.
 pub fn caps() -> gst::Caps {
-    gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
-        .format_list(FORMATS)
-        .width_range(1..)
-        .height_range(1..)
-        .build()
+    let structure = |formats: &[VideoFormat]| {
+        gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
+            .format_list(formats.iter().copied())
+            .width_range(1..)
+            .height_range(1..)
+            .build()
+    };
+    let mut caps = structure(&FORMATS);
+    caps.merge(structure(&DEEP_FORMATS));
+    caps
 }
 
 /// How the samples of frames with these caps lie in memory.

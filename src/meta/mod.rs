@@ -2,7 +2,8 @@
 //!
 //! It is a GStreamer custom meta (`gst_meta_register_custom`): C, Python and Rust read it with
 //! `gst_buffer_get_custom_meta` and need no library of this project. One meta holds one motion
-//! field, so a frame that was searched in several frames has several metas. Its structure has these fields; readers ignore fields that they do not know:
+//! field, so a frame that was searched in several frames has several metas. Its structure has these
+//! fields; readers ignore fields that they do not know:
 //!
 //! | field | type | value |
 //! |---|---|---|

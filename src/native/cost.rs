@@ -159,8 +159,8 @@ impl<const TERMS: usize> Cost for DeepSad<TERMS> {
     type Bound = u16;
 
     #[inline(always)]
-    fn raise(bound: u16, difference: u16, _: u32) -> u16 {
-        bound.saturating_add(difference)
+    fn raise(bound: u16, difference: u16, shift: u32) -> u16 {
+        Sad::raise(bound, difference, shift)
     }
 
     #[inline(always)]

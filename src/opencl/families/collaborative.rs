@@ -160,11 +160,11 @@ impl Reduction {
         jobs: Jobs,
         after: &[Event],
     ) -> cl::Result<()> {
-        let items = self.items;
+        let (items, [_, _, vectors]) = (self.items, request.buffers());
         let args = [
             Arg::Buffer(costs),
             Arg::Buffer(&self.winners),
-            request.buffers()[2],
+            vectors,
             Arg::Local(KEY * items[0] * items[1]),
             int(jobs.first),
             int(jobs.count),

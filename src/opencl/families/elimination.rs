@@ -2,8 +2,7 @@
 //! divided for a device and a window.
 //!
 //! Memory on the device besides the frames and the vectors: eight bytes a sample of a frame with its
-//! margins, for the sums, a field for each offset of the
-//! references, and one more.
+//! margins, for the sums, a field for each offset of the references, and one more.
 
 use std::mem;
 

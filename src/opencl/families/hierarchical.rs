@@ -275,10 +275,9 @@ struct SmallCellPasses {
     smooth: Pass,
 }
 
-/// Hierarchical search.
-pub(super) struct HierarchicalFamily {
+/// The kernels of a search, in the order in which they run.
+struct SearchPasses {
     plan: SlotPlan,
-    pyramid: PyramidMaker,
     grid: Grid,
     block_size: usize,
     /// Of each level, finest first.
@@ -289,6 +288,12 @@ pub(super) struct HierarchicalFamily {
     check_finest: Pass,
     small_cells: Option<SmallCellPasses>,
     records: Pass,
+}
+
+/// Hierarchical search.
+pub(super) struct HierarchicalFamily {
+    pyramid: PyramidMaker,
+    passes: SearchPasses,
     /// The most searches of a request.
     at_once: usize,
     /// One for each queue.
@@ -319,26 +324,29 @@ impl HierarchicalFamily {
         let sets = if depth > 1 { SEARCH_QUEUES } else { 1 };
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,
-            searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
-            check: pass(KernelFile::Refinement, c"check_level", REFINEMENT_ITEMS)?,
-            refine: pass(KernelFile::Refinement, c"refine", REFINEMENT_ITEMS)?,
-            smooth: pass(KernelFile::Refinement, c"smooth", REFINEMENT_ITEMS)?,
-            check_finest: pass(KernelFile::Refinement, c"check_finest", REFINEMENT_ITEMS)?,
-            small_cells: small_cells.transpose()?,
-            records: pass(KernelFile::Blocks, c"records", BLOCK_ITEMS)?,
             memory: (0..sets).map(|_| SearchMemory::new(build, &plan, at_once)).collect::<Result<_, _>>()?,
             at_once,
-            grid: build.grid(),
-            block_size,
-            plan,
+            passes: SearchPasses {
+                searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
+                check: pass(KernelFile::Refinement, c"check_level", REFINEMENT_ITEMS)?,
+                refine: pass(KernelFile::Refinement, c"refine", REFINEMENT_ITEMS)?,
+                smooth: pass(KernelFile::Refinement, c"smooth", REFINEMENT_ITEMS)?,
+                check_finest: pass(KernelFile::Refinement, c"check_finest", REFINEMENT_ITEMS)?,
+                small_cells: small_cells.transpose()?,
+                records: pass(KernelFile::Blocks, c"records", BLOCK_ITEMS)?,
+                grid: build.grid(),
+                block_size,
+                plan,
+            },
         })
     }
+}
 
+impl SearchPasses {
     /// Queues the search of all levels, and the checks of their fields. Returns the first cell of the finest field.
-    fn search_levels(&mut self, request: &LaunchRequest<'_>) -> cl::Result<Arg<'static>> {
+    fn search_levels(&mut self, batch: &Batch<'_>) -> cl::Result<Arg<'static>> {
         let Self { plan, searches, check, .. } = self;
-        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
-        let Batch { current, reference, .. } = &batch;
+        let Batch { current, reference, .. } = batch;
         let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
         for (number, search) in searches.iter_mut().enumerate().rev() {
             let level = search.level;
@@ -350,7 +358,7 @@ impl HierarchicalFamily {
                 parent_rows,
                 opposite: 2 * plan.cells as i32,
             };
-            search.queue(&batch, &mut fields)?;
+            search.queue(batch, &mut fields)?;
             if !search.is_finest && search.directions == 2 {
                 fields.swap();
                 let indices = [fields.from, fields.to, fields.opposite].map(Arg::Int);
@@ -370,10 +378,9 @@ impl HierarchicalFamily {
 
     /// Queues what makes vectors in 64ths of a sample from the finest field, which begins at cell `found`. Returns
     /// whether they are the checked ones.
-    fn refine(&mut self, request: &LaunchRequest<'_>, found: Arg<'_>) -> cl::Result<bool> {
+    fn refine(&mut self, batch: &Batch<'_>, found: Arg<'_>) -> cl::Result<bool> {
         let (level, directions) = (self.plan.levels()[0], self.searches[0].directions);
-        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
-        let Batch { memory, current, reference, .. } = &batch;
+        let Batch { memory, current, reference, .. } = batch;
         let [fields, peaks, smooth, checked] =
             [&memory.fields, &memory.peaks, &memory.smooth, &memory.checked].map(Arg::Buffer);
         let opposite = int(2 * self.plan.cells);
@@ -394,15 +401,9 @@ impl HierarchicalFamily {
     }
 
     /// Queues what makes the records from the vectors of cells, which are the checked ones or else the smooth ones.
-    fn make_records(
-        &mut self,
-        request: &LaunchRequest<'_>,
-        found: Arg<'_>,
-        is_checked: bool,
-    ) -> cl::Result<()> {
+    fn make_records(&mut self, batch: &Batch<'_>, found: Arg<'_>, is_checked: bool) -> cl::Result<()> {
         let level = self.plan.levels()[0];
-        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
-        let Batch { memory, current, reference, records, .. } = &batch;
+        let Batch { memory, current, reference, records, .. } = batch;
         let (mut size, grid) = (level.size_in_cells(), [self.grid.columns as i32, self.grid.rows as i32]);
         let grid_arg = Arg::Struct(bytemuck::bytes_of(&grid));
         // The vectors of one search, and how far those of the next one are behind them.
@@ -437,9 +438,10 @@ impl HierarchicalFamily {
 
 impl KernelFamily for HierarchicalFamily {
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        let found = self.search_levels(request)?;
-        let is_checked = self.refine(request, found)?;
-        self.make_records(request, found, is_checked)
+        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
+        let found = self.passes.search_levels(&batch)?;
+        let is_checked = self.passes.refine(&batch, found)?;
+        self.passes.make_records(&batch, found, is_checked)
     }
 
     fn searches_at_once(&self) -> usize {
@@ -447,11 +449,11 @@ impl KernelFamily for HierarchicalFamily {
     }
 
     fn prepared_bytes(&self) -> usize {
-        self.plan.prepared_bytes
+        self.passes.plan.prepared_bytes
     }
 
     fn prepare(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
-        self.pyramid.queue(&self.plan, queue, slot).map(Some)
+        self.pyramid.queue(&self.passes.plan, queue, slot).map(Some)
     }
 
     fn is_stateless(&self) -> bool {

@@ -1,10 +1,11 @@
-//! What sub-sample refinement costs and gains on real clips, and what samples of more bits cost: full search by SAD, ±16.
+//! What sub-sample refinement costs and gains on real clips, and what samples of more bits cost, ±16.
 //!
-//! `cargo bench --bench precision -- CLIP...` prints, for blocks of 8 and 16, for each precision of the vectors, and for
-//! samples of 10 and 16 bits whose lower bits are noise, the time of a search, that relative to whole vectors of 8 bits,
-//! and for 8 bits the luma PSNR of the prediction, the mean over the frames. The device is one
-//! thread of the CPU, or `DEVICE=gpu` and the like; what counts is the time that the thread spends, or the device by
-//! its own clock. `BLOCKS=8` and `RANGE=32` select. `FOUR=1` searches four of each frame side by side: 4K of 1080p.
+//! `cargo bench --bench precision -- CLIP...` prints, for blocks of 8 and 16, for full search each precision of the
+//! vectors, and for each search samples of 10 and 16 bits whose lower bits are noise: the time of a search, the rate
+//! relative to whole vectors of 8 bits, and for 8 bits the luma PSNR of the prediction, the mean over the frames. The
+//! device is one thread of the CPU, or `DEVICE=gpu` and the like; what counts is the time that the thread spends, or the
+//! device by its own clock. `BLOCKS=8`, `RANGE=32` and `KERNEL=elimination` select. `FOUR=1` searches four of each frame
+//! side by side: 4K of 1080p.
 #![allow(missing_docs)]
 
 #[path = "../examples/shared/luma.rs"]
@@ -17,7 +18,9 @@ use std::time::Duration;
 
 use gstmotionestimate::backend::{self, DeviceSelector};
 use gstmotionestimate::compensation::{predict_luma, psnr};
-use gstmotionestimate::estimator::{Frame, Output, Parameters, Slot, SubSample, Window, search};
+use gstmotionestimate::estimator::{
+    Algorithm, Frame, Metric, Output, Parameters, Slot, SubSample, Window, search,
+};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 use luma::luma;
 
@@ -27,14 +30,26 @@ const FRAMES: usize = 14;
 /// Searches of a frame, of which the fastest counts: whatever else the machine does only slows it down.
 const TURNS: usize = 5;
 
-/// What is measured: the precision of the vectors, and the bits of the samples.
-const VARIANTS: [(&str, SubSample, u32); 5] = [
-    ("none", SubSample::None, 8),
-    ("half", SubSample::Half, 8),
-    ("quarter", SubSample::Quarter, 8),
-    ("10 bits", SubSample::None, 10),
-    ("16 bits", SubSample::None, 16),
-];
+/// What is measured: searches, the precision of the vectors, and the bits of the samples.
+const VARIANTS: [(Algorithm, Metric, SubSample, u32); 12] = {
+    use Algorithm::{Full, ThreeStep};
+    use Metric::{Sad, Ssd};
+    use SubSample::{Half, None, Quarter};
+    [
+        (Full, Sad, None, 8),
+        (Full, Sad, Half, 8),
+        (Full, Sad, Quarter, 8),
+        (Full, Sad, None, 10),
+        (Full, Sad, None, 16),
+        (Full, Ssd, None, 8),
+        (Full, Ssd, None, 10),
+        (ThreeStep, Sad, None, 8),
+        (ThreeStep, Sad, None, 10),
+        (ThreeStep, Sad, None, 16),
+        (ThreeStep, Ssd, None, 8),
+        (ThreeStep, Ssd, None, 10),
+    ]
+};
 
 type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -47,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Ok(device) = env::var("DEVICE").unwrap_or("native".into()).parse::<DeviceSelector>();
     let blocks = env::var("BLOCKS").unwrap_or("8,16".into());
     let range = env::var("RANGE").map_or(Ok(16), |range| range.parse())?;
+    let kernel: Kernel = serde_json::from_value(env::var("KERNEL").unwrap_or("auto".into()).into())?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     for clip in &clips {
         let mut frames = luma(Path::new(clip), FRAMES)?;
@@ -58,22 +74,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         for block_size in blocks.split(',') {
             let window = Window::symmetric(range, range)?;
             let whole = Parameters::new(first.width(), first.height(), block_size.parse()?, window);
-            let mut of_whole = None;
-            for (name_of_variant, sub_sample, bit_depth) in VARIANTS {
-                let parameters = Parameters { sub_sample, bit_depth, ..whole.clone() };
+            let mut of_whole = (0.0, 0.0);
+            for (algorithm, metric, sub_sample, bit_depth) in VARIANTS {
+                let kernel = if algorithm == Algorithm::Full { kernel } else { Kernel::Auto };
+                let parameters = Parameters { algorithm, metric, sub_sample, bit_depth, ..whole.clone() };
                 let frames: Vec<Frame> = frames.iter().map(|frame| with_depth(frame, bit_depth)).collect();
-                let measured = pool.install(|| measure(&parameters, &device, &frames));
+                let measured = pool.install(|| measure(&parameters, (&device, kernel), &frames));
                 let (time, psnr) = measured.map_err(|error| -> Box<dyn Error> { error })?;
                 let ms = 1e3 * time.as_secs_f64();
-                let (whole_ms, whole_psnr) = *of_whole.get_or_insert((ms, psnr));
-                println!(
-                    "{name:36} {}x{} blocks of {block_size:2} {:8} {ms:8.3} ms {:+6.1} % {psnr:6.2} dB {:+5.2}",
+                if (sub_sample, bit_depth) == (SubSample::None, 8) {
+                    of_whole = (ms, psnr);
+                }
+                print!(
+                    "{name} {}x{} blocks of {block_size:2} {:10} {:4} {:7} {bit_depth:2} bits {ms:8.3} ms {:6.1} %",
                     first.width(),
                     first.height(),
-                    name_of_variant,
-                    100.0 * (ms / whole_ms - 1.0),
-                    psnr - whole_psnr,
+                    algorithm.name(),
+                    metric.name(),
+                    sub_sample.name(),
+                    100.0 * of_whole.0 / ms,
                 );
+                match bit_depth {
+                    8 => println!(" {psnr:6.2} dB {:+5.2}", psnr - of_whole.1),
+                    _ => println!(),
+                }
             }
         }
     }
@@ -83,10 +107,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The mean time of a search, and the mean PSNR of the predictions.
 fn measure(
     parameters: &Parameters,
-    device: &DeviceSelector,
+    (device, kernel): (&DeviceSelector, Kernel),
     frames: &[Frame],
 ) -> BenchResult<(Duration, f64)> {
-    let (mut device, _) = backend::open_device(device, Kernel::Auto, &Tuning::default(), parameters)?;
+    let (mut device, _) = backend::open_device(device, kernel, &Tuning::default(), parameters)?;
     let is_native = device.info().name.as_ref() == "native";
     let mut output = Output::new(parameters.grid().blocks());
     let (mut time, mut total) = (Duration::ZERO, 0.0);

@@ -39,8 +39,8 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
     const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
-        __global const uchar *c = sample_at(current, g, left, top + i);
-        __global const uchar *r = sample_at(reference, g, left + d.x, top + i + d.y);
+        __global const sample_t *c = sample_at(current, g, left, top + i);
+        __global const sample_t *r = sample_at(reference, g, left + d.x, top + i + d.y);
         for (int j = 0; j < BLOCK; ++j)
             cost += compare_sample(c[j], r[j]);
     }
@@ -51,7 +51,7 @@ __kernel FIXED_GROUP void collaborative_naive(__global const uchar *current,
 static inline void stage_span(Span span, __local uint *words, int step)
 {
     const uint *from = (const uint *)&span;
-    for (int j = 0; j < SPAN / 4; ++j)
+    for (int j = 0; j < SPAN_WORDS; ++j)
         words[j * step] = from[j];
 }
 
@@ -89,7 +89,7 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
     const int left = min(column, g.columns) * BLOCK;
     // SPAN is a power of two: this rounds down, also below zero.
     const int over = d.x & (SPAN - 1), whole_x = d.x - over;
-    const uint shift = (uint)over & 3;
+    const uint shift = (uint)over & (WORD_SAMPLES - 1);
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
         const int top = row * BLOCK + i;
@@ -99,20 +99,20 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
         Span block_line[BLOCK_SPANS];
         for (int s = 0; s < BLOCK_SPANS; ++s) {
             block_line[s] = c[s];
-            stage_span(r[s], staged + s * (SPAN / 4) * word_step, word_step);
+            stage_span(r[s], staged + s * SPAN_WORDS * word_step, word_step);
         }
         if (item == items - 1)
             stage_span(r[BLOCK_SPANS], staged + item_step, word_step);
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint *block_words = (const uint *)block_line;
-        int word = over / 4;
+        int word = over / WORD_SAMPLES;
         __local const uint *line = staged + word * word_step;
         uint low = *line;
         for (int j = 0; j < BLOCK_WORDS; ++j) {
             // The word after an item's last is the next item's first.
             line += ++word == BLOCK_WORDS ? item_step - (BLOCK_WORDS - 1) * word_step : word_step;
             const uint high = *line;
-            cost = compare_four(block_words[j], join_words(low, high, shift), cost);
+            cost = compare_word(block_words[j], join_words(low, high, shift), cost);
             low = high;
         }
     }
@@ -135,8 +135,8 @@ __kernel FIXED_GROUP void collaborative_unaligned(__global const uchar *current,
     const int left = block % g.columns * BLOCK, top = block / g.columns * BLOCK;
     Sums sums = 0;
     for (int i = 0; i < BLOCK; ++i) {
-        __global const uchar *c = sample_at(current, g, left, top + i);
-        __global const uchar *r = sample_at(reference, g, left + d.x, top + i + d.y);
+        __global const sample_t *c = sample_at(current, g, left, top + i);
+        __global const sample_t *r = sample_at(reference, g, left + d.x, top + i + d.y);
         for (int s = 0; s < BLOCK_SPANS; ++s)
             sums = add_span(LOAD_SAMPLES(c + s * SPAN), LOAD_SAMPLES(r + s * SPAN), sums);
     }

@@ -24,7 +24,8 @@
 // The result depends neither on the first suspects nor on the order of the lists.
 //
 //   small    word of the sample at (x, y), addressed as the sample is in its frame: the sums of the squares
-//            that begin at (x, y), lower half, and at (x + SQUARE, y), upper half
+//            that begin at (x, y), lower half, and at (x + SQUARE, y), upper half, each shifted right by
+//            SQUARE_SHIFT
 //   large    likewise of the quarters at (x, y) and (x + QUARTER, y), each shifted right by SHIFT
 //   last     record of block b in the last field at b; next_last receives those of this search
 //   vectors  record of block b at b
@@ -35,6 +36,12 @@
 
 #include "common.cl"
 #include "groups.cl"
+
+// Bits of the largest sample.
+#ifndef DEPTH
+#define DEPTH SAMPLE_BITS
+#endif
+#define PEAK ((1 << DEPTH) - 1)
 
 // Entries that each list has room for.
 #ifndef LIST
@@ -55,8 +62,8 @@
 #define KNOWN 6
 
 // Words of a row of the area. An odd number, so that adjacent rows use different banks of local memory; a
-// row begins up to 3 samples before the first candidate.
-#define AREA_WORDS (((TILE_COLUMNS + BLOCKS_ACROSS * BLOCK + 2) / 4 + 1) | 1)
+// row begins up to WORD_SAMPLES - 1 samples before the first candidate.
+#define AREA_WORDS (((TILE_COLUMNS + BLOCKS_ACROSS * BLOCK + WORD_SAMPLES - 2) / WORD_SAMPLES + 1) | 1)
 
 // Sides of the parts, and samples of a quarter.
 #define SQUARE (BLOCK / 4)
@@ -66,15 +73,14 @@
 // Items that compute a cost together, four rows of the block each.
 #define SPLIT (BLOCK / 4)
 
-// Greater than every cost.
-#define NO_COST 0x7fffffffu
-
 // Ranks of the candidates of a run.
 #define RANKS 32
 
 // The lower bounds of the metric.
 //
-//   SHIFT                  bits by which sums of quarters are shifted right, so that they fit 16 bits
+//   NO_COST                greater than every cost
+//   SHIFT, SQUARE_SHIFT    bits by which sums of quarters and of squares are shifted right, so that they
+//                          fit 16 bits
 //   Bound, NO_BOUND        a bound by quarters, and one greater than all
 //   LOWER_SUM, UPPER_SUM   the two sums in a word of `large`
 //   add_quarter            `bound` plus what two sums of quarters add to it
@@ -88,10 +94,13 @@
 //   square_limit(limit)    a candidate whose bound by squares is this or more costs `limit` or more
 //
 // Sums that are shifted right differ by d >= 1 only if the sums differ by 2^SHIFT * (d - 1) + 1 or more.
+#define BITS_OVER(sum, bits) max(32 - (int)clz((uint)(sum)) - (bits), 0)
+#define SQUARE_SHIFT BITS_OVER(SQUARE * SQUARE * PEAK, 16)
 #if METRIC == METRIC_SAD
 // Bounds by quarters are floats: their arithmetic is at least as fast, and exact here, because sums and
 // bounds, also times RANKS, are less than 2^24. A sum has 2^23 added, which is the exponent above its bits.
-#define SHIFT (SAMPLES * 255 > 2 * 65535 ? 2 : SAMPLES * 255 > 65535 ? 1 : 0)
+#define NO_COST 0x7fffffffu
+#define SHIFT BITS_OVER(SAMPLES * PEAK, 16)
 typedef float Bound;
 typedef uint SquareBound;
 #define LOWER_SUM(word) as_float(((word) & 0xffff) | 0x4b000000u)
@@ -128,13 +137,15 @@ static inline SquareBound add_square(SquareBound bound, uint a, uint b)
     return bound + abs_diff(a, b);
 }
 
+// Likewise over 16 squares.
 static inline SquareBound square_limit(uint limit)
 {
-    return limit;
+    return (limit + 17 * ((1 << SQUARE_SHIFT) - 1)) >> SQUARE_SHIFT;
 }
 #elif METRIC == METRIC_SSD
 // The squares of four differences of quarters fit a word.
-#define SHIFT (SAMPLES * 255 > 4 * 32767 ? 3 : SAMPLES * 255 > 2 * 32767 ? 2 : SAMPLES * 255 > 32767 ? 1 : 0)
+#define NO_COST 0xfffffffeu
+#define SHIFT BITS_OVER(SAMPLES * PEAK, 15)
 typedef uint Bound;
 typedef ulong SquareBound;
 #define LOWER_SUM(word) ((word) & 0xffff)
@@ -170,21 +181,23 @@ static inline uint rank_of(uint bound)
 
 static inline SquareBound add_square(SquareBound bound, uint a, uint b)
 {
-    const uint difference = abs_diff(a, b);
-    return bound + (ulong)difference * difference;
+    const uint difference = abs_diff(a, b), d = SQUARE_SHIFT > 0 ? max(difference, 1u) - 1 : difference;
+    return bound + (ulong)d * d;
 }
 
 static inline SquareBound square_limit(uint limit)
 {
-    return (ulong)limit * (SQUARE * SQUARE);
+    return ((ulong)limit * (SQUARE * SQUARE) + (1 << 2 * SQUARE_SHIFT) - 1) >> 2 * SQUARE_SHIFT;
 }
 #endif
 #define NO_BOUND ((Bound)UINT_MAX)
 
-// `sum` plus the four samples in `word`.
-static inline uint sum_four(uint word, uint sum)
+// `sum` plus the samples in `word`.
+static inline uint sum_word(uint word, uint sum)
 {
-#if HAS_ADD_DIFFERENCES
+#if SAMPLE_BITS > 8
+    return sum + (word & 0xffff) + (word >> 16);
+#elif HAS_ADD_DIFFERENCES
     return add_differences(word, 0, sum);
 #else
     const uint pairs = (word & 0x00ff00ff) + (word >> 8 & 0x00ff00ff);
@@ -201,44 +214,58 @@ static inline uint sum_four(uint word, uint sum)
 #define SQUARES_ACROSS (SUM_COLUMNS + (3 * SQUARE + 3) / 4 * 4)
 #define SQUARES_DOWN (SUM_ROWS + SQUARE)
 
+// The sum of a square.
+#if SAMPLE_BITS > 8
+typedef uint SquareSum;
+#else
+typedef ushort SquareSum;
+#endif
+
+// Words of sums in a row: one a sample of a row of the frame.
+#define SUM_PITCH (PITCH / (int)sizeof(sample_t))
+
 // Computes `small` and `large` for each sample that a search reaches. Parts that extend past those belong to
 // no candidate; they repeat the last word or row.
 __kernel FIXED_GROUP void sum_parts(__global const uchar *restrict frame, __global uint *restrict small,
                                     __global uint *restrict large, Geometry g)
 {
-    __local ushort squares[SQUARES_ACROSS * SQUARES_DOWN];
+    __local SquareSum squares[SQUARES_ACROSS * SQUARES_DOWN];
     const int item = (int)get_local_id(0), words = g.pitch / 4, top = g.top + g.y0;
     const int left = (int)get_group_id(0) * SUM_COLUMNS, first = (int)get_group_id(1) * SUM_ROWS;
 
-    for (int unit = item; unit < SQUARES_ACROSS / 4 * SQUARES_DOWN; unit += ITEMS) {
-        const int across = unit % (SQUARES_ACROSS / 4), down = unit / (SQUARES_ACROSS / 4);
-        const int word = left / 4 + across;
-        uint sums[4] = {0, 0, 0, 0};
+    for (int unit = item; unit < SQUARES_ACROSS / WORD_SAMPLES * SQUARES_DOWN; unit += ITEMS) {
+        const int across = unit % (SQUARES_ACROSS / WORD_SAMPLES), down = unit / (SQUARES_ACROSS / WORD_SAMPLES);
+        const int word = left / WORD_SAMPLES + across;
+        uint sums[WORD_SAMPLES];
+#pragma unroll
+        for (int s = 0; s < WORD_SAMPLES; ++s)
+            sums[s] = 0;
 #pragma unroll
         for (int k = 0; k < SQUARE; ++k) {
             const int row = top + min(first + down + k, REACHED_ROWS - 1);
             __global const uint *line = (__global const uint *)(frame + (size_t)row * (size_t)g.pitch);
             uint low = line[min(word, words - 1)];
 #pragma unroll
-            for (int n = 0; n < (SQUARE + 3) / 4; ++n) {
+            for (int n = 0; n < (SQUARE + WORD_SAMPLES - 1) / WORD_SAMPLES; ++n) {
                 const uint high = line[min(word + n + 1, words - 1)];
-                const int rest = SQUARE - 4 * n;
-                const uint mask = rest >= 4 ? UINT_MAX : (1u << 8 * (rest & 3)) - 1;
+                const int rest = SQUARE - WORD_SAMPLES * n;
+                const uint mask =
+                    rest >= WORD_SAMPLES ? UINT_MAX : (1u << SAMPLE_BITS * (rest & (WORD_SAMPLES - 1))) - 1;
 #pragma unroll
-                for (int s = 0; s < 4; ++s)
-                    sums[s] = sum_four(join_words(low, high, (uint)s) & mask, sums[s]);
+                for (int s = 0; s < WORD_SAMPLES; ++s)
+                    sums[s] = sum_word(join_words(low, high, (uint)s) & mask, sums[s]);
                 low = high;
             }
         }
 #pragma unroll
-        for (int s = 0; s < 4; ++s)
-            squares[down * SQUARES_ACROSS + 4 * across + s] = (ushort)sums[s];
+        for (int s = 0; s < WORD_SAMPLES; ++s)
+            squares[down * SQUARES_ACROSS + WORD_SAMPLES * across + s] = (SquareSum)sums[s];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (int unit = item; unit < SUM_COLUMNS / 4 * SUM_ROWS; unit += ITEMS) {
         const int x = unit % (SUM_COLUMNS / 4) * 4, y = unit / (SUM_COLUMNS / 4);
-        __local const ushort *upper = squares + y * SQUARES_ACROSS + x, *lower = upper + SQUARE * SQUARES_ACROSS;
+        __local const SquareSum *upper = squares + y * SQUARES_ACROSS + x, *lower = upper + SQUARE * SQUARES_ACROSS;
         uint small_words[4], large_words[4];
 #pragma unroll
         for (int s = 0; s < 4; ++s) {
@@ -246,11 +273,11 @@ __kernel FIXED_GROUP void sum_parts(__global const uchar *restrict frame, __glob
             const uint c = upper[s + 2 * SQUARE], d = upper[s + 3 * SQUARE];
             const uint one = a + b + lower[s] + lower[s + SQUARE];
             const uint two = c + d + lower[s + 2 * SQUARE] + lower[s + 3 * SQUARE];
-            small_words[s] = a | b << 16;
+            small_words[s] = a >> SQUARE_SHIFT | b >> SQUARE_SHIFT << 16;
             large_words[s] = one >> SHIFT | two >> SHIFT << 16;
         }
-        if (left + x < g.pitch && first + y < REACHED_ROWS) {
-            const size_t place = (size_t)(top + first + y) * (size_t)g.pitch + (size_t)(left + x);
+        if (left + x < words * WORD_SAMPLES && first + y < REACHED_ROWS) {
+            const size_t place = (size_t)(top + first + y) * (size_t)(words * WORD_SAMPLES) + (size_t)(left + x);
             *(__global uint4 *)(small + place) = vload4(0, small_words);
             *(__global uint4 *)(large + place) = vload4(0, large_words);
         }
@@ -300,7 +327,8 @@ typedef struct {
 // The word of sums of the sample at (x, y).
 static inline __global const uint *sums_at(__global const uint *sums, Geometry g, int x, int y)
 {
-    return sums + (size_t)(y + g.top) * (size_t)g.pitch + (size_t)(x + g.left);
+    const int pitch = g.pitch / (int)sizeof(sample_t), left = g.left / (int)sizeof(sample_t);
+    return sums + (size_t)(y + g.top) * (size_t)pitch + (size_t)(x + left);
 }
 
 static inline Group make_group(__local uint *memory, GroupShape shape, Geometry g)
@@ -346,8 +374,8 @@ static inline void sum_squares(Group group, uint item, GroupShape shape)
 {
     for (uint i = item; i < BLOCKS * 16; i += ITEMS) {
         const uint x = i % 4 * SQUARE, y = i / 4 % 4 * SQUARE, block = i / 16;
-        __local const uchar *from =
-            (__local const uchar *)(group.samples + block * BLOCK * BLOCK_WORDS) + y * BLOCK + x;
+        __local const sample_t *from =
+            (__local const sample_t *)(group.samples + block * BLOCK * BLOCK_WORDS) + y * BLOCK + x;
         uint sum = 0;
         for (int k = 0; k < SQUARE * SQUARE; ++k)
             sum += from[k / SQUARE * BLOCK + k % SQUARE];
@@ -405,7 +433,7 @@ static inline void bound_runs(Group group, __global const uint *large, uint item
         const int x = GRID_COLUMN(block) * BLOCK + g.x0 + group.tile_x + across;
         const int y = GRID_ROW(block) * BLOCK + g.y0 + group.tile_y + down;
         Bound bounds[RUN], best = NO_BOUND;
-        bound_run(bounds, sums_at(large, g, x, y), PITCH, group.quarters + block * 4);
+        bound_run(bounds, sums_at(large, g, x, y), SUM_PITCH, group.quarters + block * 4);
         const int first = first_that_counts(g, x, y), last = last_that_counts(g, y);
 #pragma unroll
         for (int v = 0; v < RUN; ++v) {
@@ -458,9 +486,9 @@ static inline void bound_suspects(Group group, __global const uint *small, uint 
         SquareBound bound = 0;
 #pragma unroll
         for (int k = 0; k < 8; ++k) {
-            const uint word = from[k / 2 * SQUARE * PITCH + k % 2 * QUARTER];
-            bound = add_square(bound, word & 0xffff, own[2 * k]);
-            bound = add_square(bound, word >> 16, own[2 * k + 1]);
+            const uint word = from[k / 2 * SQUARE * SUM_PITCH + k % 2 * QUARTER];
+            bound = add_square(bound, word & 0xffff, own[2 * k] >> SQUARE_SHIFT);
+            bound = add_square(bound, word >> 16, own[2 * k + 1] >> SQUARE_SHIFT);
         }
         if (bound < square_limit(LIMIT(block, abs(x) + abs(y)))) {
             const uint place = atomic_inc(&group.lengths[FINALISTS]);
@@ -477,8 +505,8 @@ static inline void add_costs(Group group, uint finalists, int skew, uint item, G
         const uint entry = group.finalists[i / SPLIT], block = BLOCK_OF(entry), line = i % SPLIT * 4;
         const int x = (int)(block % BLOCKS_ACROSS) * BLOCK + COLUMN_OF(entry) - group.tile_x + skew;
         const int y = (int)(block / BLOCKS_ACROSS * BLOCK + line) + ROW_OF(entry) - group.tile_y;
-        const uint shift = (uint)x & 3;
-        __local const uint *words = group.area + y * AREA_WORDS + x / 4;
+        const uint shift = (uint)x & (WORD_SAMPLES - 1);
+        __local const uint *words = group.area + y * AREA_WORDS + x / WORD_SAMPLES;
         __local const uint *own = group.samples + (block * BLOCK + line) * BLOCK_WORDS;
         uint cost = 0;
 #pragma unroll
@@ -487,7 +515,7 @@ static inline void add_costs(Group group, uint finalists, int skew, uint item, G
 #pragma unroll
             for (int j = 0; j < BLOCK_WORDS; ++j) {
                 const uint high = words[j + 1];
-                cost = compare_four(own[k * BLOCK_WORDS + j], join_words(low, high, shift), cost);
+                cost = compare_word(own[k * BLOCK_WORDS + j], join_words(low, high, shift), cost);
                 low = high;
             }
         }
@@ -549,7 +577,7 @@ static inline void list_suspects(Group group, __global const uint *large, uint *
         if (*left == 0 && limit > 0 && group.least[task] <= rank_of(limit - 1)) {
             const int block_x = GRID_COLUMN(block) * BLOCK + x, block_y = GRID_ROW(block) * BLOCK + y;
             Bound bounds[RUN];
-            bound_run(bounds, sums_at(large, g, block_x, block_y), PITCH, group.quarters + block * 4);
+            bound_run(bounds, sums_at(large, g, block_x, block_y), SUM_PITCH, group.quarters + block * 4);
             const int first = first_that_counts(g, block_x, block_y), last = last_that_counts(g, block_y);
 #pragma unroll
             for (int v = 0; v < RUN; ++v)
@@ -589,7 +617,7 @@ __kernel FIXED_GROUP void elimination(__global const uchar *restrict current,
         for (int next_x = 0; next_x < WINDOW_COLUMNS; next_x += TILE_COLUMNS) {
             group.tile_x = min(next_x, WINDOW_COLUMNS - TILE_COLUMNS);
             group.tile_y = min(next_y, WINDOW_ROWS - TILE_ROWS);
-            const int x = group.column * BLOCK + g.x0 + group.tile_x, skew = x & 3;
+            const int x = group.column * BLOCK + g.x0 + group.tile_x, skew = x & (WORD_SAMPLES - 1);
             const int y = group.row * BLOCK + g.y0 + group.tile_y;
 
             load_area(group, reference, x - skew, y, item, shape, g);

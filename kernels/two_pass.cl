@@ -33,7 +33,7 @@
 //   block_words  word j of the block's row i at i * BLOCK_WORDS + j
 //   area         word j of the area's row i at i * area_words + j; the area's first sample is
 //                `skew` samples into its first word
-//   area_words   at least (tile_columns + BLOCK + 2) / 4 + 1
+//   area_words   at least (tile_columns + BLOCK - 2) / WORD_SAMPLES + 2
 __kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __global const uchar *reference,
                                            __global uint *costs, __local uint *block_words,
                                            __local uint *area, int area_words, int tile_columns,
@@ -47,12 +47,12 @@ __kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __glob
     const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
     const int candidate_rows = min(tile_rows, g.window_rows - tile_y);
     // `left` is a multiple of 4, so the sample's x alone decides its alignment.
-    const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & 3;
+    const int area_x = column * BLOCK + g.x0 + tile_x, skew = area_x & (WORD_SAMPLES - 1);
 
     stage_words(block_words, BLOCK_WORDS, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
                 BLOCK_WORDS, BLOCK);
     stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + g.y0 + tile_y),
-                g.pitch, (candidate_columns + BLOCK + 2) / 4 + 1, candidate_rows + BLOCK - 1);
+                g.pitch, (candidate_columns + BLOCK - 2) / WORD_SAMPLES + 2, candidate_rows + BLOCK - 1);
     barrier(CLK_LOCAL_MEM_FENCE);
 
     __global uint *block_costs = costs + (size_t)slot * (size_t)(g.window_columns * g.window_rows);
@@ -60,10 +60,10 @@ __kernel FIXED_GROUP void two_pass_compute(__global const uchar *current, __glob
     for (int first = 0; first < candidates; first += items) {
         const int k = min(first + item, candidates - 1);
         const int tx = k % candidate_columns, ty = k / candidate_columns;
-        __local const uchar *c = (__local const uchar *)block_words;
-        __local const uchar *r = (__local const uchar *)(area + ty * area_words) + tx + skew;
+        __local const sample_t *c = (__local const sample_t *)block_words;
+        __local const sample_t *r = (__local const sample_t *)(area + ty * area_words) + tx + skew;
         Sums sums = 0;
-        for (int i = 0; i < BLOCK; ++i, c += BLOCK, r += 4 * area_words)
+        for (int i = 0; i < BLOCK; ++i, c += BLOCK, r += WORD_SAMPLES * area_words)
             for (int s = 0; s < BLOCK; s += SPAN)
                 sums = add_span(LOAD_SAMPLES(c + s), LOAD_SAMPLES(r + s), sums);
         if (first + item < candidates)

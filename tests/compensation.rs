@@ -8,8 +8,8 @@ use gstmotionestimate::compensation::{
     self, Compensated, CompensationError, Field, PlaneMut, Sampling, compensate, oracle,
 };
 use gstmotionestimate::estimator::{
-    Device as _, Frame, FrameView, Metric, MotionVector, Output, Parameters, Slot, SubSample, Window,
-    oracle as oracle_search, search,
+    Device as _, Frame, FrameView, Metric, MotionVector, Output, Parameters, SampleFormat, Slot, SubSample,
+    Window, oracle as oracle_search, search,
 };
 use gstmotionestimate::native::Native;
 
@@ -100,6 +100,40 @@ fn check(field: &Field<'_>, sampling: Sampling, size: (usize, usize), noise: &mu
     }
 }
 
+/// Deep samples in their formats: two bytes each, some above other bits, which are noise, and stay so between rows.
+fn check_deep(field: &Field<'_>, sampling: Sampling, size: (usize, usize), noise: &mut Noise, name: &str) {
+    let plane_size = sampling.plane_size(size.0, size.1);
+    let stride = 2 * plane_size.0 + 5;
+    for (depth, shift) in [(10, 0), (10, 6), (16, 0)] {
+        let format = SampleFormat::new(depth, shift).unwrap();
+        let bytes = [0; 2].map(|_| (0..stride * plane_size.1).map(|_| noise.next()).collect::<Vec<_>>());
+        let [current, reference] =
+            bytes.each_ref().map(|bytes| FrameView::with_format(bytes, plane_size, stride, format).unwrap());
+        let expected = oracle::predict(field, sampling, &reference).unwrap();
+        let sum = oracle::squared_error(&current, &expected.view()).unwrap();
+        let residual = oracle::residual(&current, &expected.view()).unwrap();
+        for (output, expected) in [(Compensated::Prediction, &expected), (Compensated::Residual, &residual)] {
+            let mut written = vec![0x5a; stride * plane_size.1];
+            let mut out = PlaneMut::with_format(&mut written, plane_size, stride, format).unwrap();
+            let error =
+                compensate(field, sampling, (&current, &reference), (output, true), &mut out).unwrap();
+            assert_eq!(error.sum, sum, "error of {name}, {format:?}");
+            let found = FrameView::with_format(&written, plane_size, stride, format).unwrap();
+            let sample = |frame: &FrameView<'_>, x: usize, y: usize| frame.sample(x as i32, y as i32);
+            for (x, y) in (0..plane_size.1).flat_map(|y| (0..plane_size.0).map(move |x| (x, y))) {
+                let samples = [sample(&found, x, y), sample(&expected.view(), x, y)];
+                assert!(
+                    samples[0] == samples[1],
+                    "{output:?} of {name}, {format:?}: {samples:?} at {x}, {y}"
+                );
+            }
+            assert!(
+                written.chunks(stride).all(|row| row[2 * plane_size.0..].iter().all(|byte| *byte == 0x5a))
+            );
+        }
+    }
+}
+
 #[test]
 fn every_case_is_as_defined() {
     for size in SIZES {
@@ -112,6 +146,7 @@ fn every_case_is_as_defined() {
                 for sampling in SAMPLINGS {
                     let name = format!("{size:?} in {block:?}, {kind:?} vectors, {sampling:?}");
                     check(&field, sampling, size, &mut noise, &name);
+                    check_deep(&field, sampling, size, &mut noise, &name);
                 }
             }
         }
@@ -129,6 +164,7 @@ fn large_frames_are_as_defined() {
         let field = Field::new(size, block, &vectors).unwrap();
         for sampling in [SAMPLINGS[0], SAMPLINGS[1], SAMPLINGS[3]] {
             check(&field, sampling, size, &mut noise, &format!("{block:?} {sampling:?}"));
+            check_deep(&field, sampling, size, &mut noise, &format!("{block:?} {sampling:?}"));
         }
     }
 }

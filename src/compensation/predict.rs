@@ -8,7 +8,7 @@ use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
 use super::measure::{BAND_BYTES, check_depths, squared_error_of_row};
 use super::six_tap::interpolate_rows;
 use super::{Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError, deep};
-use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
+use crate::estimator::{Frame, FrameView, MotionVector, Parameters, SampleFormat};
 
 /// Predicts a plane from the plane `reference` of the reference frame and writes it to `out`.
 ///
@@ -23,7 +23,7 @@ pub fn predict(
     field.check(sampling, reference)?;
     field.check(sampling, &out.view())?;
     check_depths(reference, &out.view())?;
-    RowJob { field, sampling, reference, then: None }.run(out);
+    RowJob { field, sampling, reference, format: out.view().format(), then: None }.run(out);
     Ok(())
 }
 
@@ -44,7 +44,8 @@ pub fn compensate(
     field.check(sampling, &out.view())?;
     check_depths(reference, current)?;
     check_depths(reference, &out.view())?;
-    let sum = RowJob { field, sampling, reference, then: Some((current, output, measured)) }.run(out);
+    let (format, then) = (out.view().format(), Some((current, output, measured)));
+    let sum = RowJob { field, sampling, reference, format, then }.run(out);
     let samples = if measured { current.width() * current.height() } else { 0 };
     Ok(SquaredError { sum, samples: samples as u64 })
 }
@@ -75,6 +76,8 @@ struct RowJob<'a> {
     field: &'a Field<'a>,
     sampling: Sampling,
     reference: &'a FrameView<'a>,
+    /// The format of what is written.
+    format: SampleFormat,
     /// The current plane, what to write, and whether to measure; `None` to write the prediction only.
     then: Option<(&'a FrameView<'a>, Compensated, bool)>,
 }
@@ -85,9 +88,6 @@ type BandWork = fn(&RowJob<'_>, usize, &mut [u8], usize) -> u64;
 
 impl RowJob<'_> {
     fn run(&self, out: &mut PlaneMut<'_>) -> u64 {
-        if self.reference.format().depth() > 8 {
-            return deep::compensate(self.field, self.sampling, self.reference, self.then, out);
-        }
         let (stride, work) = (out.stride(), band_work());
         let rows = (BAND_BYTES / stride).max(1);
         let bytes = out.bytes_mut();
@@ -120,8 +120,15 @@ fn portable_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize)
 
 #[inline(always)]
 fn work_on_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
-    let &RowJob { field, sampling, reference, then } = job;
-    if sampling.interleaved {
+    let &RowJob { field, sampling, reference, format, then } = job;
+    if format.depth() > 8 {
+        let planes = (reference, format);
+        if sampling.interleaved {
+            deep::predict_pixels::<2>(field, sampling, planes, first, band, stride);
+        } else {
+            deep::predict_pixels::<1>(field, sampling, planes, first, band, stride);
+        }
+    } else if sampling.interleaved {
         predict_pixels::<2>(field, sampling, reference, first, band, stride);
     } else {
         predict_pixels::<1>(field, sampling, reference, first, band, stride);
@@ -129,7 +136,13 @@ fn work_on_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) 
     let Some((current, output, measured)) = then else { return 0 };
     let mut sum = 0;
     for (row, prediction) in band.chunks_mut(stride).enumerate() {
-        let (current, prediction) = (current.row(first + row), &mut prediction[..current.width()]);
+        let (of_current, current) = (current.format(), current.row(first + row));
+        let prediction = &mut prediction[..current.len()];
+        if format.depth() > 8 {
+            let error = deep::finish_row((current, of_current), (prediction, format), output);
+            sum += if measured { error } else { 0 };
+            continue;
+        }
         if measured {
             sum += squared_error_of_row(current, prediction);
         }
@@ -218,7 +231,8 @@ mod tests {
             let field = Field::new(size, (8, 8), &vectors).unwrap();
             for output in [Compensated::Prediction, Compensated::Residual] {
                 let then = Some((&current, output, true));
-                let job = RowJob { field: &field, sampling, reference: &reference, then };
+                let format = reference.format();
+                let job = RowJob { field: &field, sampling, reference: &reference, format, then };
                 let done = |work: BandWork| {
                     let mut bytes = vec![0; width * height];
                     let sum = work(&job, 0, &mut bytes, width);

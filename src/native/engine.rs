@@ -1,6 +1,6 @@
 //! What an instruction set is to the searches.
 
-use crate::native::arch::register::{Register, SUMS, SumRegister};
+use crate::native::arch::register::{DeepRegister, Register, SUMS, SumRegister};
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
 ///
@@ -16,6 +16,10 @@ pub trait Engine: Copy {
 
     /// The sums that bounds are computed from.
     type Sums: SumRegister;
+
+    /// Samples of more than eight bits. `[u16; SUMS]` for engines that no search of such samples is compiled for
+    /// ([`Instructions::run_deep`](crate::native::level::Instructions::run_deep)).
+    type Deep: DeepRegister;
 
     /// Prefetches the cache line of `samples[at]`, which may lie past the end.
     #[inline(always)]

@@ -5,6 +5,9 @@ use crate::native::engine::Engine;
 
 /// A sample of a padded frame.
 pub trait SearchSample: Sample {
+    /// The sample in 16 bits.
+    fn wide(self) -> u16;
+
     /// The sums of the squares of `SIDE` samples in `SIDE` rows of 16, left to right, without their `lower` lowest bits;
     /// `SIDE` is 4, 8 or 16.
     fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[Self; 16]; SIDE], lower: u32)
@@ -19,12 +22,22 @@ pub trait SearchSample: Sample {
 
 impl SearchSample for u8 {
     #[inline(always)]
+    fn wide(self) -> u16 {
+        self.into()
+    }
+
+    #[inline(always)]
     fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[u8; 16]; SIDE], _: u32) -> [u16; 4] {
         engine.sum_parts(rows)
     }
 }
 
 impl SearchSample for u16 {
+    #[inline(always)]
+    fn wide(self) -> u16 {
+        self
+    }
+
     #[inline(always)]
     fn sum_parts<E: Engine, const SIDE: usize>(_: E, rows: &[&[u16; 16]; SIDE], lower: u32) -> [u16; 4] {
         let mut down = [0_u32; 16];

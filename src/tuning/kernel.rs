@@ -91,15 +91,6 @@ impl Kernel {
         })
     }
 
-    /// Whether it compares samples of more than eight bits on OpenCL devices.
-    pub fn takes_deep_samples(self) -> bool {
-        let is_collaborative = matches!(
-            self,
-            Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned
-        );
-        !is_collaborative && !matches!(self, Kernel::TwoPass | Kernel::Elimination)
-    }
-
     /// Its name in properties and tables.
     pub fn name(self) -> &'static str {
         match self {

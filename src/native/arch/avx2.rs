@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use crate::native::arch::avx2_elimination::{at_most, bound_area, bounds, list, sads, sads_of_groups};
-use crate::native::arch::register::{Register, SUMS};
+use crate::native::arch::register::{DeepRegister, Register, SUMS};
 use crate::native::arch::sse2::{prefetch, sum_parts};
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::elimination::bounds::{BlockParts, Quarters};
@@ -13,6 +13,7 @@ use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products::{self, WIDE};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_bands, by_height};
+use crate::native::sample::SearchSample;
 
 /// A CPU with AVX2.
 #[derive(Clone, Copy)]
@@ -32,6 +33,7 @@ impl Engine for Avx2 {
     const LANES: usize = LANES;
     type Register = __m256i;
     type Sums = [__m256i; 2];
+    type Deep = [__m256i; 2];
 
     by_functions! {
         fn prefetch(self, samples: &[u8], at: usize);
@@ -45,6 +47,7 @@ impl TileEngine for Avx2 {
     by_functions! {
         fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>);
         fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>);
+        fn deep_ssd_tile(self, task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>);
     }
 }
 
@@ -202,16 +205,23 @@ pub fn ssd_tile(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     products::squares_from_dots(task, costs);
 }
 
+/// The same of samples of at most ten bits.
+#[target_feature(enable = "avx2")]
+fn deep_ssd_tile(task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>) {
+    dots(task, costs);
+    products::squares_from_dots(task, costs);
+}
+
 /// `vpmaddwd`: the products of two samples with eight neighbouring candidates, summed.
 #[target_feature(enable = "avx2")]
-fn dots(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
+fn dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut TileCosts<u32>) {
     let mut rows = [[[0; 2]; WIDE]; PART + ROWS - 1];
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {
         let samples = &task.reference()[k * task.pitch()..];
-        let samples: &[u8; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
+        let samples: &[S; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
         for (u, pair) in row.iter_mut().enumerate() {
-            *pair = [u16::from(samples[u]), u16::from(samples[u + 1])];
+            *pair = [samples[u].wide(), samples[u + 1].wide()];
         }
     }
     let bands = task.rows().div_ceil(PRODUCT_BAND);
@@ -227,7 +237,7 @@ fn dots(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn dots_of_band<const V: usize>(
-    task: &TileTask<'_>,
+    task: &TileTask<'_, impl SearchSample>,
     rows: &[Pairs],
     left: usize,
     costs: &mut [[u32; COLUMNS]],
@@ -238,7 +248,7 @@ fn dots_of_band<const V: usize>(
         let current = &task.current()[k * task.pitch()..][..task.width()];
         let rows: &[Pairs; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
         for (j, pair) in current.as_chunks::<2>().0.iter().enumerate().take(PART / 2) {
-            let pair = _mm256_set1_epi32(i32::from(pair[0]) | i32::from(pair[1]) << 16);
+            let pair = _mm256_set1_epi32(i32::from(pair[0].wide()) | i32::from(pair[1].wide()) << 16);
             for (sums, row) in sums.iter_mut().zip(rows) {
                 for (half, sum) in sums.iter_mut().enumerate() {
                     // SAFETY: elements left + 8 * half + 2 * j and the 7 after it are among the row's
@@ -254,5 +264,46 @@ fn dots_of_band<const V: usize>(
         let costs: &mut [u32; LANES] = costs[left..].first_chunk_mut().expect("left is 0 or 16 of 32");
         // SAFETY: as many costs as the registers have, and every bit pattern is a cost.
         unsafe { costs.as_mut_ptr().cast::<[__m256i; 2]>().write_unaligned(sums) };
+    }
+}
+
+// SAFETY: no pointers but to arguments.
+unsafe impl DeepRegister for [__m256i; 2] {
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn all(sample: u16) -> Self {
+        [_mm256_set1_epi16(sample as i16); 2]
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn load(samples: &[u16; SUMS]) -> Self {
+        // SAFETY: two registers have as many samples, and every bit pattern is one.
+        unsafe { samples.as_ptr().cast::<Self>().read_unaligned() }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn store(self, to: &mut [u16; SUMS]) {
+        // SAFETY: as above.
+        unsafe { to.as_mut_ptr().cast::<Self>().write_unaligned(self) };
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn largest(self, other: Self) -> Self {
+        [_mm256_max_epu16(self[0], other[0]), _mm256_max_epu16(self[1], other[1])]
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn plus(self, other: Self) -> Self {
+        [_mm256_add_epi16(self[0], other[0]), _mm256_add_epi16(self[1], other[1])]
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn upper(self) -> Self {
+        [_mm256_srli_epi16::<8>(self[0]), _mm256_srli_epi16::<8>(self[1])]
     }
 }

@@ -47,6 +47,7 @@ impl Engine for Avx512 {
     /// Wider registers of neighbouring rows would straddle cache lines three times out of four.
     type Register = __m256i;
     type Sums = __m512i;
+    type Deep = [u16; SUMS];
 
     by_functions! {
         fn prefetch(self, samples: &[u8], at: usize);

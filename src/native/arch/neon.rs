@@ -23,6 +23,7 @@ impl Engine for Neon {
     const LANES: usize = LANES;
     type Register = uint8x16_t;
     type Sums = [u16; SUMS];
+    type Deep = [u16; SUMS];
 }
 
 impl TileEngine for Neon {

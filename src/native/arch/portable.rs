@@ -1,6 +1,6 @@
 //! Plain Rust, written so that the compiler finds the wide instructions itself.
 
-use crate::native::arch::register::{Register, SUMS, SampleRegister, SumRegister};
+use crate::native::arch::register::{DeepRegister, Register, SUMS, SampleRegister, SumRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::Engine;
 use crate::native::exhaustive::engine::TileEngine;
@@ -13,6 +13,7 @@ impl Engine for Portable {
     const LANES: usize = 1;
     type Register = Samples;
     type Sums = [u16; SUMS];
+    type Deep = [u16; SUMS];
 }
 
 impl TileEngine for Portable {}
@@ -180,5 +181,44 @@ unsafe impl SumRegister for [u16; SUMS] {
             std::array::from_fn(|group| sums[group * 8..][..8].iter().copied().fold(start, better))
         };
         [of_group(&least, u16::MAX, u16::min), of_group(&most, 0, u16::max)]
+    }
+}
+
+// SAFETY: no pointers.
+unsafe impl DeepRegister for [u16; SUMS] {
+    #[inline(always)]
+    unsafe fn all(sample: u16) -> Self {
+        [sample; SUMS]
+    }
+
+    #[inline(always)]
+    unsafe fn load(samples: &[u16; SUMS]) -> Self {
+        *samples
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u16; SUMS]) {
+        *to = self;
+    }
+
+    #[inline(always)]
+    unsafe fn largest(mut self, other: Self) -> Self {
+        for i in 0..SUMS {
+            self[i] = self[i].max(other[i]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn plus(mut self, other: Self) -> Self {
+        for i in 0..SUMS {
+            self[i] = self[i].wrapping_add(other[i]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn upper(self) -> Self {
+        self.map(|sample| sample >> 8)
     }
 }

@@ -91,3 +91,27 @@ pub unsafe trait SumRegister: Copy {
     /// The least and the largest sum of each 8 columns of four rows.
     unsafe fn extremes(rows: [Self; 4]) -> [[u16; 4]; 2];
 }
+
+/// [`SUMS`] samples of more than eight bits, or sums of them: of neighbouring candidates.
+///
+/// # Safety
+/// The functions touch no memory but their arguments.
+pub unsafe trait DeepRegister: Copy {
+    /// As many times `sample`.
+    unsafe fn all(sample: u16) -> Self;
+
+    /// The samples.
+    unsafe fn load(samples: &[u16; SUMS]) -> Self;
+
+    /// Writes the numbers.
+    unsafe fn store(self, to: &mut [u16; SUMS]);
+
+    /// The larger of two samples each.
+    unsafe fn largest(self, other: Self) -> Self;
+
+    /// The sums, wrapping.
+    unsafe fn plus(self, other: Self) -> Self;
+
+    /// The upper eight bits.
+    unsafe fn upper(self) -> Self;
+}

@@ -15,6 +15,7 @@ impl Engine for Sse2 {
     const LANES: usize = 1;
     type Register = __m128i;
     type Sums = [u16; SUMS];
+    type Deep = [u16; SUMS];
 
     by_functions! {
         fn prefetch(self, samples: &[u8], at: usize);

@@ -24,6 +24,7 @@ impl Engine for Sse41 {
     const LANES: usize = LANES;
     type Register = __m128i;
     type Sums = [u16; SUMS];
+    type Deep = [u16; SUMS];
 
     by_functions! {
         fn prefetch(self, samples: &[u8], at: usize);

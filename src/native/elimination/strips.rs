@@ -8,8 +8,10 @@ use crate::native::candidates::READ;
 use crate::native::elimination::sums::{
     ACROSS, GROUP, GroupExtremes, ReferenceSums, SumLevel, TILE, TILE_POSITIONS,
 };
+use crate::native::engine::Engine;
 use crate::native::level::{InstructionSet, Instructions, Work};
 use crate::native::plane::Plane;
+use crate::native::sample::SearchSample;
 
 /// Rows of tiles that are summed at a time: the more, the fewer samples are summed twice, above and below.
 const ROWS_AT_ONCE: usize = 8;
@@ -171,54 +173,89 @@ impl StripSummation<'_> {
         }
     }
 
-    /// The same of deep samples, summed in 32 bits.
+    /// The same of deep samples: the sums of what eight bits hold of them, and of their lower bits. The latter carry over
+    /// into the former.
     #[inline(always)]
     fn sum_deep_strip<E: InstructionSet, const SIDE: usize>(&mut self, engine: E, strip: usize) {
-        let layout = self.plane.layout();
+        let (layout, lower) = (self.plane.layout(), self.lower);
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples::<u16>()[strip * STRIP..], self.top);
-        let (mut rows, mut down) = ([[0; STRIP]; SIDE], [0; STRIP]);
+        let row = |y: usize| -> &[u16; READ] {
+            let samples = &samples[(top + y).min(last) * pitch..];
+            u16::prefetch(engine, samples, 2 * READ);
+            samples.first_chunk().expect("the last strip of a row is left out")
+        };
+        let [mut upper, mut rest] = [SlidingSums::<E::Sums, SIDE>::new(engine); 2];
+        // Rows are split well before they are read: a load that spans two stores waits for both to reach the cache.
+        let mut split_rows = [[[0; READ]; 2]; 2];
+        split_rows[0] = split(row(0), lower);
         for y in 0..SIDE - 1 {
-            let row = samples[(top + y).min(last) * pitch..].first_chunk();
-            slide::<SIDE>(&mut down, &mut rows[y], row.expect("the last strip of a row is left out"));
+            split_rows[(y + 1) % 2] = split(row(y + 1), lower);
+            upper.next(engine, &split_rows[y % 2][0]);
+            rest.next(engine, &split_rows[y % 2][1]);
         }
         for index in 0..self.sums.len() / (TILE * pitch) {
             // SAFETY: the engine proves that the CPU has the instructions.
             let mut tile_row = [unsafe { E::Sums::zero() }; TILE];
             for (y, positions) in tile_row.iter_mut().enumerate() {
                 let y = index * TILE + y + SIDE - 1;
-                let row = samples[(top + y).min(last) * pitch..].first_chunk();
-                slide::<SIDE>(&mut down, &mut rows[y % SIDE], row.expect("as above"));
-                let mut sums = [0; STRIP];
-                for x in 0..STRIP {
-                    sums[x] = (down[x] >> self.lower) as u16;
-                }
+                split_rows[(y + 1) % 2] = split(row(y + 1), lower);
+                let of_upper = upper.next(engine, &split_rows[y % 2][0]);
+                let of_rest = rest.next(engine, &split_rows[y % 2][1]);
+                let [mut sums, mut carried] = [[0; STRIP]; 2];
                 // SAFETY: as above. The difference from zero is the sum itself.
-                *positions = unsafe { positions.plus_differences::<false>(&sums, 0) };
+                unsafe {
+                    of_upper.store(&mut sums);
+                    of_rest.store(&mut carried);
+                    for x in 0..STRIP {
+                        sums[x] += carried[x] >> lower;
+                    }
+                    *positions = positions.plus_differences::<false>(&sums, 0);
+                }
             }
             self.store::<E>(engine, (strip, index), tile_row);
         }
     }
 }
 
-/// Adds to `down` the sums of `SIDE` neighbouring samples from each of the first [`STRIP`] of a row on, which replace
-/// those of the `oldest` row; `SIDE` is 4, 8 or 16.
+/// Eight bits of each sample, and the `lower` bits below them.
 #[inline(always)]
-fn slide<const SIDE: usize>(down: &mut [u32; STRIP], oldest: &mut [u32; STRIP], row: &[u16; READ]) {
-    let mut sums = [0; STRIP + 16];
-    for x in 0..STRIP + 16 {
-        sums[x] = u32::from(row[x]);
+fn split(row: &[u16; READ], lower: u32) -> [[u8; READ]; 2] {
+    let mut parts = [[0; READ]; 2];
+    for x in 0..READ {
+        parts[0][x] = (row[x] >> lower) as u8;
+        parts[1][x] = (row[x] & ((1 << lower) - 1)) as u8;
     }
-    // Each step doubles the neighbours in a sum; those past the last position are not complete.
-    for step in [1, 2, 4, 8] {
-        if step < SIDE {
-            for x in 0..STRIP + 16 - step {
-                sums[x] += sums[x + step];
-            }
+    parts
+}
+
+/// The sums of squares of `SIDE` samples, row by row down a strip.
+#[derive(Clone, Copy)]
+struct SlidingSums<R, const SIDE: usize> {
+    /// The rows that are summed, and the one of them that is replaced next.
+    rows: [R; SIDE],
+    oldest: usize,
+    sums: R,
+}
+
+impl<R: SumRegister, const SIDE: usize> SlidingSums<R, SIDE> {
+    #[inline(always)]
+    fn new<E: Engine<Sums = R>>(_: E) -> Self {
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe { Self { rows: [R::zero(); SIDE], oldest: 0, sums: R::zero() } }
+    }
+
+    /// The sums from the last rows and `row`, the next one, on.
+    #[inline(always)]
+    fn next<E: Engine<Sums = R>>(&mut self, _: E, row: &[u8; READ]) -> R {
+        let oldest = &mut self.rows[self.oldest];
+        // SAFETY: as above.
+        unsafe {
+            let next = R::across::<SIDE>(row);
+            self.sums = self.sums.slide(next, *oldest);
+            *oldest = next;
         }
-    }
-    for x in 0..STRIP {
-        down[x] = down[x].wrapping_add(sums[x]).wrapping_sub(oldest[x]);
-        oldest[x] = sums[x];
+        self.oldest = (self.oldest + 1) % SIDE;
+        self.sums
     }
 }

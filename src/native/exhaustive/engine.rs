@@ -20,6 +20,12 @@ pub trait TileEngine: Engine {
     fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
         columns::compare::<Self, Ssd>(self, task, CostLayout::Tile, costs);
     }
+
+    /// The same of samples of at most ten bits.
+    #[inline(always)]
+    fn deep_ssd_tile(self, task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>) {
+        deep::ssd_tile(task, costs);
+    }
 }
 
 /// A metric, computed by what an instruction set does its own way where it does.
@@ -67,9 +73,9 @@ macro_rules! eight_bits {
 eight_bits!(Sad, u16, sad_tile);
 eight_bits!(Ssd, u32, ssd_tile);
 
-/// Implements [`TileCost`] for a metric of deep samples.
+/// Implements [`TileCost`] for a metric of deep samples, whose tiles `$tile` computes.
 macro_rules! deep_samples {
-    ($cost:ty $(, $terms:ident)?) => {
+    ($cost:ty, |$engine:ident, $task:ident, $costs:ident| $tile:expr $(, $terms:ident)?) => {
         impl $(<const $terms: usize>)? TileCost for $cost {
             #[inline(always)]
             fn cost<E: Engine>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
@@ -78,19 +84,19 @@ macro_rules! deep_samples {
 
             #[inline(always)]
             fn tile_costs<E: TileEngine>(
-                engine: E,
-                task: &TileTask<'_, u16>,
+                $engine: E,
+                $task: &TileTask<'_, u16>,
                 layout: CostLayout,
-                costs: &mut TileCosts<u32>,
+                $costs: &mut TileCosts<u32>,
             ) {
                 match layout {
-                    CostLayout::Tile => deep::tile::<E, Self>(engine, task, costs),
-                    CostLayout::Transposed => deep::columns::<Self>(task, costs),
+                    CostLayout::Tile => $tile,
+                    CostLayout::Transposed => deep::columns::<Self>($task, $costs),
                 }
             }
         }
     };
 }
 
-deep_samples!(DeepSad<TERMS>, TERMS);
-deep_samples!(DeepSsd);
+deep_samples!(DeepSad<TERMS>, |engine, task, costs| deep::sad_tile::<E, TERMS>(engine, task, costs), TERMS);
+deep_samples!(DeepSsd, |engine, task, costs| engine.deep_ssd_tile(task, costs));

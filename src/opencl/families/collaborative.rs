@@ -57,7 +57,7 @@ impl CollaborativeFamily {
         let (items, job_items) = match build.kernel {
             Kernel::Collaborative => {
                 let items = row_items(build, chosen, usual)?;
-                let line_bytes = line_bytes(items, build.parameters.block_size);
+                let line_bytes = line_bytes(items, row_bytes(build));
                 (items, JobItems::Segments { segments: grid.columns.div_ceil(items), line_bytes })
             }
             _ => (chosen.unwrap_or(usual), JobItems::Blocks),
@@ -79,12 +79,12 @@ impl CollaborativeFamily {
 
 /// Work-items of a group that stages a row of blocks or a segment of it.
 fn row_items(build: &BuildContext<'_>, chosen: Option<usize>, usual: usize) -> Result<usize, SetupError> {
-    let (block_size, local_memory) = (build.parameters.block_size, build.device.local_memory);
-    let fits = |items: usize| line_bytes(items, block_size) <= local_memory;
+    let (row_bytes, local_memory) = (row_bytes(build), build.device.local_memory);
+    let fits = |items: usize| line_bytes(items, row_bytes) <= local_memory;
     match chosen {
         Some(items) if !fits(items) => {
-            let most = local_memory.saturating_sub(line_bytes(0, block_size)) / (2 * block_size);
-            Err(build.local_memory_short(items, line_bytes(items, block_size), most))
+            let most = local_memory.saturating_sub(line_bytes(0, row_bytes)) / (2 * row_bytes);
+            Err(build.local_memory_short(items, line_bytes(items, row_bytes), most))
         }
         Some(items) => Ok(items),
         None => {
@@ -97,9 +97,14 @@ fn row_items(build: &BuildContext<'_>, chosen: Option<usize>, usual: usize) -> R
     }
 }
 
-/// Bytes of `lines` in `collaborative_staged`: two buffers of a row of samples an item, and one more.
-fn line_bytes(items: usize, block_size: usize) -> usize {
-    2 * (items + 1) * block_size
+/// Bytes of a row of a block.
+fn row_bytes(build: &BuildContext<'_>) -> usize {
+    build.parameters.block_size * 4 / build.word_samples()
+}
+
+/// Bytes of `lines` in `collaborative_staged`: two buffers of a row of a block an item, and one more.
+fn line_bytes(items: usize, row_bytes: usize) -> usize {
+    2 * (items + 1) * row_bytes
 }
 
 impl KernelFamily for CollaborativeFamily {

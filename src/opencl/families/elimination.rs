@@ -7,6 +7,7 @@
 use std::mem;
 
 use super::super::cl::{self, Arg, Buffer};
+use super::super::frame::sample_bytes;
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
 use super::equal_part;
@@ -50,7 +51,7 @@ impl EliminationFamily {
         let shape = EliminationShape::new(build)?;
         let options = shape.options(build);
         let kernel = |name| shape.group.build(build, KernelFile::Elimination, name, &options);
-        let samples = build.layout.bytes();
+        let samples = build.layout.bytes() / sample_bytes(build.parameters);
         let field = || {
             let bytes = vec![0; build.grid().blocks() * size_of::<MotionVector>()];
             let buffer = build.buffer("the field found last", bytes.len())?;
@@ -88,7 +89,8 @@ impl KernelFamily for EliminationFamily {
         let [current, reference, vectors] = request.buffers();
         let [small, large] = [&self.small, &self.large].map(Arg::Buffer);
         let args = [reference, small, large, geometry.arg()];
-        let groups = [(geometry.pitch as usize).div_ceil(SUMMED[0]), reached.div_ceil(SUMMED[1])];
+        let samples = geometry.pitch as usize / 4 * group.word;
+        let groups = [samples.div_ceil(SUMMED[0]), reached.div_ceil(SUMMED[1])];
         // SAFETY: the kernel reads and writes the rows that the search reaches, for which the frames have
         // margins, and no word past their ends; there are as many words of sums as samples.
         unsafe { request.queue.launch(&mut self.sum_parts, &args, groups, [group.items, 1])? };
@@ -128,6 +130,8 @@ struct EliminationShape {
 /// The largest shape that is allowed.
 struct EliminationLimits {
     block: usize,
+    /// Samples of a word.
+    word: usize,
     items: usize,
     /// Candidates of a run.
     run: usize,
@@ -149,6 +153,7 @@ impl EliminationShape {
         let usual = if on_cpu { 1 } else { 2 };
         let limits = EliminationLimits {
             block: build.parameters.block_size,
+            word: build.word_samples(),
             items: GroupShape::items(build, if on_cpu { 16 } else { 256 })?,
             run,
             // One length for all windows means that few programs are compiled.
@@ -169,23 +174,15 @@ impl EliminationShape {
     /// The largest shape for a window of `[columns, rows]` whose group needs at most `bytes` of local memory.
     /// `None` if no shape does.
     fn largest(limits: EliminationLimits, grid: &Grid, window: [usize; 2], bytes: usize) -> Option<Self> {
-        let EliminationLimits { block, items, run, one_length, mut blocks, mut tile } = limits;
+        let EliminationLimits { block, word, items, run, one_length, mut blocks, mut tile } = limits;
         loop {
             let [tile_columns, tile_rows] = [0, 1].map(|axis| equal_part(window[axis], tile[axis]));
             let run = if one_length { run.min(tile_rows) } else { equal_part(tile_rows, run) };
             let blocks_across = blocks[0].min(grid.columns).min(MOST_BLOCKS);
             let blocks_down = blocks[1].min(grid.rows).min(MOST_BLOCKS / blocks_across);
             let list = (4 * items).max(blocks_across * blocks_down * (FIRSTS + KNOWN)).next_multiple_of(64);
-            let group = GroupShape {
-                block,
-                word: 4,
-                run,
-                tile_columns,
-                tile_rows,
-                blocks_across,
-                blocks_down,
-                items,
-            };
+            let group =
+                GroupShape { block, word, run, tile_columns, tile_rows, blocks_across, blocks_down, items };
             let shape = Self { group, list };
             if shape.local_bytes() <= bytes {
                 return Some(shape);
@@ -203,15 +200,16 @@ impl EliminationShape {
     /// Local memory of a group, array by array as in the kernel.
     fn local_bytes(&self) -> usize {
         let Self { group, list } = self;
-        let GroupShape { block, tile_columns, blocks_across, .. } = *group;
-        let words = group.blocks() * (block * block / 4 + 16 + 4 + FIRSTS + 3) + 3 * list + 3;
-        let area_words = ((tile_columns + blocks_across * block + 2) / 4 + 1) | 1;
+        let GroupShape { block, word, tile_columns, blocks_across, .. } = *group;
+        let words = group.blocks() * (block * group.block_words() + 16 + 4 + FIRSTS + 3) + 3 * list + 3;
+        let area_words = ((tile_columns + blocks_across * block + word - 2) / word + 1) | 1;
         4 * (words + area_words * group.area_rows()) + 2 * 2 * group.tasks()
     }
 
     /// The `-D` options of `elimination.cl` besides those of the group.
     fn options(&self, build: &BuildContext<'_>) -> String {
-        let options = format!(" -D LIST={} -D FIRSTS={FIRSTS}", self.list);
+        let depth = build.parameters.bit_depth;
+        let options = format!(" -D LIST={} -D FIRSTS={FIRSTS} -D DEPTH={depth}", self.list);
         if build.is_cpu() { options } else { format!("{options} -D PITCH={}", build.layout.pitch()) }
     }
 }
@@ -221,18 +219,18 @@ mod tests {
     use super::*;
     use crate::estimator::{Parameters, Window};
 
-    fn limits(block: usize, items: usize, run: usize) -> EliminationLimits {
+    fn limits((block, word): (usize, usize), items: usize, run: usize) -> EliminationLimits {
         let tile = [MOST_COLUMNS, MOST_RUNS * run];
-        EliminationLimits { block, items, run, one_length: false, blocks: [2, 2], tile }
+        EliminationLimits { block, word, items, run, one_length: false, blocks: [2, 2], tile }
     }
 
     #[test]
     fn shapes_fit_and_can_be_numbered() {
-        for block in (4..=64).step_by(4) {
+        for (block, word) in (4..=64).step_by(4).flat_map(|side| [(side, 4), (side, 2)]) {
             let grid = Parameters::new(320, 200, block, Window::default()).grid();
             for window in [[1, 1], [3, 1], [33, 33], [129, 129], [1001, 3], [4001, 4001], [16383, 16383]] {
                 for (items, run, bytes) in [(16, MOST_RUN_CPU, 32 << 10), (256, MOST_RUN, 48 << 10)] {
-                    let limits = limits(block, items, run);
+                    let limits = limits((block, word), items, run);
                     let shape = EliminationShape::largest(limits, &grid, window, bytes).unwrap();
                     assert!(shape.local_bytes() <= bytes, "{shape:?} in {bytes}");
                     let group = shape.group;
@@ -245,6 +243,6 @@ mod tests {
             }
         }
         let grid = Parameters::new(320, 200, 64, Window::default()).grid();
-        assert!(EliminationShape::largest(limits(64, 16, 4), &grid, [3, 3], 8 << 10).is_none());
+        assert!(EliminationShape::largest(limits((64, 4), 16, 4), &grid, [3, 3], 8 << 10).is_none());
     }
 }

@@ -37,7 +37,6 @@ pub(super) fn fastest(parameters: &Parameters, device: &OpenClDevice) -> Kernel 
 /// A kernel for CPUs, and for devices that cannot have the groups or the local memory of the others.
 pub(super) fn undemanding(parameters: &Parameters) -> Kernel {
     match parameters.algorithm {
-        Algorithm::Full if parameters.bit_depth > 8 => Kernel::Reference,
         Algorithm::Full => Kernel::CollaborativeUnaligned,
         Algorithm::ThreeStep => Kernel::ThreeStepUnaligned,
         Algorithm::Hierarchical => Kernel::Hierarchical,
@@ -66,10 +65,6 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
 /// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it, [`SetupError::Memory`] if
 /// the device has too little memory for the buffers of the kernel.
 pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
-    if build.parameters.bit_depth > 8 && !build.kernel.takes_deep_samples() {
-        let reason = format!("it compares samples of 8 bits, and these have {}", build.parameters.bit_depth);
-        return Err(build.unsupported(reason, "choose kernel auto, tiled, reference or reference-naive"));
-    }
     let search = build_search(build)?;
     Ok(match build.parameters.sub_sample {
         SubSample::None => search,

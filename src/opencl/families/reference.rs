@@ -30,13 +30,10 @@ impl ReferenceNaive {
                 if keys < items { "local memory holds the costs of" } else { "its largest work-group has" };
             let reason =
                 format!("it needs a work-item for each of {candidates} candidates, and {what} {limit}");
-            let others = match build.parameters.bit_depth {
-                8 => "reference, collaborative-naive, collaborative or collaborative-unaligned, which have",
-                _ => "reference or tiled, which have",
-            };
             let advice = format!(
-                "choose a tuning group-size of {limit} or less, whose work-items take several; {others} no such \
-                 limit; or a smaller search range"
+                "choose a tuning group-size of {limit} or less, whose work-items take several; reference, \
+                 collaborative-naive, collaborative or collaborative-unaligned, which have no such limit; or a \
+                 smaller search range"
             );
             return Err(build.unsupported(reason, advice));
         }

@@ -30,7 +30,8 @@ pub(super) struct TwoPassFamily {
     compare_items: usize,
     costs: Buffer,
     blocks_at_once: usize,
-    block_size: usize,
+    /// Bytes of a block.
+    block_bytes: usize,
 }
 
 impl TwoPassFamily {
@@ -50,7 +51,7 @@ impl TwoPassFamily {
         compare_items = compare_items.min(keys);
 
         let block_size = build.parameters.block_size;
-        let block_bytes = block_size * block_size;
+        let block_bytes = block_size * block_size * 4 / build.word_samples();
         let tile = WindowTile::for_group(build, block_bytes, CANDIDATES_AN_ITEM * compute_items);
         let needed = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
         let tile = tile.ok_or_else(|| build.local_memory_short(compute_items, needed, 0))?;
@@ -70,7 +71,7 @@ impl TwoPassFamily {
             compare_items,
             costs: build.buffer("the costs of all blocks", 4 * candidates * blocks_at_once)?,
             blocks_at_once,
-            block_size,
+            block_bytes,
         })
     }
 }
@@ -86,7 +87,7 @@ impl KernelFamily for TwoPassFamily {
                 current,
                 reference,
                 costs,
-                Arg::Local(self.block_size * self.block_size),
+                Arg::Local(self.block_bytes),
                 Arg::Local(tile.area_bytes()),
                 int(tile.area_words),
                 int(tile.columns),

@@ -25,6 +25,8 @@ const KEY: usize = size_of::<u64>();
 /// memory of its own, a device is like a CPU: what a kernel copies there is copied within one memory.
 pub(super) fn fastest(parameters: &Parameters, device: &OpenClDevice) -> Kernel {
     match (parameters.algorithm, device.kind) {
+        // The others lose what they gain by instructions for many samples of eight bits.
+        (Algorithm::Full, DeviceKind::Cpu) if parameters.bit_depth > 8 => Kernel::Tiled,
         (_, DeviceKind::Cpu) => undemanding(parameters),
         _ if !device.has_local_memory => undemanding(parameters),
         (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,

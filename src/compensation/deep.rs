@@ -20,7 +20,7 @@ const AROUND: usize = 6;
 const ROWS: usize = 8;
 
 /// Samples of a row of the reference plane, as many as the filters of a strip read.
-type Line = [u16; (WIDTH + AROUND) * PIXEL];
+type StripLine = [u16; (WIDTH + AROUND) * PIXEL];
 
 /// Where a strip is predicted from, and how.
 struct Strip<'a> {
@@ -140,7 +140,13 @@ type HalfPoint = (usize, usize);
 
 /// Writes a row of points of the luma interpolation.
 #[inline(always)]
-fn point_row<const P: usize>(lines: &[Line; ROWS], row: usize, (x, y): HalfPoint, peak: i32, to: &mut [u16]) {
+fn point_row<const P: usize>(
+    lines: &[StripLine; ROWS],
+    row: usize,
+    (x, y): HalfPoint,
+    peak: i32,
+    to: &mut [u16],
+) {
     // Lines come round again, so that as many rows up is ROWS less down.
     let line = |down: usize| &lines[(row + y / 2 + down + ROWS - BEFORE) % ROWS][x / 2 * P..];
     let rounded = |sum: i32, shift: u32| ((sum + (1 << (shift - 1))) >> shift).clamp(0, peak) as u16;
@@ -178,7 +184,7 @@ fn six_taps(sample: impl Fn(usize) -> i32) -> i32 {
 
 /// The bilinear prediction, from a line and the one below it.
 #[inline(always)]
-fn blend_row<const P: usize>([upper, lower]: [&Line; 2], fraction: Fraction, to: &mut [u16]) {
+fn blend_row<const P: usize>([upper, lower]: [&StripLine; 2], fraction: Fraction, to: &mut [u16]) {
     let (x, y) = (u32::from(fraction.x), u32::from(fraction.y));
     let weights = [(8 - x) * (8 - y), x * (8 - y), (8 - x) * y, x * y];
     for (i, to) in to.iter_mut().enumerate() {

@@ -1,6 +1,5 @@
 //! The candidates of the cells of a chunk, compared in one list, so that no branch depends on a single cell.
 
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use crate::native::arch::register::SUMS;
@@ -134,11 +133,14 @@ impl LaneCandidates {
         self.open[number] = possible & engine.at_most(&is_known, 0);
     }
 
-    /// Lowers the rank of each cell to that of candidate `number`, if its cost is known.
+    /// Lowers the rank of each cell to that of the best of the candidates `numbers` whose costs are known.
     #[inline(always)]
-    pub fn compare_known(&self, number: usize, costs: &LaneCosts, ranks: &mut [Rank; LANES]) {
-        for i in 0..LANES {
-            ranks[i] = ranks[i].min(Rank::new(number, costs[number][i].into(), self.smoothness[number][i]));
+    pub fn compare(&self, numbers: Range<usize>, costs: &LaneCosts, ranks: &mut [Rank; LANES]) {
+        for number in numbers {
+            let (costs, smoothness) = (&costs[number], &self.smoothness[number]);
+            for i in 0..LANES {
+                ranks[i] = ranks[i].min(Rank::new(number, costs[i].into(), smoothness[i]));
+            }
         }
     }
 
@@ -152,15 +154,15 @@ impl LaneCandidates {
         engine.at_most(&different, 0)
     }
 
-    /// Lowers the rank of each cell to that of its best open candidate, and notes what these cost. `PREFETCH` is
-    /// for the first comparison of the row, which finds the samples of the next row far away.
+    /// Computes what the open candidates cost. `IS_START` is for the first comparison of the row: it finds the
+    /// samples of the next row far away, and all vectors are even.
     #[inline(always)]
-    pub fn compare<E: InstructionSet, const PREFETCH: bool>(
+    pub fn compute_costs<E: InstructionSet, const IS_START: bool>(
         &mut self,
         engine: E,
         matcher: &CellMatcher<'_>,
         cells: &ChunkCells,
-        (costs, ranks): (&mut LaneCosts, &mut [Rank; LANES]),
+        costs: &mut LaneCosts,
     ) {
         let mut lanes = [0; LANES];
         for (lane, number) in lanes.iter_mut().enumerate() {
@@ -173,20 +175,15 @@ impl LaneCandidates {
                 count += open.count_ones() as usize;
             }
         }
-        let [x, y, smoothness] = [&self.x, &self.y, &self.smoothness].map(|lanes| lanes.as_flattened());
+        let [x, y] = [&self.x, &self.y].map(|lanes| &lanes.as_flattened()[..MOST * LANES]);
         let costs = &mut costs.as_flattened_mut()[..MOST * LANES];
-        let (x, y, smoothness) = (&x[..MOST * LANES], &y[..MOST * LANES], &smoothness[..MOST * LANES]);
         for entry in &self.list[..count] {
             let (entry, lane) = (*entry as usize, *entry as usize % LANES);
             let vector = (x[entry].into(), y[entry].into());
-            if PREFETCH {
+            if IS_START {
                 matcher.prefetch_below(engine, cells, lane, vector);
             }
-            let cost = matcher.cost::<E>(cells, lane, vector);
-            costs[entry] = cost as u16;
-            let rank = Rank::new(entry / LANES, cost, smoothness[entry]);
-            // Which one wins cannot be predicted.
-            ranks[lane] = select_unpredictable(rank < ranks[lane], rank, ranks[lane]);
+            costs[entry] = matcher.cost::<E, IS_START>(cells, lane, vector) as u16;
         }
     }
 }

@@ -41,7 +41,8 @@ pub struct RowIteration<'a> {
 }
 
 /// Collects the candidates of `count` cells from `column` on, whose vectors have these costs, and what is known
-/// of their own. Returns the ranks of the best known ones, or `None` if no other may win.
+/// of their own. Returns the ranks of their vectors and the number of the first other candidate, or `None` if no
+/// other may win.
 #[inline(always)]
 pub fn collect<E: InstructionSet>(
     engine: E,
@@ -49,7 +50,7 @@ pub fn collect<E: InstructionSet>(
     iteration: &RowIteration<'_>,
     (column, row, count): (usize, usize, usize),
     (own_costs, costs): (&[u16; LANES], &mut LaneCosts),
-) -> Option<[Rank; LANES]> {
+) -> Option<([Rank; LANES], usize)> {
     let grid = iteration.rules.grid;
     // The index of the first cell in the whole field, and in the rows of the task.
     let (whole, at) = (grid.at(column, row), grid.at(column, row) - iteration.before.start);
@@ -81,9 +82,8 @@ pub fn collect<E: InstructionSet>(
         candidates.smoothness[number] = around.smoothness(&candidates.x[number], &candidates.y[number]);
         let tried = if number >= STEPS { stepped } else { changed };
         candidates.open(engine, number, (Some(OWN), tried), &limits, costs);
-        candidates.compare_known(number, costs, &mut ranks);
     }
-    Some(ranks)
+    Some((ranks, first))
 }
 
 /// Forgets the costs of candidates from `first` on that are not the same vectors as in the iteration before.

@@ -1,9 +1,9 @@
 //! An iteration: each cell chooses anew among its vector, those of cells around it, and vectors close to its own.
 
-use crate::native::hierarchical::candidates::{LaneCandidates, Rank};
+use crate::native::hierarchical::candidates::{LaneCandidates, MOST, Rank};
 use crate::native::hierarchical::choice::{self, OWN, RowIteration};
 use crate::native::hierarchical::grid::LANES;
-use crate::native::hierarchical::level_search::{ChunkRoom, LevelSearch};
+use crate::native::hierarchical::level_search::LevelSearch;
 use crate::native::hierarchical::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::rows::{After, FieldRows};
 use crate::native::level::InstructionSet;
@@ -16,7 +16,7 @@ const COARSE_STEPS: usize = 2;
 pub fn iterate_row<E: InstructionSet>(
     engine: E,
     search: &LevelSearch<'_>,
-    ChunkRoom { candidates, cells }: &mut ChunkRoom,
+    candidates: &mut LaneCandidates,
     rows: &mut FieldRows<'_>,
     (number, row): (usize, usize),
 ) {
@@ -39,10 +39,10 @@ pub fn iterate_row<E: InstructionSet>(
         chunk_mut::<u8, LANES>(after.moved, to).fill(0);
         let known = &mut after.known[index];
         let costs = (chunk(after.costs, to), &mut *known);
-        let ranks = choice::collect(engine, candidates, &iteration, (column, row, count), costs);
-        let Some(mut ranks) = ranks else { continue };
-        matcher.collect::<E>(cells, (column, row), at, count);
-        candidates.compare::<E, false>(engine, matcher, cells, (known, &mut ranks));
+        let collected = choice::collect(engine, candidates, &iteration, (column, row, count), costs);
+        let Some((mut ranks, first)) = collected else { continue };
+        candidates.compute_costs::<E, false>(engine, matcher, &before.cells[index], known);
+        candidates.compare(first..MOST, known, &mut ranks);
         write(&mut after, candidates, &ranks, (to, count));
     }
 }

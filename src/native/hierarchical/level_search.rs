@@ -1,9 +1,8 @@
 //! What the search of a level in one direction works with.
 
-use crate::native::hierarchical::candidates::LaneCandidates;
 use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
+use crate::native::hierarchical::matching::CellMatcher;
 use crate::native::hierarchical::rules::LevelRules;
 use crate::native::hierarchical::state::CellVectors;
 
@@ -26,13 +25,4 @@ pub struct LevelSearch<'a> {
     pub matcher: CellMatcher<'a>,
     /// The vectors of the coarser level, if there is one.
     pub coarser: Option<Coarser<'a>>,
-}
-
-/// Room for the cells of a chunk.
-#[derive(Default)]
-pub struct ChunkRoom {
-    /// Their candidates.
-    pub candidates: LaneCandidates,
-    /// Their samples.
-    pub cells: ChunkCells,
 }

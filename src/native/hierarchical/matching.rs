@@ -42,6 +42,7 @@ pub struct CellMatcher<'a> {
 }
 
 /// The cells of a chunk, each in one piece.
+#[derive(Clone, Copy, Default)]
 pub struct ChunkCells {
     /// The first sample of the first cell.
     origin: (i32, i32),
@@ -49,14 +50,6 @@ pub struct ChunkCells {
     samples: Aligned<[[[u8; 16]; REGISTERS]; LANES]>,
     /// The sums of the samples.
     sums: [i32; LANES],
-}
-
-impl Default for ChunkCells {
-    #[inline(always)]
-    fn default() -> Self {
-        let samples = Aligned([[[0; 16]; REGISTERS]; LANES]);
-        Self { origin: (0, 0), samples, sums: [0; LANES] }
-    }
 }
 
 impl ChunkCells {
@@ -107,11 +100,19 @@ impl CellMatcher<'_> {
     }
 
     /// The cost of `vector` without its smoothness, for a cell of `cells`. The vector is within the bounds of the
-    /// cell's, or at most half a sample outside.
+    /// cell's, or at most half a sample outside; if `IS_EVEN`, both of its components are.
     #[inline(always)]
-    pub fn cost<E: InstructionSet>(&self, cells: &ChunkCells, lane: usize, vector: (i32, i32)) -> u32 {
+    pub fn cost<E: InstructionSet, const IS_EVEN: bool>(
+        &self,
+        cells: &ChunkCells,
+        lane: usize,
+        vector: (i32, i32),
+    ) -> u32 {
         let samples = cells.samples::<E>(lane);
-        let matched = self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector);
+        let matched = match IS_EVEN {
+            true => self.reference.load_half::<E, CELL, REGISTERS>(cells.origin(lane), vector),
+            false => self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector),
+        };
         match self.brightness {
             Brightness::OfEachCell(_) => self.difference::<E, REGISTERS>(samples, matched),
             Brightness::OfEachVector(_) => {

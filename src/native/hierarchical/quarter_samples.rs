@@ -55,9 +55,7 @@ impl<'a> QuarterSamples<'a> {
         (x, y): (i32, i32),
         vector: (i32, i32),
     ) -> [NarrowRegister<E>; N] {
-        let at = strips::at(self.strip_length, x + (vector.0 >> 2), y + (vector.1 >> 2));
-        let samples = self.samples[at..][..READ].as_ptr();
-        let [first, second] = PARTS[((vector.1 & 3) << 2 | vector.0 & 3) as usize];
+        let (samples, [first, second]) = self.parts((x, y), vector);
         // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts
         // and a square.
         unsafe {
@@ -69,6 +67,27 @@ impl<'a> QuarterSamples<'a> {
             }
             averages
         }
+    }
+
+    /// The same for a vector whose components are even: half samples, which need no average.
+    #[inline(always)]
+    pub fn load_half<E: InstructionSet, const W: usize, const N: usize>(
+        &self,
+        at: (i32, i32),
+        vector: (i32, i32),
+    ) -> [NarrowRegister<E>; N] {
+        let (samples, [half, _]) = self.parts(at, vector);
+        // SAFETY: as in `load`.
+        unsafe { load_square::<E, W, N>(samples.add(half.into()), ROW) }
+    }
+
+    /// The [`READ`] samples from the whole sample at `(x, y)`, moved by the whole samples of `vector`, on; and how far from
+    /// it the two half samples are whose average is the sample there.
+    #[inline(always)]
+    fn parts(&self, (x, y): (i32, i32), vector: (i32, i32)) -> (*const u8, [u16; 2]) {
+        let at = strips::at(self.strip_length, x + (vector.0 >> 2), y + (vector.1 >> 2));
+        let samples = self.samples[at..][..READ].as_ptr();
+        (samples, PARTS[((vector.1 & 3) << 2 | vector.0 & 3) as usize])
     }
 
     /// Prefetches the half samples of a row around `(x, y)`, in the margins at most or below them.

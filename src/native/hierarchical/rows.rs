@@ -1,7 +1,10 @@
 //! The rows of a field that one task works on, so that several tasks share a field without a lock.
 
+use std::ops::Range;
+
 use crate::native::hierarchical::candidates::LaneCosts;
 use crate::native::hierarchical::grid::{CellGrid, MARGIN};
+use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::state::{LevelField, LevelParabolas};
 
 /// Neighbouring rows of a field, with the margins next to them. No other task reads or writes them.
@@ -24,6 +27,8 @@ pub struct FieldRows<'a> {
     pub steepness: [&'a mut [i32]; 2],
     /// What the candidates of the last iteration cost, by chunks, without margins.
     known: &'a mut [LaneCosts],
+    /// The samples of the cells, by chunks, without margins.
+    pub cells: &'a mut [ChunkCells],
 }
 
 fn slices<T>(values: &mut [Vec<T>; 2]) -> [&mut [T]; 2] {
@@ -38,7 +43,7 @@ fn take<'a, T>(values: &mut &'a mut [T], count: usize) -> &'a mut [T] {
 impl<'a> FieldRows<'a> {
     /// All rows of `field`.
     pub fn all(field: &'a mut LevelField) -> Self {
-        let LevelField { vectors, moved, costs, known_costs, parents, parabolas, .. } = field;
+        let LevelField { vectors, moved, costs, known_costs, cells, parents, parabolas, .. } = field;
         let (lowest, steepness) = match parabolas {
             Some(LevelParabolas { lowest, steepness }) => (slices(lowest), slices(steepness)),
             None => Default::default(),
@@ -53,6 +58,7 @@ impl<'a> FieldRows<'a> {
             lowest,
             steepness,
             known: known_costs,
+            cells,
         }
     }
 
@@ -73,6 +79,7 @@ impl<'a> FieldRows<'a> {
             lowest: self.lowest.each_mut().map(|values| take(values, count)),
             steepness: self.steepness.each_mut().map(|values| take(values, count)),
             known: take(&mut self.known, chunks),
+            cells: take(&mut self.cells, chunks),
         };
         (self.first, self.start) = (row, end);
         taken
@@ -84,26 +91,34 @@ impl<'a> FieldRows<'a> {
         grid.at(column, row) - self.start
     }
 
+    /// The indices of the chunks of a row.
+    #[inline(always)]
+    pub fn chunks(&self, grid: &CellGrid, row: usize) -> Range<usize> {
+        let count = grid.chunks().count();
+        (row - self.first) * count..(row - self.first + 1) * count
+    }
+
     /// What is read and written in iteration `number`, counted from 1, and the known costs of the chunks of `row`.
     #[inline(always)]
     pub fn iteration(&mut self, grid: &CellGrid, number: usize, row: usize) -> (Before<'_>, After<'_>) {
+        let chunks = self.chunks(grid, row);
         let ([even_vectors, odd_vectors], [even_moved, odd_moved]) = (&mut self.vectors, &mut self.moved);
         let (before, after) = match number % 2 {
             1 => ((even_vectors, even_moved), (odd_vectors, odd_moved)),
             _ => ((odd_vectors, odd_moved), (even_vectors, even_moved)),
         };
-        let chunks = grid.chunks().count();
         let read = Before {
             start: self.start,
             vectors: before.0.each_ref().map(|values| &**values),
             moved: before.1,
             parents: self.parents.each_ref().map(|values| &**values),
+            cells: &self.cells[chunks.clone()],
         };
         let written = After {
             vectors: after.0.each_mut().map(|values| &mut **values),
             moved: after.1,
             costs: &mut *self.costs,
-            known: &mut self.known[(row - self.first) * chunks..][..chunks],
+            known: &mut self.known[chunks],
         };
         (read, written)
     }
@@ -130,6 +145,8 @@ pub struct Before<'a> {
     pub moved: &'a [u8],
     /// Twice the vector of each cell's parent.
     pub parents: [&'a [i16]; 2],
+    /// The samples of the cells, by the chunks of the row.
+    pub cells: &'a [ChunkCells],
 }
 
 /// What it writes.

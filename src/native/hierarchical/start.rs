@@ -4,7 +4,7 @@
 use crate::estimator::pyramid::COARSEST_RANGE;
 use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, UNKNOWN};
 use crate::native::hierarchical::grid::LANES;
-use crate::native::hierarchical::level_search::{ChunkRoom, Coarser, LevelSearch};
+use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::memory::chunk_mut;
 use crate::native::hierarchical::rows::FieldRows;
@@ -22,14 +22,16 @@ const LENGTH_WEIGHT: u32 = 2;
 pub fn start_row<E: InstructionSet>(
     engine: E,
     search: &LevelSearch<'_>,
-    ChunkRoom { candidates, cells }: &mut ChunkRoom,
+    candidates: &mut LaneCandidates,
     rows: &mut FieldRows<'_>,
     row: usize,
 ) {
     let (rules, matcher, grid) = (search.rules, &search.matcher, search.rules.grid);
-    for (column, count) in grid.chunks() {
+    let chunks = rows.chunks(&grid, row);
+    for (index, (column, count)) in grid.chunks().enumerate() {
         let (cell, to) = ((column, row), rows.at(&grid, column, row));
         chunk_mut::<u8, LANES>(rows.moved[0], to).fill(1);
+        let cells = &mut rows.cells[chunks.start + index];
         matcher.collect::<E>(cells, cell, grid.at(column, row), count);
         let [x, y] = &mut rows.vectors[0];
         let Some(coarser) = search.coarser else {
@@ -52,7 +54,8 @@ pub fn start_row<E: InstructionSet>(
             candidates.open(engine, number, tried, &[i16::MAX; LANES], &[[UNKNOWN; LANES]; MOST]);
         }
         let (mut costs, mut ranks) = ([[UNKNOWN; LANES]; MOST], [Rank::WORST; LANES]);
-        candidates.compare::<E, true>(engine, matcher, cells, (&mut costs, &mut ranks));
+        candidates.compute_costs::<E, true>(engine, matcher, cells, &mut costs);
+        candidates.compare(0..PARENTS, &costs, &mut ranks);
         for lane in 0..count {
             let number = ranks[lane].number();
             x[to + lane] = candidates.x[number][lane];
@@ -74,7 +77,7 @@ fn best_of_window<E: InstructionSet>(
     for y in -COARSEST_RANGE..=COARSEST_RANGE {
         for x in -COARSEST_RANGE..=COARSEST_RANGE {
             let vector = rules.clamped(cell, (SAMPLE * x, SAMPLE * y));
-            let cost = matcher.cost::<E>(cells, lane, vector);
+            let cost = matcher.cost::<E, true>(cells, lane, vector);
             let length = vector.0.unsigned_abs() + vector.1.unsigned_abs();
             let energy = COST_WEIGHT * cost + LENGTH_WEIGHT * length;
             if energy < best.0 {

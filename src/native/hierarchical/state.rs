@@ -3,6 +3,7 @@
 use crate::estimator::SetupError;
 use crate::native::hierarchical::candidates::LaneCosts;
 use crate::native::hierarchical::grid::CellGrid;
+use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::memory::values;
 use crate::native::hierarchical::rules::LevelRules;
 
@@ -75,6 +76,8 @@ pub struct LevelField {
     pub costs: Vec<u16>,
     /// What the candidates of the last iteration cost, by chunks.
     pub known_costs: Vec<LaneCosts>,
+    /// The samples of the cells, by chunks.
+    pub cells: Vec<ChunkCells>,
     /// Twice the vector of each cell's parent.
     pub parents: CellVectors,
     /// The parabolas of the finest level.
@@ -89,11 +92,13 @@ impl LevelField {
     pub fn new(rules: LevelRules) -> Result<Self, SetupError> {
         let grid = &rules.grid;
         let vectors = || CellVectors::new(grid);
+        let chunks = grid.chunks().count() * grid.rows;
         Ok(Self {
             vectors: [vectors()?, vectors()?],
             moved: [grid.values()?, grid.values()?],
             costs: grid.values()?,
-            known_costs: values("the costs of candidates", grid.chunks().count() * grid.rows)?,
+            known_costs: values("the costs of candidates", chunks)?,
+            cells: values("the samples of cells", chunks)?,
             parents: vectors()?,
             parabolas: (rules.index == 0).then(|| LevelParabolas::new(grid)).transpose()?,
             rules,

@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::native::hierarchical::candidates::LaneCandidates;
 use crate::native::hierarchical::iterate::iterate_row;
-use crate::native::hierarchical::level_search::{ChunkRoom, LevelSearch};
+use crate::native::hierarchical::level_search::LevelSearch;
 use crate::native::hierarchical::parabola::fit_row;
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::start::start_row;
@@ -125,7 +126,7 @@ impl Work for Wave<'_> {
     #[inline(always)]
     fn run<E: InstructionSet>(mut self, engine: E) {
         let grid = self.search.rules.grid;
-        let mut room = ChunkRoom::default();
+        let mut candidates = LaneCandidates::default();
         let last_lag = self.search.reach() * (self.stages.len() - 1);
         for front in 0..grid.rows + last_lag {
             for stage in self.stages.clone() {
@@ -133,14 +134,14 @@ impl Work for Wave<'_> {
                 let Some(row) = front.checked_sub(lag).filter(|row| self.rows_of(stage).contains(row)) else {
                     continue;
                 };
-                let (search, room, rows) = (self.search, &mut room, &mut self.rows);
+                let (search, candidates, rows) = (self.search, &mut candidates, &mut self.rows);
                 match stage {
-                    0 => start_row(engine, search, room, rows, row),
+                    0 => start_row(engine, search, candidates, rows, row),
                     _ if stage > search.rules.iterations => {
-                        fit_row::<E>(search, room, rows, row);
+                        fit_row::<E>(search, rows, row);
                         continue;
                     }
-                    _ => iterate_row(engine, search, room, rows, (stage, row)),
+                    _ => iterate_row(engine, search, candidates, rows, (stage, row)),
                 }
                 rows.repeat_edges(&grid, stage, row);
             }

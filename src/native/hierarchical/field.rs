@@ -5,10 +5,8 @@ use rayon::prelude::*;
 use crate::estimator::MotionVector;
 use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::matching::sum_of_differences;
 use crate::native::hierarchical::planes::LevelFrame;
-use crate::native::hierarchical::quarter_samples::QuarterSamples;
-use crate::native::hierarchical::strips::HalfSamples;
+use crate::native::hierarchical::unsmoothed::sum_of_differences;
 use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// The most cells of a block on an axis.
@@ -26,7 +24,7 @@ pub struct BlockField<'a> {
     /// The current frame.
     pub current: &'a LevelFrame,
     /// The reference frame.
-    pub reference: &'a HalfSamples,
+    pub reference: &'a LevelFrame,
     /// The cells of `cell_size` samples on a side.
     pub grid: &'a CellGrid,
     /// Their vectors in 64ths.
@@ -59,12 +57,11 @@ impl Work for BlockRow<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
-        let reference = QuarterSamples::new(self.field.reference);
+    fn run<E: InstructionSet>(self, _: E) {
         for (column, record) in self.records.iter_mut().enumerate() {
             let vector = self.field.vector_of_block(column, self.row).map(to_record_units);
             let quarters = (quarters(vector[0]), quarters(vector[1]));
-            let cost = self.field.cost(engine, &reference, (column, self.row), quarters);
+            let cost = self.field.cost::<E>((column, self.row), quarters);
             *record = MotionVector { x: vector[0], y: vector[1], cost };
         }
     }
@@ -112,25 +109,17 @@ impl BlockField<'_> {
 
     /// The sum of absolute differences of a block and the reference at a vector in quarter samples.
     #[inline(always)]
-    fn cost<E: InstructionSet>(
-        &self,
-        engine: E,
-        reference: &QuarterSamples<'_>,
-        (column, row): (usize, usize),
-        vector: (i32, i32),
-    ) -> u32 {
+    fn cost<E: InstructionSet>(&self, (column, row): (usize, usize), vector: (i32, i32)) -> u32 {
+        let (current, reference) = (self.current, self.reference);
         let (left, top) = ((column * self.block_size) as i32, (row * self.block_size) as i32);
         if self.block_size < CELL {
-            return sum_of_differences::<E, 4, 1>(self.current, reference, (left, top), vector);
+            return sum_of_differences::<E, 4, 1>(current, reference, (left, top), vector);
         }
         let starts = |first: i32| (first..first + self.block_size as i32).step_by(CELL);
         let mut cost = 0;
         for y in starts(top) {
             for x in starts(left) {
-                // The next row of blocks is far away in memory. Eight neighbouring squares prefetch all of it.
-                let below = y + self.block_size as i32 + x / CELL as i32 % CELL as i32;
-                reference.prefetch_near(engine, (x, below), vector);
-                cost += sum_of_differences::<E, 8, 4>(self.current, reference, (x, y), vector);
+                cost += sum_of_differences::<E, 8, 4>(current, reference, (x, y), vector);
             }
         }
         cost

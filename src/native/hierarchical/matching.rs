@@ -220,24 +220,3 @@ fn darkened<E: InstructionSet, const N: usize>(
     }
     samples
 }
-
-/// The sum of absolute differences of `W` × `W` samples of `current` at `(x, y)` and of the reference at any
-/// `vector`.
-#[inline(always)]
-pub fn sum_of_differences<E: InstructionSet, const W: usize, const N: usize>(
-    current: &LevelFrame,
-    reference: &QuarterSamples<'_>,
-    at: (i32, i32),
-    vector: (i32, i32),
-) -> u32 {
-    let samples = load_current::<E, W, N>(current, current.layout.near(at.0, at.1));
-    let matched = reference.load::<E, W, N>(at, reference.near(at, vector));
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        let mut sums = NarrowRegister::<E>::zero();
-        for n in 0..N {
-            sums = Register::add_differences(sums, samples[n], matched[n]);
-        }
-        sums.total()
-    }
-}

@@ -35,6 +35,7 @@ mod small_cells;
 mod start;
 mod state;
 mod strips;
+mod unsmoothed;
 mod waves;
 mod weights;
 
@@ -164,7 +165,7 @@ impl HierarchicalSearch {
                 .run(instructions, small_field);
             (grid, cell_size, vectors) = (small_grid, SMALL_CELL, small_field.components());
         }
-        let (current, reference) = (current.samples(), reference.half_samples());
+        let (current, reference) = (current.samples(), reference.samples());
         let (block_size, columns) = (self.block_size, self.columns);
         let field = BlockField { current, reference, grid, vectors, cell_size, block_size, columns };
         field.write(instructions, records);

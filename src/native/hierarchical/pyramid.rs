@@ -19,7 +19,6 @@ const SAMPLES_A_TASK: usize = 1 << 16;
 pub struct Pyramid {
     /// The frame itself.
     frame: LevelFrame,
-    half_samples: HalfSamples,
     /// Its levels, the finest first, which is the frame smoothed.
     levels: Vec<PyramidLevel>,
     /// What its small cells are, if these are searched.
@@ -48,7 +47,6 @@ impl Pyramid {
         };
         Ok(Self {
             frame: LevelFrame::new(levels[0].layout)?,
-            half_samples: HalfSamples::new(levels[0].layout)?,
             levels: levels.iter().map(level).collect::<Result<_, _>>()?,
             small_cells: small_cells.map(SmallCellFacts::new).transpose()?,
         })
@@ -65,11 +63,6 @@ impl Pyramid {
     /// The frame itself.
     pub fn samples(&self) -> &LevelFrame {
         &self.frame
-    }
-
-    /// The samples between those of the frame itself.
-    pub fn half_samples(&self) -> &HalfSamples {
-        &self.half_samples
     }
 
     /// A level.
@@ -90,7 +83,7 @@ impl Pyramid {
         rules: &[LevelRules],
         small_grid: Option<&CellGrid>,
     ) {
-        let Self { frame: samples, half_samples, levels, small_cells } = self;
+        let Self { frame: samples, levels, small_cells } = self;
         samples.write_rows(|y, row| frame.read_row(y, &mut row[SIDE..][..frame.width()]));
         let mut finer = &*samples;
         let (finest, coarser) = levels.split_at_mut(1);
@@ -105,7 +98,6 @@ impl Pyramid {
                 instructions.run(SmoothBand { from: samples, first, rows });
             });
         }
-        half_samples.fill(instructions, samples);
         for (level, rules) in levels.iter_mut().zip(rules) {
             level.half_samples.fill(instructions, &level.frame);
             level.facts.fill(instructions, &level.frame, &rules.grid, rules.index == 0);

@@ -99,12 +99,6 @@ impl<'a> QuarterSamples<'a> {
         }
     }
 
-    /// Prefetches some half samples of the row that any `vector` leads to from `(x, y)`.
-    #[inline(always)]
-    pub fn prefetch_near<E: InstructionSet>(&self, engine: E, (x, y): (i32, i32), vector: (i32, i32)) {
-        self.prefetch(engine, self.layout.near(x + (vector.0 >> 2), y + (vector.1 >> 2)));
-    }
-
     /// A vector that leads to the same samples from `(x, y)`, and not out of the margins.
     #[inline(always)]
     pub fn near(&self, (x, y): (i32, i32), vector: (i32, i32)) -> (i32, i32) {
@@ -123,7 +117,7 @@ const fn square_length(side: usize, pitch: usize) -> usize {
 /// # Safety
 /// The CPU must have the instructions of `E`, and the rows must be readable.
 #[inline(always)]
-unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
+pub unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
     samples: *const u8,
     pitch: usize,
 ) -> [NarrowRegister<E>; N] {

@@ -20,25 +20,19 @@ const READ: usize = SPAN + 2 * BEFORE;
 /// Half the samples of a span.
 const HALF: usize = SPAN / 2;
 
-/// The samples of the six rows around the half samples below row `y`.
+/// The samples of a row that the filters of a span read.
+pub type SpanRow = [u8; READ];
+
+/// The samples of row `y` around the span that begins `column` samples after the margin. Outside the frame `y` counts as
+/// a position in the endlessly repeated frame.
 #[inline(always)]
-fn six_rows(layout: &LevelLayout, y: isize) -> [usize; 6] {
-    std::array::from_fn(|k| layout.row(y + k as isize - 2) - SIDE - BEFORE)
+pub fn span_row<'a>(layout: &LevelLayout, frame: &'a [u8], (column, y): (usize, isize)) -> &'a SpanRow {
+    chunk(frame, layout.row(y) - SIDE - BEFORE + column)
 }
 
-/// Writes row `y` of a strip of half samples that begins `column` samples after the margin.
-///
-/// Outside the frame `y` counts as a position in the endlessly repeated frame.
+/// Writes a row of a strip of half samples from the six rows around the half samples below it.
 #[inline(always)]
-pub fn interpolate_row(
-    layout: &LevelLayout,
-    frame: &[u8],
-    (column, y): (usize, isize),
-    strip: &mut [u8; ROW],
-) {
-    let starts = six_rows(layout, y);
-    let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + column);
-    let (a, b, c, d, e, f) = (row(0), row(1), row(2), row(3), row(4), row(5));
+pub fn interpolate_row([a, b, c, d, e, f]: [&SpanRow; 6], strip: &mut [u8; ROW]) {
     let mut sums = [0; READ];
     for i in 0..READ {
         sums[i] = six_taps(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]), wide(e[i]), wide(f[i]));

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::estimator::{FrameView, SetupError};
 use crate::native::hierarchical::facts::CellFacts;
-use crate::native::hierarchical::filters::{halve_row, interpolate_row, repeat_ends, smooth_row};
+use crate::native::hierarchical::filters::{halve_row, interpolate_row, repeat_ends, smooth_row, span_row};
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::planes::{ABOVE, BELOW, LevelFrame, LevelLayout, SIDE};
 use crate::native::hierarchical::rules::LevelRules;
@@ -206,8 +206,14 @@ impl Work for InterpolatedStrip<'_> {
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
         let (layout, samples) = (&self.frame.layout, self.frame.samples());
-        for (row, strip) in self.strip.as_chunks_mut().0.iter_mut().enumerate() {
-            interpolate_row(layout, samples, (self.column, row as isize - ABOVE as isize), strip);
+        let row = |y: isize| span_row(layout, samples, (self.column, y));
+        let first = -(ABOVE as isize);
+        let [mut a, mut b, mut c] = [row(first - 2), row(first - 1), row(first)];
+        let [mut d, mut e] = [row(first + 1), row(first + 2)];
+        for (y, strip) in self.strip.as_chunks_mut().0.iter_mut().enumerate() {
+            let f = row(first + y as isize + 3);
+            interpolate_row([a, b, c, d, e, f], strip);
+            [a, b, c, d, e] = [b, c, d, e, f];
         }
     }
 }

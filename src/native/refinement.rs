@@ -34,8 +34,8 @@ const TAPS: usize = 6;
 /// Samples that a filter reads before a point.
 const BEFORE: usize = 2;
 
-/// Samples that are copied at once: rows of a patch are a multiple.
-const COPIED: usize = 8;
+/// Rows of a patch are a multiple of as many samples.
+const MULTIPLE: usize = 8;
 
 /// Refines `vectors`, of whole samples, of the rows of blocks from `first` on. The memory for it comes from `pool`.
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
@@ -80,7 +80,7 @@ impl PatchLayout {
     /// For blocks of `side` samples.
     fn new(side: usize) -> Self {
         // A filter reads five samples more than it makes points, which are two more than the block has.
-        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(COPIED) }
+        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(MULTIPLE) }
     }
 
     /// Samples of the reference frame.
@@ -119,6 +119,20 @@ impl PatchLayout {
             half => self.read() + (half - 1) * self.plane(),
         };
         plane + ((y >> 1) + 1) as usize * self.pitch + ((x >> 1) + 1) as usize
+    }
+
+    /// Writes the samples of the block at `(x, y)` quarter samples from the winner of whole samples, given the planes.
+    #[inline(always)]
+    fn average(&self, planes: &[u8], (x, y): (i32, i32), averages: &mut [u8]) {
+        let points = half_samples_around((x & 3) as usize, (y & 3) as usize);
+        let point = |(right, down): (usize, usize)| {
+            self.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
+        };
+        let length = averages.len();
+        let (first, second) = (&planes[point(points[0])..][..length], &planes[point(points[1])..][..length]);
+        for ((average, first), second) in averages.iter_mut().zip(first).zip(second) {
+            *average = ((u16::from(*first) + u16::from(*second) + 1) >> 1) as u8;
+        }
     }
 }
 
@@ -183,26 +197,6 @@ impl Patch {
         });
     }
 
-    /// Writes the samples of the block at `(x, y)` quarter samples from the winner of whole samples as those of candidate
-    /// `index`.
-    #[inline(always)]
-    fn average(&mut self, index: usize, (x, y): (i32, i32)) {
-        let layout = self.layout;
-        let points = half_samples_around((x & 3) as usize, (y & 3) as usize);
-        let point = |(right, down): (usize, usize)| {
-            layout.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
-        };
-        let (first, second) = (point(points[0]), point(points[1]));
-        let length = layout.block();
-        let PatchParts { planes, averages, .. } = self.parts();
-        let (first, second) = (&planes[first..][..length], &planes[second..][..length]);
-        for ((average, first), second) in
-            averages[index * length..][..length].iter_mut().zip(first).zip(second)
-        {
-            *average = ((u16::from(*first) + u16::from(*second) + 1) >> 1) as u8;
-        }
-    }
-
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
@@ -213,6 +207,7 @@ impl Patch {
         step: i32,
     ) -> [u32; COMPARED] {
         let layout = self.layout;
+        let PatchParts { planes, averages, current, .. } = self.parts();
         let (mut offsets, mut costs) = ([0; COMPARED], [0; COMPARED]);
         let is_half = step == HALF;
         for (index, (right, down)) in AROUND.into_iter().enumerate() {
@@ -220,26 +215,39 @@ impl Patch {
             if is_half {
                 offsets[index] = layout.point((at.0 / 2, at.1 / 2)) as u32;
             } else {
-                offsets[index] = (index * layout.block()) as u32;
-                self.average(index, at);
+                let first = index * layout.block();
+                offsets[index] = first as u32;
+                layout.average(planes, at, &mut averages[first..][..layout.block()]);
             }
         }
-        let PatchParts { planes, averages, current, .. } = self.parts();
-        let candidates =
-            Candidates::new(current, if is_half { planes } else { averages }, layout.pitch, layout.side);
+        let reference = if is_half { planes } else { averages };
+        let candidates = Candidates::new(current, reference, layout.pitch, layout.side);
         C::costs(engine, &candidates, (&[0; COMPARED], &offsets), &mut costs);
         costs
     }
 }
 
-/// Copies as many rows as `to` has, each as long as its pitch.
+/// Copies as many rows as `to` has, each as long as its pitch. The rows of blocks of 8 and 16 are of known length.
 #[inline(always)]
 fn copy_rows((to, pitch): (&mut [u8], usize), (from, from_pitch): (&[u8], usize)) {
-    for (to, from) in to.chunks_exact_mut(pitch).zip(from.chunks(from_pitch)) {
-        let (to, from) = (to.as_chunks_mut::<COPIED>().0, from.as_chunks::<COPIED>().0);
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = *from;
+    match pitch {
+        16 => copy_rows_of::<16>(to, (from, from_pitch)),
+        24 => copy_rows_of::<24>(to, (from, from_pitch)),
+        _ => {
+            for (to, from) in to.chunks_exact_mut(pitch).zip(from.chunks(from_pitch)) {
+                to.copy_from_slice(&from[..pitch]);
+            }
         }
+    }
+}
+
+/// The same for rows of `PITCH` samples.
+#[inline(always)]
+fn copy_rows_of<const PITCH: usize>(to: &mut [u8], (mut from, from_pitch): (&[u8], usize)) {
+    for to in to.as_chunks_mut::<PITCH>().0 {
+        let Some(row) = from.first_chunk() else { return };
+        *to = *row;
+        from = from.get(from_pitch..).unwrap_or_default();
     }
 }
 

@@ -28,6 +28,20 @@ const NUMBER_BITS: u32 = 5;
 
 const _: () = assert!(LANES == SUMS && MOST <= 1 << NUMBER_BITS);
 
+/// The most vectors that a cell starts from.
+pub const STARTS: usize = 4;
+
+/// The vectors that the cells of a chunk could start from, and what they cost, as far as it is known.
+#[derive(Clone, Copy, Default)]
+pub struct ChunkStarts {
+    /// Across. The first is that of the parent.
+    pub x: [LaneShorts; STARTS],
+    /// Down.
+    pub y: [LaneShorts; STARTS],
+    /// What they cost; otherwise [`UNKNOWN`].
+    pub costs: [[u16; LANES]; STARTS],
+}
+
 /// The candidates of the cells of a chunk. Earlier ones win against later ones that are as good.
 pub struct LaneCandidates {
     /// Across.
@@ -131,6 +145,22 @@ impl LaneCandidates {
         }
         self.possible[number] = possible;
         self.open[number] = possible & engine.at_most(&is_known, 0);
+    }
+
+    /// Notes what the candidates `numbers` cost that are also vectors to start from: neighbours started from the same ones.
+    #[inline(always)]
+    pub fn recall(&self, numbers: Range<usize>, starts: &ChunkStarts, costs: &mut LaneCosts) {
+        for number in numbers {
+            let (x, y) = (&self.x[number], &self.y[number]);
+            for start in 0..STARTS {
+                let (start_x, start_y, known) = (&starts.x[start], &starts.y[start], &starts.costs[start]);
+                for i in 0..LANES {
+                    let different = (x[i] ^ start_x[i]) | (y[i] ^ start_y[i]);
+                    let unknown = UNKNOWN * u16::from(different != 0);
+                    costs[number][i] = costs[number][i].min(known[i] | unknown);
+                }
+            }
+        }
     }
 
     /// Lowers the rank of each cell to that of the best of the candidates `numbers` whose costs are known.

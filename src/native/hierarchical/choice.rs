@@ -2,7 +2,7 @@
 
 use crate::estimator::pyramid::NEIGHBOURS;
 use crate::native::hierarchical::candidates::{
-    COST_WEIGHT, LaneCandidates, LaneCosts, LaneShorts, MOST, Rank, UNKNOWN,
+    COST_WEIGHT, ChunkStarts, LaneCandidates, LaneCosts, LaneShorts, MOST, Rank, UNKNOWN,
 };
 use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::grid::{CellGrid, LANES};
@@ -66,9 +66,11 @@ pub fn collect<E: InstructionSet>(
         (_, true) => JUMPS,
         (_, false) => ADJACENT,
     };
-    collect_vectors(candidates, iteration, at, first);
+    let starts = &iteration.before.starts[column / LANES];
+    collect_vectors(candidates, iteration, starts, (at, first));
     forget_costs(costs, iteration, at, first);
     candidates.clamp(iteration.rules, (column, row), first..MOST);
+    candidates.recall(first..STEPS, starts, costs);
     let around = Surroundings::new(iteration, &grid, at, whole);
     candidates.smoothness[OWN] = around.smoothness(&candidates.x[OWN], &candidates.y[OWN]);
     let (mut limits, mut ranks) = ([0; LANES], [Rank::WORST; LANES]);
@@ -121,7 +123,12 @@ fn forget_costs(costs: &mut LaneCosts, iteration: &RowIteration<'_>, at: usize, 
 
 /// Collects the own vectors and the candidates from `first` on.
 #[inline(always)]
-fn collect_vectors(candidates: &mut LaneCandidates, iteration: &RowIteration<'_>, at: usize, first: usize) {
+fn collect_vectors(
+    candidates: &mut LaneCandidates,
+    iteration: &RowIteration<'_>,
+    starts: &ChunkStarts,
+    (at, first): (usize, usize),
+) {
     let grid = iteration.rules.grid;
     let own = Vectors::of(iteration, at);
     let beside = |(x, y): (i32, i32), distance: i32| {
@@ -143,9 +150,8 @@ fn collect_vectors(candidates: &mut LaneCandidates, iteration: &RowIteration<'_>
             put(ADJACENT + k, sides[k]);
         }
         // On the coarsest level the own vector stands for the one that is missing, and so changes nothing.
-        let Before { vectors, parents, .. } = iteration.before;
-        let [x, y] = if iteration.rules.is_coarsest { vectors } else { parents };
-        put(PARENT, Vectors { x: chunk(x, at), y: chunk(y, at) });
+        let parent = Vectors { x: &starts.x[0], y: &starts.y[0] };
+        put(PARENT, if iteration.rules.is_coarsest { own } else { parent });
         put(MEAN, Vectors { x: &mean(sides.map(|side| side.x)), y: &mean(sides.map(|side| side.y)) });
     }
     for (k, (x, y)) in NEIGHBOURS.into_iter().enumerate().take(SIDES) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::native::hierarchical::candidates::LaneCosts;
+use crate::native::hierarchical::candidates::{ChunkStarts, LaneCosts};
 use crate::native::hierarchical::grid::{CellGrid, MARGIN};
 use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::state::{LevelField, LevelParabolas};
@@ -19,8 +19,6 @@ pub struct FieldRows<'a> {
     pub moved: [&'a mut [u8]; 2],
     /// The cost of each vector without its smoothness.
     pub costs: &'a mut [u16],
-    /// Twice the vector of each cell's parent.
-    pub parents: [&'a mut [i16]; 2],
     /// Of the finest level the lowest points of the parabolas, across and down.
     pub lowest: [&'a mut [i32]; 2],
     /// How steep these are.
@@ -29,6 +27,8 @@ pub struct FieldRows<'a> {
     known: &'a mut [LaneCosts],
     /// The samples of the cells, by chunks, without margins.
     pub cells: &'a mut [ChunkCells],
+    /// What the cells could start from, by chunks, without margins.
+    pub starts: &'a mut [ChunkStarts],
 }
 
 fn slices<T>(values: &mut [Vec<T>; 2]) -> [&mut [T]; 2] {
@@ -43,7 +43,7 @@ fn take<'a, T>(values: &mut &'a mut [T], count: usize) -> &'a mut [T] {
 impl<'a> FieldRows<'a> {
     /// All rows of `field`.
     pub fn all(field: &'a mut LevelField) -> Self {
-        let LevelField { vectors, moved, costs, known_costs, cells, parents, parabolas, .. } = field;
+        let LevelField { vectors, moved, costs, known_costs, cells, starts, parabolas, .. } = field;
         let (lowest, steepness) = match parabolas {
             Some(LevelParabolas { lowest, steepness }) => (slices(lowest), slices(steepness)),
             None => Default::default(),
@@ -54,11 +54,11 @@ impl<'a> FieldRows<'a> {
             vectors: vectors.each_mut().map(|vectors| [&mut vectors.x[..], &mut vectors.y[..]]),
             moved: moved.each_mut().map(|moved| &mut moved[..]),
             costs,
-            parents: [&mut parents.x[..], &mut parents.y[..]],
             lowest,
             steepness,
             known: known_costs,
             cells,
+            starts,
         }
     }
 
@@ -75,11 +75,11 @@ impl<'a> FieldRows<'a> {
                 .map(|vectors| vectors.each_mut().map(|values| take(values, count))),
             moved: self.moved.each_mut().map(|moved| take(moved, count)),
             costs: take(&mut self.costs, count),
-            parents: self.parents.each_mut().map(|values| take(values, count)),
             lowest: self.lowest.each_mut().map(|values| take(values, count)),
             steepness: self.steepness.each_mut().map(|values| take(values, count)),
             known: take(&mut self.known, chunks),
             cells: take(&mut self.cells, chunks),
+            starts: take(&mut self.starts, chunks),
         };
         (self.first, self.start) = (row, end);
         taken
@@ -111,8 +111,8 @@ impl<'a> FieldRows<'a> {
             start: self.start,
             vectors: before.0.each_ref().map(|values| &**values),
             moved: before.1,
-            parents: self.parents.each_ref().map(|values| &**values),
             cells: &self.cells[chunks.clone()],
+            starts: &self.starts[chunks.clone()],
         };
         let written = After {
             vectors: after.0.each_mut().map(|values| &mut **values),
@@ -143,10 +143,10 @@ pub struct Before<'a> {
     pub vectors: [&'a [i16]; 2],
     /// Which of them the iteration before has changed.
     pub moved: &'a [u8],
-    /// Twice the vector of each cell's parent.
-    pub parents: [&'a [i16]; 2],
     /// The samples of the cells, by the chunks of the row.
     pub cells: &'a [ChunkCells],
+    /// What the cells could start from, by the chunks of the row.
+    pub starts: &'a [ChunkStarts],
 }
 
 /// What it writes.

@@ -2,7 +2,9 @@
 //! on the others.
 
 use crate::estimator::pyramid::COARSEST_RANGE;
-use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, UNKNOWN};
+use crate::native::hierarchical::candidates::{
+    COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN,
+};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
@@ -32,9 +34,11 @@ pub fn start_row<E: InstructionSet>(
         let (cell, to) = ((column, row), rows.at(&grid, column, row));
         chunk_mut::<u8, LANES>(rows.moved[0], to).fill(1);
         let cells = &mut rows.cells[chunks.start + index];
+        let starts = &mut rows.starts[chunks.start + index];
         matcher.collect::<E>(cells, cell, grid.at(column, row), count);
         let [x, y] = &mut rows.vectors[0];
         let Some(coarser) = search.coarser else {
+            starts.costs = [[UNKNOWN; LANES]; STARTS];
             for lane in 0..count {
                 let (vector, cost) = best_of_window::<E>(matcher, rules, (cells, lane), (column + lane, row));
                 (x[to + lane], y[to + lane]) = vector;
@@ -43,19 +47,21 @@ pub fn start_row<E: InstructionSet>(
             continue;
         };
         coarser.collect(candidates, cell, count);
-        for (parents, components) in rows.parents.iter_mut().zip([&candidates.x, &candidates.y]) {
-            *chunk_mut(parents, to) = components[0];
-        }
-        candidates.clamp(rules, cell, 0..PARENTS);
+        candidates.clamp(rules, cell, 0..STARTS);
         candidates.open = [0; MOST];
-        for number in 0..PARENTS {
+        let mut costs = [[UNKNOWN; LANES]; MOST];
+        for number in 0..STARTS {
             candidates.smoothness[number] = [0; LANES];
             let tried = (None, u32::MAX >> (LANES - count));
-            candidates.open(engine, number, tried, &[i16::MAX; LANES], &[[UNKNOWN; LANES]; MOST]);
+            candidates.open(engine, number, tried, &[i16::MAX; LANES], &costs);
         }
-        let (mut costs, mut ranks) = ([[UNKNOWN; LANES]; MOST], [Rank::WORST; LANES]);
+        let mut ranks = [Rank::WORST; LANES];
         candidates.compute_costs::<E, true>(engine, matcher, cells, &mut costs);
-        candidates.compare(0..PARENTS, &costs, &mut ranks);
+        candidates.compare(0..STARTS, &costs, &mut ranks);
+        for start in 0..STARTS {
+            (starts.x[start], starts.y[start]) = (candidates.x[start], candidates.y[start]);
+            starts.costs[start] = costs[start];
+        }
         for lane in 0..count {
             let number = ranks[lane].number();
             x[to + lane] = candidates.x[number][lane];
@@ -87,9 +93,6 @@ fn best_of_window<E: InstructionSet>(
     }
     (best.1, best.2)
 }
-
-/// The candidates from the coarser level.
-const PARENTS: usize = 4;
 
 impl Coarser<'_> {
     /// The index of the parent of a cell.

@@ -1,7 +1,7 @@
 //! The field of one level while it is searched.
 
 use crate::estimator::SetupError;
-use crate::native::hierarchical::candidates::LaneCosts;
+use crate::native::hierarchical::candidates::{ChunkStarts, LaneCosts};
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::memory::values;
@@ -78,8 +78,8 @@ pub struct LevelField {
     pub known_costs: Vec<LaneCosts>,
     /// The samples of the cells, by chunks.
     pub cells: Vec<ChunkCells>,
-    /// Twice the vector of each cell's parent.
-    pub parents: CellVectors,
+    /// What the cells could start from, by chunks.
+    pub starts: Vec<ChunkStarts>,
     /// The parabolas of the finest level.
     pub parabolas: Option<LevelParabolas>,
 }
@@ -99,7 +99,7 @@ impl LevelField {
             costs: grid.values()?,
             known_costs: values("the costs of candidates", chunks)?,
             cells: values("the samples of cells", chunks)?,
-            parents: vectors()?,
+            starts: values("the vectors of parents", chunks)?,
             parabolas: (rules.index == 0).then(|| LevelParabolas::new(grid)).transpose()?,
             rules,
         })

@@ -115,11 +115,11 @@ impl BlockField<'_> {
         if self.block_size < CELL {
             return sum_of_differences::<E, 4, 1>(current, reference, (left, top), vector);
         }
-        let starts = |first: i32| (first..first + self.block_size as i32).step_by(CELL);
-        let mut cost = 0;
-        for y in starts(top) {
-            for x in starts(left) {
-                cost += sum_of_differences::<E, 8, 4>(current, reference, (x, y), vector);
+        let (cells, mut cost) = (self.block_size / CELL, 0);
+        for y in 0..cells {
+            for x in 0..cells {
+                let at = (left + (x * CELL) as i32, top + (y * CELL) as i32);
+                cost += sum_of_differences::<E, 8, 4>(current, reference, at, vector);
             }
         }
         cost

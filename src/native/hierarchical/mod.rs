@@ -4,7 +4,7 @@
 //! vectors, then `iterate`: in each iteration a cell makes a `choice` among the `candidates`, computed for many
 //! cells at once; on the finest level a `parabola` follows. On levels that are searched both ways a `check`
 //! replaces vectors that do not lead back. Then `refine` smooths the vectors, `small_cells` divides them if asked
-//! for, and `field` makes the records of blocks.
+//! for, and `field` makes the records of blocks, whose costs are those of the frames as they are (`unsmoothed`).
 //!
 //! Frames lie in `planes` with margins, and their half samples (`filters`) in `strips`, so that `matching`
 //! compares a cell at any of the `quarter_samples` by averaging two of them. The values of cells, such as the

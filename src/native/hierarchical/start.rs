@@ -2,9 +2,7 @@
 //! on the others.
 
 use crate::estimator::pyramid::COARSEST_RANGE;
-use crate::native::hierarchical::candidates::{
-    COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN,
-};
+use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};

@@ -6,7 +6,7 @@ use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST,
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
-use crate::native::hierarchical::memory::chunk_mut;
+use crate::native::hierarchical::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::rules::LevelRules;
 use crate::native::level::InstructionSet;
@@ -56,10 +56,8 @@ pub fn start_row<E: InstructionSet>(
         let mut ranks = [Rank::WORST; LANES];
         candidates.compute_costs::<E, true>(engine, matcher, cells, &mut costs);
         candidates.compare(0..STARTS, &costs, &mut ranks);
-        for start in 0..STARTS {
-            (starts.x[start], starts.y[start]) = (candidates.x[start], candidates.y[start]);
-            starts.costs[start] = costs[start];
-        }
+        let LaneCandidates { x: across, y: down, .. } = &*candidates;
+        (starts.x, starts.y, starts.costs) = (*chunk(across, 0), *chunk(down, 0), *chunk(&costs, 0));
         for lane in 0..count {
             let number = ranks[lane].number();
             x[to + lane] = candidates.x[number][lane];

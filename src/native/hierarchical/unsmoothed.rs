@@ -80,32 +80,32 @@ fn half_samples<const W: usize>(
             *number = wide(*sample);
         }
     }
-    let square_of = W * PITCH;
+    let samples = square[..W * PITCH].iter_mut().enumerate();
     match (right % 2, down % 2) {
         (0, 0) => {
-            for i in 0..square_of {
-                square[i] = read[i + BEFORE * PITCH + BEFORE] as u8;
+            for (i, sample) in samples {
+                *sample = read[i + BEFORE * PITCH + BEFORE] as u8;
             }
         }
         (_, 0) => {
-            for i in 0..square_of {
-                square[i] = clip((six_taps_at(&read, i + BEFORE * PITCH, 1) + 16) >> 5);
+            for (i, sample) in samples {
+                *sample = clip((six_taps_at(&read, i + BEFORE * PITCH, 1) + 16) >> 5);
             }
         }
         (0, _) => {
-            for i in 0..square_of {
-                square[i] = clip((six_taps_at(&read, i + BEFORE, PITCH) + 16) >> 5);
+            for (i, sample) in samples {
+                *sample = clip((six_taps_at(&read, i + BEFORE, PITCH) + 16) >> 5);
             }
         }
         _ => {
             let mut sums = [0; CELL * PITCH + PITCH];
-            for i in 0..square_of {
-                sums[i] = six_taps_at(&read, i, PITCH);
+            for (i, sum) in sums[..W * PITCH].iter_mut().enumerate() {
+                *sum = six_taps_at(&read, i, PITCH);
             }
-            for i in 0..square_of {
+            for (i, sample) in samples {
                 let tap = |k: usize| sums[i + k];
                 let sum = six_taps_of_sums(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5));
-                square[i] = clip(sum.saturating_add(32) >> 6);
+                *sample = clip(sum.saturating_add(32) >> 6);
             }
         }
     }

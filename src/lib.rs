@@ -4,6 +4,7 @@
 pub mod backend;
 pub mod compensation;
 pub mod estimator;
+pub mod interpolation;
 mod lock;
 pub mod meta;
 pub mod motioncompensate;

@@ -60,12 +60,12 @@ impl<'a> PlaneMut<'a> {
     }
 
     /// Bytes from one row to the next.
-    pub(super) fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
     /// All bytes from the first sample to the last, including the padding between rows.
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.samples
     }
 }

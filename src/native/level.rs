@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::estimator::SetupError;
+use crate::native::Native;
 #[cfg(target_arch = "aarch64")]
 use crate::native::arch::neon::Neon;
 use crate::native::arch::portable::Portable;
@@ -57,6 +59,17 @@ impl Level {
             Level::Avx2 => "avx2",
             Level::Avx512 => "avx512",
         }
+    }
+
+    /// The engine.
+    ///
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if this CPU lacks the instructions.
+    pub(crate) fn required(self) -> Result<Instructions, SetupError> {
+        self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: Native::NAME.into(),
+            reason: format!("this CPU does not have {self}"),
+        })
     }
 
     /// The engine, or `None` where this CPU lacks the instructions.

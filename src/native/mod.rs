@@ -8,7 +8,7 @@
 //! for each.
 
 mod aligned;
-mod arch;
+pub(crate) mod arch;
 mod block_search;
 mod candidates;
 mod cost;
@@ -17,13 +17,13 @@ mod engine;
 mod exhaustive;
 mod frame_search;
 mod half_samples;
-mod hierarchical;
+pub(crate) mod hierarchical;
 mod job;
-mod level;
+pub(crate) mod level;
 mod plane;
 mod refinement;
 mod sample;
-mod threads;
+pub(crate) mod threads;
 mod three_step;
 
 pub use level::Level;
@@ -92,10 +92,7 @@ impl Native {
                 advice: "choose kernel auto, or an OpenCL device".into(),
             });
         }
-        let instructions = level.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
-            wanted: Self::NAME.into(),
-            reason: format!("this CPU does not have {level}"),
-        })?;
+        let instructions = level.required()?;
         let mut search: Box<dyn FrameSearch> = match parameters.algorithm {
             Algorithm::Full | Algorithm::ThreeStep => {
                 Box::new(BlockSearch::new(&parameters, kernel, instructions)?)

@@ -13,7 +13,7 @@ use crate::lock::lock;
 ///
 /// # Errors
 /// [`SetupError::Device`] where the threads do not start.
-pub(super) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
+pub(crate) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
     // A panic elsewhere leaves the list whole: each change is one push.
     let mut pools = lock(&POOLS);

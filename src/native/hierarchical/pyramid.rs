@@ -84,7 +84,7 @@ impl Pyramid {
         small_grid: Option<&CellGrid>,
     ) {
         let Self { frame: samples, levels, small_cells } = self;
-        samples.write_rows(|y, row| frame.read_row(y, &mut row[SIDE..][..frame.width()]));
+        samples.copy_from(frame);
         let mut finer = &*samples;
         let (finest, coarser) = levels.split_at_mut(1);
         for level in coarser.iter_mut() {
@@ -114,6 +114,11 @@ impl LevelFrame {
         (SAMPLES_A_TASK / self.layout.pitch).max(1)
     }
 
+    /// Copies the upper eight bits of `frame`, and writes the margins.
+    pub fn copy_from(&mut self, frame: &FrameView<'_>) {
+        self.write_rows(|y, row| frame.read_row(y, &mut row[SIDE..][..frame.width()]));
+    }
+
     /// Writes the frame by `write`, given the number of each row, and its margins.
     fn write_rows(&mut self, write: impl Fn(usize, &mut [u8]) + Sync) {
         self.write_bands(|first, rows, layout| {
@@ -141,7 +146,7 @@ impl LevelFrame {
 
 impl HalfSamples {
     /// Computes those of `frame`.
-    fn fill(&mut self, instructions: Instructions, frame: &LevelFrame) {
+    pub fn fill(&mut self, instructions: Instructions, frame: &LevelFrame) {
         let length = Self::strip_length(&self.layout);
         self.samples_mut().par_chunks_mut(length).enumerate().for_each(|(index, strip)| {
             instructions.run(InterpolatedStrip { frame, column: index * ADVANCE, strip });

@@ -1,0 +1,219 @@
+//! The samples of a plane that vectors lead to.
+
+use super::rules::{BLOCK, TOLERANCE};
+use crate::compensation::Sampling;
+use crate::estimator::{FrameView, half_samples_around};
+use crate::native::arch::register::SampleRegister;
+use crate::native::hierarchical::quarter_samples::QuarterSamples;
+use crate::native::level::InstructionSet;
+
+/// The size of a plane in pixels, and what a vector is in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlaneShape {
+    columns: i32,
+    rows: i32,
+    /// Samples of a pixel.
+    pub pixel: usize,
+    /// Positions in a sample on each axis: 4 in luma, else 8.
+    units: i32,
+    /// Of a quarter luma sample across and down.
+    steps: (i32, i32),
+}
+
+impl PlaneShape {
+    /// The shape of `plane`.
+    pub fn new(plane: &FrameView<'_>, sampling: Sampling, is_luma: bool) -> Self {
+        let step = |is_halved: bool| if is_luma || is_halved { 1 } else { 2 };
+        Self {
+            columns: (plane.width() / sampling.pixel()) as i32,
+            rows: plane.height() as i32,
+            pixel: sampling.pixel(),
+            units: if is_luma { 4 } else { 8 },
+            steps: (step(sampling.halved_x), step(sampling.halved_y)),
+        }
+    }
+
+    /// The position `way` quarter luma samples from a pixel.
+    #[inline(always)]
+    pub fn position(&self, (x, y): (i32, i32), way: (i32, i32)) -> (i32, i32) {
+        (self.units * x + self.steps.0 * way.0, self.units * y + self.steps.1 * way.1)
+    }
+
+    /// The position some pixels further.
+    #[inline(always)]
+    pub fn further(&self, (x, y): (i32, i32), (right, down): (i32, i32)) -> (i32, i32) {
+        (x + self.units * right, y + self.units * down)
+    }
+
+    /// Whether the frame shows something at a position.
+    #[inline(always)]
+    pub fn is_inside(&self, (x, y): (i32, i32)) -> bool {
+        let tolerance = TOLERANCE * self.units / 4;
+        let is_inside =
+            |at: i32, count: i32| (-tolerance..=self.units * (count - 1) + tolerance).contains(&at);
+        is_inside(x, self.columns) && is_inside(y, self.rows)
+    }
+}
+
+/// Numbers that hold 64 times a sample.
+pub(super) trait Weighted: Copy + Default + Send + Sync {
+    /// The sum of two samples with their weights, in 64ths.
+    fn weigh(samples: [u16; 2], weights: [u16; 2]) -> Self;
+
+    /// It as a number to compute with.
+    fn wide(self) -> u32;
+
+    /// It as a sample.
+    fn round(self) -> u16;
+}
+
+/// Of samples of eight bits.
+impl Weighted for u16 {
+    #[inline(always)]
+    fn weigh([a, b]: [u16; 2], [of_a, of_b]: [u16; 2]) -> Self {
+        a.wrapping_mul(of_a).wrapping_add(b.wrapping_mul(of_b))
+    }
+
+    #[inline(always)]
+    fn wide(self) -> u32 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn round(self) -> u16 {
+        (self + 32) >> 6
+    }
+}
+
+/// Of deep samples.
+impl Weighted for u32 {
+    #[inline(always)]
+    fn weigh([a, b]: [u16; 2], [of_a, of_b]: [u16; 2]) -> Self {
+        u32::from(a) * u32::from(of_a) + u32::from(b) * u32::from(of_b)
+    }
+
+    #[inline(always)]
+    fn wide(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn round(self) -> u16 {
+        ((self + 32) >> 6) as u16
+    }
+}
+
+/// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
+pub(super) trait CellSource<const W: usize, const H: usize>: Sync {
+    /// The samples from a position on, which may be anywhere: outside the frame its edge samples repeat.
+    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> [[u16; W]; H];
+}
+
+/// Luma of eight bits.
+impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> [[u16; BLOCK]; BLOCK] {
+        let rows = self.load::<E, BLOCK, { BLOCK / 2 }>((0, 0), self.near((0, 0), position));
+        let mut cell = [[0; BLOCK]; BLOCK];
+        for (two_rows, cell) in rows.into_iter().zip(cell.as_chunks_mut::<2>().0) {
+            let mut samples = [0; 16];
+            // SAFETY: an engine exists, so that the CPU has its instructions.
+            unsafe { two_rows.store(&mut samples) };
+            cell.as_flattened_mut().iter_mut().zip(samples).for_each(|(to, sample)| *to = sample.into());
+        }
+        cell
+    }
+}
+
+/// Writes the samples of row `y` of a plane from pixel `x` on. Outside the plane, its edge pixels repeat.
+#[inline(always)]
+fn read_run(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32), to: &mut [u16]) {
+    let (row, format) = (plane.row(y.clamp(0, plane.height() as i32 - 1) as usize), plane.format());
+    let is_inside = x >= 0 && x as usize * pixel + to.len() <= plane.width();
+    if is_inside && format.bytes() == 1 {
+        let row = &row[x as usize * pixel..][..to.len()];
+        to.iter_mut().zip(row).for_each(|(to, sample)| *to = u16::from(*sample));
+        return;
+    }
+    let last = (plane.width() / pixel) as i32 - 1;
+    for (index, to) in to.iter_mut().enumerate() {
+        let sample = (x + (index / pixel) as i32).clamp(0, last) as usize * pixel + index % pixel;
+        *to = match format.bytes() {
+            1 => row[sample].into(),
+            _ => format.value([row[2 * sample], row[2 * sample + 1]]),
+        };
+    }
+}
+
+/// Luma of more than eight bits.
+pub(super) struct DeepLuma<'a>(pub FrameView<'a>);
+
+/// The samples that six taps read around a cell, on each axis.
+const AROUND: usize = BLOCK + 6;
+
+impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [[u16; BLOCK]; BLOCK] {
+        let mut around = [[0; AROUND]; AROUND];
+        for (down, row) in around.iter_mut().enumerate() {
+            read_run(&self.0, 1, ((x >> 2) - 2, (y >> 2) - 2 + down as i32), row);
+        }
+        let peak = self.0.format().peak().into();
+        let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
+        let [a, b] = [first, second].map(|point| points(&around, point, peak));
+        std::array::from_fn(|y| {
+            std::array::from_fn(|x| ((u32::from(a[y][x]) + u32::from(b[y][x]) + 1) >> 1) as u16)
+        })
+    }
+}
+
+/// The points `(x, y)` half samples, 0 to 2, after the samples from the third on, on each axis.
+#[inline(always)]
+fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -> [[u16; BLOCK]; BLOCK] {
+    let six = |tap: &dyn Fn(usize) -> i32| tap(0) + tap(5) - 5 * (tap(1) + tap(4)) + 20 * (tap(2) + tap(3));
+    let (left, top) = (x / 2, y / 2);
+    let sample = |x: usize, y: usize| i32::from(around[y + top][x + left]);
+    std::array::from_fn(|down| {
+        std::array::from_fn(|right| {
+            let across = |y: usize| six(&|tap| sample(right + tap, y));
+            let (sum, shift) = match (x % 2, y % 2) {
+                (0, 0) => return around[down + top + 2][right + left + 2],
+                (1, 0) => (across(down + 2), 5),
+                (0, _) => (six(&|tap| sample(right + 2, down + tap)), 5),
+                _ => (six(&|tap| across(down + tap)), 10),
+            };
+            ((sum + (1 << (shift - 1))) >> shift).clamp(0, peak) as u16
+        })
+    })
+}
+
+/// A plane of chroma, which is interpolated linearly.
+pub(super) struct Chroma<'a> {
+    pub plane: FrameView<'a>,
+    /// Samples of a pixel.
+    pub pixel: usize,
+}
+
+/// The most samples of a cell on each axis, and the next pixel.
+const MOST_ACROSS: usize = BLOCK + 2;
+const MOST_DOWN: usize = BLOCK + 1;
+
+impl<const W: usize, const H: usize> CellSource<W, H> for Chroma<'_> {
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [[u16; W]; H] {
+        const { assert!(W <= BLOCK && H <= BLOCK) };
+        let [right, down] = [x, y].map(|at| (at & 7) as u32);
+        let mut across = [[0; W]; MOST_DOWN];
+        for (row, across) in across.iter_mut().enumerate().take(H + 1) {
+            let mut samples = [0; MOST_ACROSS];
+            let samples = &mut samples[..W + self.pixel];
+            read_run(&self.plane, self.pixel, (x >> 3, (y >> 3) + row as i32), samples);
+            for (x, across) in across.iter_mut().enumerate() {
+                *across = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + self.pixel]);
+            }
+        }
+        std::array::from_fn(|y| {
+            std::array::from_fn(|x| (((8 - down) * across[y][x] + down * across[y + 1][x] + 32) >> 6) as u16)
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! The choice of each block's vector by the samples of both frames.
+
+use rayon::prelude::*;
+
+use super::rules::{BLOCK, HalfVector};
+use super::starts::Starts;
+use crate::estimator::Grid;
+use crate::native::arch::register::{Register, SampleRegister};
+use crate::native::hierarchical::quarter_samples::{NarrowRegister, QuarterSamples};
+use crate::native::level::{InstructionSet, Instructions, Work};
+
+/// Registers that hold the samples of a block, two rows each.
+const REGISTERS: usize = BLOCK / 2;
+
+/// The vectors that a block chooses from: its own, those of eight neighbours, that of the other field, and zero.
+const MOST_CANDIDATES: usize = 11;
+
+/// The choice at a phase.
+pub(super) struct Choice<'a> {
+    /// The luma of the previous and of the next frame.
+    pub luma: [QuarterSamples<'a>; 2],
+    pub starts: &'a Starts,
+    pub grid: Grid,
+    /// The projected field from the previous frame, and that from the next one.
+    pub projected: [&'a [HalfVector]; 2],
+}
+
+impl Choice<'_> {
+    /// Writes the vector of each block.
+    pub fn choose(&self, instructions: Instructions, chosen: &mut [HalfVector]) {
+        chosen.par_chunks_mut(self.grid.columns).enumerate().for_each(|(row, chosen)| {
+            instructions.run(ChosenRow { choice: self, row, chosen });
+        });
+    }
+
+    /// The candidates of a block in order, each once, and the vectors of its neighbours.
+    #[inline(always)]
+    fn candidates(&self, column: usize, row: usize) -> (Candidates, [HalfVector; 8]) {
+        let Grid { columns, rows } = self.grid;
+        let [forward, backward] = self.projected;
+        let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)].map(|row| row * columns);
+        let across = [column.saturating_sub(1), column, (column + 1).min(columns - 1)];
+        let at = |down: usize, right: usize| forward[around[down] + across[right]];
+        let neighbours = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)]
+            .map(|(down, right)| at(down, right));
+        let own = at(1, 1);
+        let mut candidates = Candidates { vectors: [own; MOST_CANDIDATES], count: 1 };
+        if neighbours != [own; 8] {
+            neighbours.into_iter().for_each(|vector| candidates.add(vector));
+        }
+        candidates.add(backward[around[1] + column]);
+        candidates.add(HalfVector::default());
+        (candidates, neighbours)
+    }
+
+    /// The sum of the absolute differences of both ends of `vector`.
+    #[inline(always)]
+    fn difference<E: InstructionSet>(&self, origin: (i32, i32), vector: HalfVector) -> u32 {
+        let [previous, next] = &self.luma;
+        let [start, end] = self.starts.ends(vector);
+        let start = previous.load::<E, BLOCK, REGISTERS>(origin, previous.near(origin, start));
+        let end = next.load::<E, BLOCK, REGISTERS>(origin, next.near(origin, end));
+        // SAFETY: an engine exists, so that the CPU has its instructions.
+        unsafe {
+            let mut sums = NarrowRegister::<E>::zero();
+            for (start, end) in start.into_iter().zip(end) {
+                sums = Register::add_differences(sums, start, end);
+            }
+            sums.total()
+        }
+    }
+}
+
+/// Vectors that differ.
+struct Candidates {
+    vectors: [HalfVector; MOST_CANDIDATES],
+    count: usize,
+}
+
+impl Candidates {
+    #[inline(always)]
+    fn add(&mut self, vector: HalfVector) {
+        if !self.vectors[..self.count].contains(&vector) {
+            self.vectors[self.count] = vector;
+            self.count += 1;
+        }
+    }
+}
+
+/// A row of blocks.
+struct ChosenRow<'a> {
+    choice: &'a Choice<'a>,
+    row: usize,
+    chosen: &'a mut [HalfVector],
+}
+
+impl Work for ChosenRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        let Self { choice, row, chosen } = self;
+        for (column, chosen) in chosen.iter_mut().enumerate() {
+            let (candidates, neighbours) = choice.candidates(column, row);
+            let candidates = &candidates.vectors[..candidates.count];
+            *chosen = candidates[0];
+            if candidates.len() == 1 {
+                continue;
+            }
+            let origin = ((BLOCK * column) as i32, (BLOCK * row) as i32);
+            let mut least = u32::MAX;
+            for &vector in candidates {
+                let unlike: u32 = neighbours.iter().map(|&neighbour| vector.difference(neighbour)).sum();
+                if 2 * unlike >= least {
+                    continue;
+                }
+                let cost = choice.difference::<E>(origin, vector) + 2 * unlike;
+                if cost < least {
+                    (*chosen, least) = (vector, cost);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Frames made on the CPU.
+
+use std::sync::Arc;
+
+use super::Phase;
+use super::cells::{Chroma, DeepLuma, PlaneShape};
+use super::choice::Choice;
+use super::luma_points::LumaPoints;
+use super::overlap::Overlap;
+use super::projection::FoundField;
+use super::rules::{BLOCK, HalfVector, block_of, grid, halved, halvings};
+use super::scene_cut::is_scene_cut;
+use super::search_frame::SearchFrames;
+use super::starts::Starts;
+use crate::compensation::{CompensationError, PlaneMut, Sampling};
+use crate::estimator::{Frame, FrameView, Grid, MotionVector, SetupError};
+use crate::native::Level;
+use crate::native::level::Instructions;
+use crate::native::threads;
+
+/// Makes frames between the two that were loaded last.
+///
+/// It is used so: [`Self::load`] each frame of a stream; search the motion between the search frames that it returns,
+/// with [`search_parameters`](super::search_parameters), both ways; hand the fields of a pair of frames to
+/// [`Self::set_motion`]; then [`Self::interpolate`] for each time between them.
+///
+/// Memory: five bytes a luma sample for each of the two frames, and 32 bytes a block of 8 x 8 samples.
+pub struct Interpolator {
+    instructions: Instructions,
+    threads: Arc<rayon::ThreadPool>,
+    size: (usize, usize),
+    samplings: Vec<Sampling>,
+    grid: Grid,
+    search_frames: SearchFrames,
+    /// The previous frame, and the next one.
+    frames: [LoadedFrame; 2],
+    /// Forward, and backward.
+    found: [FoundField; 2],
+    projected: [Vec<HalfVector>; 2],
+    /// What `project` needs.
+    costs: Vec<u32>,
+    vectors: Vec<HalfVector>,
+    starts: Starts,
+}
+
+/// What is kept of a frame.
+struct LoadedFrame {
+    luma: LumaPoints,
+    search_frame: Option<Frame>,
+}
+
+impl Interpolator {
+    /// For frames of `width` x `height` luma samples, with planes sampled as `samplings` say, luma first. It runs in
+    /// `threads` threads, 0 for one a core, which it shares with all devices of that number.
+    ///
+    /// # Errors
+    /// [`SetupError`] if memory or threads are missing.
+    pub fn new(size: (usize, usize), samplings: &[Sampling], threads: usize) -> Result<Self, SetupError> {
+        Self::with_level(size, samplings, threads, Level::best())
+    }
+
+    /// The same with the instructions of `level`.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
+    pub fn with_level(
+        (width, height): (usize, usize),
+        samplings: &[Sampling],
+        threads: usize,
+        level: Level,
+    ) -> Result<Self, SetupError> {
+        let grid = grid(width, height);
+        let vectors = || vec![HalfVector::default(); grid.blocks()];
+        let frame = || {
+            Ok::<_, SetupError>(LoadedFrame { luma: LumaPoints::new((width, height))?, search_frame: None })
+        };
+        Ok(Self {
+            instructions: level.required()?,
+            threads: threads::pool(threads)?,
+            size: (width, height),
+            samplings: samplings.to_vec(),
+            grid,
+            search_frames: SearchFrames::new((width, height)),
+            frames: [frame()?, frame()?],
+            found: [false, true].map(|is_backward| FoundField::new(grid.blocks(), is_backward)),
+            projected: [vectors(), vectors()],
+            costs: vec![0; grid.blocks()],
+            vectors: vectors(),
+            starts: Starts::new(Phase::MIDDLE),
+        })
+    }
+
+    /// Makes the frame with this luma plane the next one, and what was the next one the previous. Returns the frame to
+    /// be searched in its place.
+    ///
+    /// # Errors
+    /// [`CompensationError::PlaneSize`] if the plane has another size.
+    pub fn load(&mut self, luma: &FrameView<'_>) -> Result<Frame, CompensationError> {
+        let (width, height) = self.size;
+        if luma.size() != self.size {
+            return Err(CompensationError::PlaneSize(width, height, luma.width(), luma.height()));
+        }
+        let Self { instructions, threads, search_frames, frames, .. } = self;
+        frames.swap(0, 1);
+        let next = &mut frames[1];
+        // Its memory is used again.
+        next.search_frame = None;
+        let search_frame = threads.install(|| {
+            next.luma.fill(*instructions, luma);
+            search_frames.make(*instructions, luma)
+        });
+        next.search_frame = Some(search_frame.clone());
+        Ok(search_frame)
+    }
+
+    /// Takes the fields between the two frames: that of the previous frame in the next one, and that of the next in the
+    /// previous one. Returns whether the frames show different scenes, so that nothing should be made between them.
+    ///
+    /// # Errors
+    /// [`CompensationError::FieldSize`] if a field is not one of search frames.
+    pub fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<bool, CompensationError> {
+        let halvings = halvings(self.size.0, self.size.1);
+        let [columns, rows] =
+            [self.size.0, self.size.1].map(|length| halved(length, halvings).div_ceil(BLOCK));
+        for (field, found) in fields.into_iter().zip(&mut self.found) {
+            if field.len() != columns * rows {
+                return Err(CompensationError::FieldSize { needed: columns * rows, present: field.len() });
+            }
+            found.set(field, columns, self.grid, halvings);
+        }
+        let [previous, next] = &self.frames;
+        Ok(match (&previous.search_frame, &next.search_frame) {
+            (Some(previous), Some(next)) => is_scene_cut([&previous.view(), &next.view()], fields),
+            _ => false,
+        })
+    }
+
+    /// Writes the frame at `phase` between the two frames, whose planes are `previous` and `next`.
+    ///
+    /// # Errors
+    /// [`CompensationError`] if a plane has another size or another depth than the others.
+    pub fn interpolate(
+        &mut self,
+        phase: Phase,
+        [previous, next]: [&[FrameView<'_>]; 2],
+        planes: &mut [PlaneMut<'_>],
+    ) -> Result<(), CompensationError> {
+        for (((previous, next), plane), sampling) in
+            previous.iter().zip(next).zip(&*planes).zip(&self.samplings)
+        {
+            let (width, height) = sampling.plane_size(self.size.0, self.size.1);
+            for plane in [previous, next, &plane.view()] {
+                if plane.size() != (width, height) {
+                    return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
+                }
+                if plane.format().depth() != previous.format().depth() {
+                    return Err(CompensationError::BitDepth(
+                        previous.format().depth(),
+                        plane.format().depth(),
+                    ));
+                }
+            }
+        }
+        let Self { instructions, threads, grid, frames, found, projected, costs, vectors, starts, .. } = self;
+        let samplings = &self.samplings;
+        threads.install(|| {
+            starts.set(phase);
+            for (found, projected) in found.iter().zip(&mut *projected) {
+                found.project(starts, *grid, costs, projected);
+            }
+            let luma = frames.each_ref().map(|frame| frame.luma.quarter_samples());
+            let choice =
+                Choice { luma, starts, grid: *grid, projected: projected.each_ref().map(|field| &field[..]) };
+            choice.choose(*instructions, vectors);
+            let plane_maker =
+                PlaneMaker { instructions: *instructions, frames, starts, grid: *grid, vectors };
+            for (index, plane) in planes.iter_mut().enumerate() {
+                let sources = [previous[index], next[index]];
+                plane_maker.make(plane, sources, samplings[index], index == 0);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// What the planes of a frame are made from.
+struct PlaneMaker<'a> {
+    instructions: Instructions,
+    frames: &'a [LoadedFrame; 2],
+    starts: &'a Starts,
+    grid: Grid,
+    vectors: &'a [HalfVector],
+}
+
+impl PlaneMaker<'_> {
+    fn make(&self, plane: &mut PlaneMut<'_>, sources: [FrameView<'_>; 2], sampling: Sampling, is_luma: bool) {
+        let Self { instructions, frames, starts, grid, vectors } = *self;
+        let shape = PlaneShape::new(&sources[0], sampling, is_luma);
+        let is_deep = sources[0].format().depth() > 8;
+        if is_luma && is_deep {
+            let sources = sources.map(DeepLuma);
+            let overlap = Overlap { shape, sources, starts, grid, vectors };
+            overlap.write::<u32, BLOCK, BLOCK>(instructions, plane);
+        } else if is_luma {
+            let sources = frames.each_ref().map(|frame| frame.luma.quarter_samples());
+            let overlap = Overlap { shape, sources, starts, grid, vectors };
+            overlap.write::<u16, BLOCK, BLOCK>(instructions, plane);
+        } else {
+            let sources = sources.map(|plane| Chroma { plane, pixel: sampling.pixel() });
+            let overlap = Overlap { shape, sources, starts, grid, vectors };
+            let (block_width, block_height) = block_of(sampling);
+            match (block_width * sampling.pixel(), block_height, is_deep) {
+                (4, 4, false) => overlap.write::<u16, 4, 4>(instructions, plane),
+                (4, 8, false) => overlap.write::<u16, 4, 8>(instructions, plane),
+                (8, 4, false) => overlap.write::<u16, 8, 4>(instructions, plane),
+                (8, 8, false) => overlap.write::<u16, 8, 8>(instructions, plane),
+                (4, 4, true) => overlap.write::<u32, 4, 4>(instructions, plane),
+                (4, 8, true) => overlap.write::<u32, 4, 8>(instructions, plane),
+                (8, 4, true) => overlap.write::<u32, 8, 4>(instructions, plane),
+                _ => overlap.write::<u32, 8, 8>(instructions, plane),
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Frames between frames: motion compensation from the previous and the next frame of a stream.
+//!
+//! `docs/interpolation.md` has the definition, and [`oracle`] says it in plain loops. [`Interpolator`] makes the same
+//! frames faster, on the CPU.
+//!
+//! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes
+//! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The fields
+//! both ways are projected to the time of the new frame, and each block chooses among the vectors around it the one
+//! whose two ends match best in the frames themselves.
+
+mod cells;
+mod choice;
+mod interpolator;
+mod luma_points;
+pub mod oracle;
+mod overlap;
+mod phase;
+mod projection;
+mod rules;
+mod scene_cut;
+mod search_frame;
+mod starts;
+
+pub use interpolator::Interpolator;
+pub use phase::Phase;
+pub use rules::{SEARCHED_SAMPLES, search_parameters};

@@ -1,0 +1,208 @@
+//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
+
+use super::Phase;
+use super::rules::{BLOCK, HalfVector, LEAST_OVERLAP, TOLERANCE, block_of, grid, halved, halvings, window};
+use crate::compensation::Sampling;
+use crate::estimator::oracle::interpolation::{half_sample_up_to, quarter_sample};
+use crate::estimator::{Frame, FrameView, MotionVector};
+
+/// The frame that is searched in place of a luma plane: its upper eight bits, at half the size as often as it takes.
+pub fn search_frame(luma: &FrameView<'_>) -> Frame {
+    let mut frame = upper_bits(luma);
+    for _ in 0..halvings(luma.width(), luma.height()) {
+        let whole = frame.view();
+        let half = Frame::from_fn(halved(whole.width(), 1), halved(whole.height(), 1), |x, y| {
+            let sample =
+                |right, down| u32::from(whole.extended((2 * x + right) as i32, (2 * y + down) as i32));
+            ((sample(0, 0) + sample(1, 0) + sample(0, 1) + sample(1, 1) + 2) >> 2) as u8
+        });
+        frame = half;
+    }
+    frame
+}
+
+/// The upper eight bits of the samples.
+fn upper_bits(luma: &FrameView<'_>) -> Frame {
+    let shift = luma.format().depth() - 8;
+    Frame::from_fn(luma.width(), luma.height(), |x, y| (luma.sample(x as i32, y as i32) >> shift) as u8)
+}
+
+/// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
+/// say. `forward` is the field that the search of [`search_frame`] finds from the previous frame in the next one,
+/// `backward` from the next in the previous one.
+///
+/// # Panics
+/// If sizes do not agree.
+pub fn interpolate(
+    [previous, next]: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    [forward, backward]: [&[MotionVector]; 2],
+    phase: Phase,
+) -> Vec<Frame> {
+    let luma = [&previous[0], &next[0]];
+    let projected = [(forward, false), (backward, true)]
+        .map(|(field, is_backward)| project(luma[0].size(), field, is_backward, phase));
+    let vectors = choose(luma.map(upper_bits), &projected, phase);
+    let planes = previous.iter().zip(next).zip(samplings).enumerate();
+    let compensate = |(index, ((previous, next), &sampling))| {
+        compensate([previous, next], (sampling, index == 0), luma[0].size(), &vectors, phase)
+    };
+    planes.map(compensate).collect()
+}
+
+/// The blocks of a frame: column and row, row by row.
+fn blocks((width, height): (usize, usize)) -> impl Iterator<Item = (usize, usize)> + Clone {
+    let grid = grid(width, height);
+    (0..grid.rows).flat_map(move |row| (0..grid.columns).map(move |column| (column, row)))
+}
+
+/// For each block the vector of one field that goes through it at `phase`, from the previous to the next frame.
+fn project(
+    (width, height): (usize, usize),
+    field: &[MotionVector],
+    is_backward: bool,
+    phase: Phase,
+) -> Vec<HalfVector> {
+    let halvings = halvings(width, height);
+    let columns = halved(width, halvings).div_ceil(BLOCK);
+    let sources = blocks((width, height)).map(|(column, row)| {
+        let found = field[(row >> halvings) * columns + (column >> halvings)];
+        let vector = HalfVector::found(found, halvings);
+        let vector = if is_backward { vector.opposite() } else { vector };
+        // Where the block is at the phase, in whole samples.
+        let moved = |block: usize, length: i16| {
+            let start = i32::from(phase.start(length));
+            let way = if is_backward { start + 2 * i32::from(length) } else { start };
+            (BLOCK * block) as i32 + (-way >> 2)
+        };
+        (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
+    });
+    let sources: Vec<_> = sources.collect();
+    let projected = blocks((width, height)).zip(&sources).map(|((column, row), (_, own, _))| {
+        let shared = |at: i32, block: usize| (BLOCK as i32 - (at - (BLOCK * block) as i32).abs()).max(0);
+        let covering =
+            sources.iter().filter(|(_, _, (x, y))| shared(*x, column) * shared(*y, row) >= LEAST_OVERLAP);
+        // The first of those with the least cost; a block that nothing covers keeps its own vector.
+        covering.min_by_key(|(cost, _, _)| *cost).map_or(*own, |(_, vector, _)| *vector)
+    });
+    projected.collect()
+}
+
+/// For each block the best vector among those around it, by the luma of both frames.
+fn choose(
+    [previous, next]: [Frame; 2],
+    [forward, backward]: &[Vec<HalfVector>; 2],
+    phase: Phase,
+) -> Vec<HalfVector> {
+    let (previous, next) = (previous.view(), next.view());
+    let grid = grid(previous.width(), previous.height());
+    let best = |(column, row): (usize, usize)| {
+        let neighbour = |right: i32, down: i32| {
+            let near =
+                |at: usize, step: i32, count: usize| (at as i32 + step).clamp(0, count as i32 - 1) as usize;
+            forward[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
+        };
+        let around = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
+        let around: Vec<_> = around.filter(|&step| step != (0, 0)).map(|(x, y)| neighbour(x, y)).collect();
+        let cost = |vector: HalfVector| {
+            let difference: u32 = (0..BLOCK * BLOCK)
+                .map(|at| {
+                    let [x, y] =
+                        [BLOCK * column + at % BLOCK, BLOCK * row + at / BLOCK].map(|at| 4 * at as i32);
+                    let [(x, to_x), (y, to_y)] = [(x, vector.x), (y, vector.y)].map(|(at, length)| {
+                        let start = at + i32::from(phase.start(length));
+                        (start, start + 2 * i32::from(length))
+                    });
+                    luma_sample(&previous, x, y).abs_diff(luma_sample(&next, to_x, to_y))
+                })
+                .sum();
+            difference + 2 * around.iter().map(|&other| vector.difference(other)).sum::<u32>()
+        };
+        let own = [neighbour(0, 0)].into_iter();
+        let others = [backward[row * grid.columns + column], HalfVector::default()];
+        // The first of those with the least cost.
+        own.chain(around.iter().copied()).chain(others).min_by_key(|&vector| cost(vector)).unwrap_or_default()
+    };
+    blocks(previous.size()).map(best).collect()
+}
+
+/// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
+/// nearest, weighted by their windows.
+fn compensate(
+    [previous, next]: [&FrameView<'_>; 2],
+    (sampling, is_luma): (Sampling, bool),
+    (width, height): (usize, usize),
+    vectors: &[HalfVector],
+    phase: Phase,
+) -> Frame {
+    let (grid, (block_width, block_height)) = (grid(width, height), block_of(sampling));
+    let shift = 6 + (4 * block_width * block_height).ilog2();
+    let predict = |x: usize, y: usize, component: usize, vector: HalfVector| {
+        let axis = |at: usize, length: i16, halved: bool| {
+            let start = i32::from(phase.start(length));
+            let [start, end] = [start, start + 2 * i32::from(length)];
+            // Quarter samples of luma; eighths in the other planes.
+            let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
+            [start, end].map(|way| unit * at as i32 + (way << finer))
+        };
+        let [[x, to_x], [y, to_y]] =
+            [axis(x, vector.x, sampling.halved_x), axis(y, vector.y, sampling.halved_y)];
+        let (columns, rows) = (previous.width() / sampling.pixel(), previous.height());
+        let is_inside = |x: i32, y: i32| {
+            let is_inside = |at: i32, count: usize| {
+                let (unit, tolerance) = if is_luma { (4, TOLERANCE) } else { (8, 2 * TOLERANCE) };
+                (-tolerance..=unit * (count as i32 - 1) + tolerance).contains(&at)
+            };
+            is_inside(x, columns) && is_inside(y, rows)
+        };
+        let weight = match [is_inside(x, y), is_inside(to_x, to_y)] {
+            [true, false] => 64,
+            [false, true] => 0,
+            _ => phase.previous_weight(),
+        };
+        let sample = |plane: &FrameView<'_>, x, y| match is_luma {
+            true => luma_sample(plane, x, y),
+            false => chroma_sample(plane, (sampling.pixel(), component), x, y),
+        };
+        weight * sample(previous, x, y) + (64 - weight) * sample(next, to_x, to_y)
+    };
+    let sample = |column: usize, y: usize| {
+        let (x, component) = (column / sampling.pixel(), column % sampling.pixel());
+        // Between the centres of two blocks: the number of the second, and the weight of each.
+        let between = |at: usize, side: usize| {
+            let (second, at) = ((at + side / 2) / side, (at + side / 2) % side);
+            [(second.saturating_sub(1), window(side, at)), (second, window(side, side - 1 - at))]
+        };
+        let sum: u32 = between(y, block_height)
+            .into_iter()
+            .flat_map(|(row, weight)| {
+                let row = row.min(grid.rows - 1);
+                between(x, block_width).map(|(column, other)| {
+                    let vector = vectors[row * grid.columns + column.min(grid.columns - 1)];
+                    weight * other * predict(x, y, component, vector)
+                })
+            })
+            .sum();
+        ((sum + (1 << (shift - 1))) >> shift) as u16
+    };
+    Frame::deep_from_fn(previous.format().depth(), previous.size(), sample)
+}
+
+/// The luma sample at `(x, y)`, in quarter samples, by the interpolation of H.264.
+fn luma_sample(luma: &FrameView<'_>, x: i32, y: i32) -> u32 {
+    let sample = |x, y| i32::from(luma.sample(x, y));
+    let point = |x, y| half_sample_up_to(luma.format().peak().into(), sample, x, y);
+    quarter_sample(point, x, y) as u32
+}
+
+/// The sample of one component of a plane at `(x, y)`, in eighths of a pixel: the mean of the four around it, weighted.
+fn chroma_sample(plane: &FrameView<'_>, (pixel, component): (usize, usize), x: i32, y: i32) -> u32 {
+    let last = (plane.width() / pixel) as i32 - 1;
+    let sample = |right: i32, down: i32| {
+        let column = (x.div_euclid(8) + right).clamp(0, last) * pixel as i32 + component as i32;
+        u32::from(plane.sample(column, y.div_euclid(8) + down))
+    };
+    let [x, y] = [x, y].map(|at| at.rem_euclid(8) as u32);
+    let [above, below] = [0, 1].map(|down| (8 - x) * sample(0, down) + x * sample(1, down));
+    ((8 - y) * above + y * below + 32) >> 6
+}

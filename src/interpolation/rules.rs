@@ -1,0 +1,134 @@
+//! What the definition fixes: sizes, vectors, windows and weights.
+
+use crate::compensation::Sampling;
+use crate::estimator::pyramid::Quality;
+use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, References, SetupError, Window};
+
+/// The side of a block in luma samples. Each has one vector.
+pub(super) const BLOCK: usize = 8;
+
+/// The most samples of a frame that is searched: 960 x 540 and a few more.
+pub const SEARCHED_SAMPLES: usize = 1 << 19;
+
+/// The largest component of a vector, in half samples.
+pub(super) const LONGEST: i32 = 2048;
+
+/// What the difference of a vector to one of its eight neighbours adds to its cost at most, in half samples.
+pub(super) const MOST_DIFFERENCE: u32 = 32;
+
+/// How far outside a frame, in quarter luma samples, a sample still counts as one of it.
+pub(super) const TOLERANCE: i32 = 2;
+
+/// The luma samples that a projected block must share with a block of the grid.
+pub(super) const LEAST_OVERLAP: i32 = 16;
+
+/// How often frames of this size are halved for the search.
+pub(super) fn halvings(width: usize, height: usize) -> u32 {
+    let samples = |halvings: u32| halved(width, halvings) * halved(height, halvings);
+    (0..).find(|&halvings| samples(halvings) <= SEARCHED_SAMPLES).unwrap_or_default()
+}
+
+/// A width or height after some halvings.
+pub(super) fn halved(length: usize, halvings: u32) -> usize {
+    length.div_ceil(1 << halvings)
+}
+
+/// The parameters of the search for the motion between frames of `width` x `height` luma samples: in both directions,
+/// in frames of the size that [`Interpolator::load`](super::Interpolator::load) returns.
+///
+/// # Errors
+/// [`SetupError`] if such frames cannot be searched.
+pub fn search_parameters(width: usize, height: usize) -> Result<Parameters, SetupError> {
+    let halvings = halvings(width, height);
+    let (width, height) = (halved(width, halvings), halved(height, halvings));
+    let parameters = Parameters {
+        algorithm: Algorithm::Hierarchical,
+        quality: Quality::Fast,
+        references: References { backward: 1, forward: 1 },
+        ..Parameters::new(width, height, BLOCK, Window::symmetric(1, 1)?)
+    };
+    parameters.validate()?;
+    Ok(parameters)
+}
+
+/// The blocks of a frame.
+pub(super) fn grid(width: usize, height: usize) -> Grid {
+    Grid { columns: width.div_ceil(BLOCK), rows: height.div_ceil(BLOCK) }
+}
+
+/// A vector from the previous to the next frame, in half luma samples. Quarter samples gain nothing: both ends of half
+/// samples lie at quarter samples in the middle, and those of finer vectors would be rounded differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HalfVector {
+    pub x: i16,
+    pub y: i16,
+}
+
+impl HalfVector {
+    /// A vector that was found in frames halved this often, in 32nds of a sample; halves are rounded up.
+    pub fn found(vector: MotionVector, halvings: u32) -> Self {
+        let half_samples = |units: i16| {
+            let rounded = ((i32::from(units) << halvings) + 8) >> 4;
+            rounded.clamp(-LONGEST, LONGEST) as i16
+        };
+        Self { x: half_samples(vector.x), y: half_samples(vector.y) }
+    }
+
+    /// The vector the other way.
+    pub fn opposite(self) -> Self {
+        Self { x: -self.x, y: -self.y }
+    }
+
+    /// How much it differs from `other`: at most [`MOST_DIFFERENCE`] half samples.
+    #[inline(always)]
+    pub fn difference(self, other: Self) -> u32 {
+        let axis = |a: i16, b: i16| (i32::from(a) - i32::from(b)).unsigned_abs();
+        (axis(self.x, other.x) + axis(self.y, other.y)).min(MOST_DIFFERENCE)
+    }
+}
+
+/// The window of a block over `side` samples between its centre and that of the next block, as far as it falls; it rises
+/// the other way. Both together are twice `side`.
+#[inline(always)]
+pub(super) fn window(side: usize, at: usize) -> u32 {
+    2 * (side - at) as u32 - 1
+}
+
+/// The samples of a block on each axis in a plane.
+pub(super) fn block_of(sampling: Sampling) -> (usize, usize) {
+    (BLOCK >> u32::from(sampling.halved_x), BLOCK >> u32::from(sampling.halved_y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_frames_are_halved_until_the_search_is_cheap() {
+        let sizes = [(1, 1), (352, 288), (1024, 512), (1025, 512), (1280, 720), (1920, 1080), (3840, 2160)];
+        assert_eq!(sizes.map(|(width, height)| halvings(width, height)), [0, 0, 0, 1, 1, 1, 2]);
+        // A side of one sample stays one.
+        let parameters = search_parameters(1, 1 << 21).unwrap();
+        assert_eq!((parameters.width, parameters.height), (1, 1 << 19));
+    }
+
+    #[test]
+    fn vectors_are_rounded_to_half_samples_of_the_frame() {
+        let found = |x: i16, y: i16, halvings| {
+            let HalfVector { x, y } = HalfVector::found(MotionVector { x, y, cost: 0 }, halvings);
+            (x, y)
+        };
+        assert_eq!(found(32, -32, 0), (2, -2));
+        assert_eq!(found(8, -8, 0), (1, 0));
+        assert_eq!(found(7, -9, 0), (0, -1));
+        assert_eq!(found(32, -32, 2), (8, -8));
+        assert_eq!(found(i16::MAX, i16::MIN, 2), (2048, -2048));
+    }
+
+    #[test]
+    fn windows_of_neighbours_add_up() {
+        for side in [4, 8] {
+            assert!((0..side).all(|at| window(side, at) + window(side, side - 1 - at) == 2 * side as u32));
+        }
+    }
+}

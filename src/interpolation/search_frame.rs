@@ -1,0 +1,99 @@
+//! The frames that are searched in place of those of the stream.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::rules::{halved, halvings};
+use crate::estimator::{Frame, FrameView, RecordPool};
+use crate::native::level::{InstructionSet, Instructions, Work};
+
+/// Rows that a task makes: with fewer, starting the task costs more than it saves.
+const ROWS_A_TASK: usize = 16;
+
+/// Makes search frames from luma planes of one size.
+pub(super) struct SearchFrames {
+    /// The frames between the luma plane and the search frame, which are halved again.
+    larger: Vec<Vec<u8>>,
+    size: (usize, usize),
+    is_halved: bool,
+    pool: RecordPool<u8>,
+}
+
+impl SearchFrames {
+    /// For luma planes of this size.
+    pub fn new((width, height): (usize, usize)) -> Self {
+        let halvings = halvings(width, height);
+        let size = |halvings| (halved(width, halvings), halved(height, halvings));
+        let memory = |halvings| {
+            let (width, height) = size(halvings);
+            vec![0; width * height]
+        };
+        Self {
+            larger: (1..halvings).map(memory).collect(),
+            size: size(halvings),
+            is_halved: halvings > 0,
+            pool: RecordPool::default(),
+        }
+    }
+
+    /// The search frame of `luma`.
+    pub fn make(&mut self, instructions: Instructions, luma: &FrameView<'_>) -> Frame {
+        let (width, height) = self.size;
+        let mut samples = self.pool.take(width * height);
+        if self.is_halved {
+            let mut whole = *luma;
+            for half in &mut self.larger {
+                halve(instructions, &whole, half);
+                whole = view(half, halved(whole.width(), 1), halved(whole.height(), 1));
+            }
+            halve(instructions, &whole, &mut samples);
+        } else {
+            samples.chunks_exact_mut(width).enumerate().for_each(|(y, row)| luma.read_row(y, row));
+        }
+        Frame::new(Arc::new(samples), width, height, width)
+            .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
+    }
+}
+
+fn view(samples: &[u8], width: usize, height: usize) -> FrameView<'_> {
+    FrameView::new(samples, width, height, width)
+        .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
+}
+
+/// Writes the upper eight bits of `whole` at half its size.
+fn halve(instructions: Instructions, whole: &FrameView<'_>, half: &mut [u8]) {
+    let (width, height) = whole.size();
+    let row = halved(width, 1);
+    half.par_chunks_mut(row * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+        // Of an even length, with the last sample twice if need be.
+        let mut pair = [vec![0; 2 * row], vec![0; 2 * row]];
+        for (index, half) in rows.chunks_exact_mut(row).enumerate() {
+            let y = 2 * (task * ROWS_A_TASK + index);
+            for (y, samples) in [y, y + 1].into_iter().zip(&mut pair) {
+                whole.read_row(y.min(height - 1), &mut samples[..width]);
+                samples[2 * row - 1] = samples[width - 1];
+            }
+            instructions.run(HalvedRow { pair: [&pair[0], &pair[1]], half });
+        }
+    });
+}
+
+/// A row of means of 2 x 2 samples.
+struct HalvedRow<'a> {
+    pair: [&'a [u8]; 2],
+    half: &'a mut [u8],
+}
+
+impl Work for HalvedRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        let [upper, lower] = self.pair.map(|row| row.as_chunks::<2>().0);
+        for ((half, upper), lower) in self.half.iter_mut().zip(upper).zip(lower) {
+            let sum: u16 = [upper, lower].into_iter().flatten().copied().map(u16::from).sum();
+            *half = ((sum + 2) >> 2) as u8;
+        }
+    }
+}

@@ -115,11 +115,14 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
     fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> [[u16; BLOCK]; BLOCK] {
         let rows = self.load::<E, BLOCK, { BLOCK / 2 }>((0, 0), self.near((0, 0), position));
         let mut cell = [[0; BLOCK]; BLOCK];
-        for (two_rows, cell) in rows.into_iter().zip(cell.as_chunks_mut::<2>().0) {
-            let mut samples = [0; 16];
+        for (pair, rows) in rows.into_iter().enumerate() {
+            let mut samples = [0; 2 * BLOCK];
             // SAFETY: an engine exists, so that the CPU has its instructions.
-            unsafe { two_rows.store(&mut samples) };
-            cell.as_flattened_mut().iter_mut().zip(samples).for_each(|(to, sample)| *to = sample.into());
+            unsafe { rows.store(&mut samples) };
+            for x in 0..BLOCK {
+                cell[2 * pair][x] = samples[x].into();
+                cell[2 * pair + 1][x] = samples[BLOCK + x].into();
+            }
         }
         cell
     }
@@ -132,7 +135,9 @@ fn read_run(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32), to: &mut [u
     let is_inside = x >= 0 && x as usize * pixel + to.len() <= plane.width();
     if is_inside && format.bytes() == 1 {
         let row = &row[x as usize * pixel..][..to.len()];
-        to.iter_mut().zip(row).for_each(|(to, sample)| *to = u16::from(*sample));
+        for x in 0..to.len() {
+            to[x] = row[x].into();
+        }
         return;
     }
     let last = (plane.width() / pixel) as i32 - 1;
@@ -160,31 +165,51 @@ impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
         }
         let peak = self.0.format().peak().into();
         let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
-        let [a, b] = [first, second].map(|point| points(&around, point, peak));
-        std::array::from_fn(|y| {
-            std::array::from_fn(|x| ((u32::from(a[y][x]) + u32::from(b[y][x]) + 1) >> 1) as u16)
-        })
+        let (a, b) = (points(&around, first, peak), points(&around, second, peak));
+        let mut cell = a;
+        for y in 0..BLOCK {
+            for x in 0..BLOCK {
+                cell[y][x] = ((u32::from(a[y][x]) + u32::from(b[y][x]) + 1) >> 1) as u16;
+            }
+        }
+        cell
     }
 }
 
 /// The points `(x, y)` half samples, 0 to 2, after the samples from the third on, on each axis.
 #[inline(always)]
 fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -> [[u16; BLOCK]; BLOCK] {
-    let six = |tap: &dyn Fn(usize) -> i32| tap(0) + tap(5) - 5 * (tap(1) + tap(4)) + 20 * (tap(2) + tap(3));
     let (left, top) = (x / 2, y / 2);
-    let sample = |x: usize, y: usize| i32::from(around[y + top][x + left]);
-    std::array::from_fn(|down| {
-        std::array::from_fn(|right| {
-            let across = |y: usize| six(&|tap| sample(right + tap, y));
-            let (sum, shift) = match (x % 2, y % 2) {
-                (0, 0) => return around[down + top + 2][right + left + 2],
-                (1, 0) => (across(down + 2), 5),
-                (0, _) => (six(&|tap| sample(right + 2, down + tap)), 5),
-                _ => (six(&|tap| across(down + tap)), 10),
+    let mut points = [[0; BLOCK]; BLOCK];
+    // The sums across of all rows that are read, if the points lie between columns; else the samples.
+    let mut across = [[0; BLOCK]; AROUND];
+    for (across, row) in across.iter_mut().zip(around) {
+        for at in 0..BLOCK {
+            across[at] = if x % 2 == 1 {
+                six_taps(row[at..].first_chunk().map_or([0; 6], |taps: &[u16; 6]| taps.map(i32::from)))
+            } else {
+                row[at + left + 2].into()
             };
-            ((sum + (1 << (shift - 1))) >> shift).clamp(0, peak) as u16
-        })
-    })
+        }
+    }
+    for (down, points) in points.iter_mut().enumerate() {
+        for at in 0..BLOCK {
+            let (sum, shift) = if y % 2 == 1 {
+                let taps = [0, 1, 2, 3, 4, 5].map(|tap| across[down + tap][at]);
+                (six_taps(taps), 5 + 5 * (x % 2))
+            } else {
+                (across[down + top + 2][at], 5 * (x % 2))
+            };
+            points[at] = ((sum + ((1 << shift) >> 1)) >> shift).clamp(0, peak) as u16;
+        }
+    }
+    points
+}
+
+/// The filter for a point halfway between the third and the fourth of six samples, times 32.
+#[inline(always)]
+fn six_taps([a, b, c, d, e, f]: [i32; 6]) -> i32 {
+    a + f - 5 * (b + e) + 20 * (c + d)
 }
 
 /// A plane of chroma, which is interpolated linearly.
@@ -202,18 +227,22 @@ impl<const W: usize, const H: usize> CellSource<W, H> for Chroma<'_> {
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [[u16; W]; H] {
         const { assert!(W <= BLOCK && H <= BLOCK) };
-        let [right, down] = [x, y].map(|at| (at & 7) as u32);
+        let (right, down) = ((x & 7) as u32, (y & 7) as u32);
         let mut across = [[0; W]; MOST_DOWN];
         for (row, across) in across.iter_mut().enumerate().take(H + 1) {
             let mut samples = [0; MOST_ACROSS];
             let samples = &mut samples[..W + self.pixel];
             read_run(&self.plane, self.pixel, (x >> 3, (y >> 3) + row as i32), samples);
-            for (x, across) in across.iter_mut().enumerate() {
-                *across = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + self.pixel]);
+            for x in 0..W {
+                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + self.pixel]);
             }
         }
-        std::array::from_fn(|y| {
-            std::array::from_fn(|x| (((8 - down) * across[y][x] + down * across[y + 1][x] + 32) >> 6) as u16)
-        })
+        let mut cell = [[0; W]; H];
+        for y in 0..H {
+            for x in 0..W {
+                cell[y][x] = (((8 - down) * across[y][x] + down * across[y + 1][x] + 32) >> 6) as u16;
+            }
+        }
+        cell
     }
 }

@@ -38,17 +38,28 @@ impl Choice<'_> {
     fn candidates(&self, column: usize, row: usize) -> (Candidates, [HalfVector; 8]) {
         let Grid { columns, rows } = self.grid;
         let [forward, backward] = self.projected;
-        let around = [row.saturating_sub(1), row, (row + 1).min(rows - 1)].map(|row| row * columns);
-        let across = [column.saturating_sub(1), column, (column + 1).min(columns - 1)];
-        let at = |down: usize, right: usize| forward[around[down] + across[right]];
-        let neighbours = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)]
-            .map(|(down, right)| at(down, right));
-        let own = at(1, 1);
+        let above = row.saturating_sub(1) * columns;
+        let below = (row + 1).min(rows - 1) * columns;
+        let (left, right) = (column.saturating_sub(1), (column + 1).min(columns - 1));
+        let at = row * columns;
+        let neighbours = [
+            forward[above + left],
+            forward[above + column],
+            forward[above + right],
+            forward[at + left],
+            forward[at + right],
+            forward[below + left],
+            forward[below + column],
+            forward[below + right],
+        ];
+        let own = forward[at + column];
         let mut candidates = Candidates { vectors: [own; MOST_CANDIDATES], count: 1 };
         if neighbours != [own; 8] {
-            neighbours.into_iter().for_each(|vector| candidates.add(vector));
+            for vector in neighbours {
+                candidates.add(vector);
+            }
         }
-        candidates.add(backward[around[1] + column]);
+        candidates.add(backward[at + column]);
         candidates.add(HalfVector::default());
         (candidates, neighbours)
     }
@@ -63,8 +74,8 @@ impl Choice<'_> {
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
             let mut sums = NarrowRegister::<E>::zero();
-            for (start, end) in start.into_iter().zip(end) {
-                sums = Register::add_differences(sums, start, end);
+            for n in 0..REGISTERS {
+                sums = Register::add_differences(sums, start[n], end[n]);
             }
             sums.total()
         }
@@ -110,7 +121,10 @@ impl Work for ChosenRow<'_> {
             let origin = ((BLOCK * column) as i32, (BLOCK * row) as i32);
             let mut least = u32::MAX;
             for &vector in candidates {
-                let unlike: u32 = neighbours.iter().map(|&neighbour| vector.difference(neighbour)).sum();
+                let mut unlike = 0;
+                for neighbour in neighbours {
+                    unlike += vector.difference(neighbour);
+                }
                 if 2 * unlike >= least {
                     continue;
                 }

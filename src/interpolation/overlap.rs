@@ -58,12 +58,17 @@ impl<S> Overlap<'_, S> {
         S: CellSource<W, H>,
     {
         let Self { shape, sources, starts, .. } = self;
-        let ends = starts.ends(vector).map(|way| shape.position(origin, way));
-        let [previous, next] = [0, 1].map(|frame| sources[frame].cell::<E>(ends[frame]));
+        let [start, end] = starts.ends(vector);
+        let ends = [shape.position(origin, start), shape.position(origin, end)];
+        let (previous, next) = (sources[0].cell::<E>(ends[0]), sources[1].cell::<E>(ends[1]));
         let both = starts.phase().previous_weight() as u16;
         let mut predicted = [[T::default(); W]; H];
         let last = ((W / shape.pixel - 1) as i32, H as i32 - 1);
-        if ends.iter().all(|&end| shape.is_inside(end) && shape.is_inside(shape.further(end, last))) {
+        let is_inside = shape.is_inside(ends[0])
+            && shape.is_inside(shape.further(ends[0], last))
+            && shape.is_inside(ends[1])
+            && shape.is_inside(shape.further(ends[1], last));
+        if is_inside {
             for y in 0..H {
                 for x in 0..W {
                     predicted[y][x] = T::weigh([previous[y][x], next[y][x]], [both, 64 - both]);
@@ -73,9 +78,13 @@ impl<S> Overlap<'_, S> {
             for y in 0..H {
                 for x in 0..W {
                     let pixel = ((x / shape.pixel) as i32, y as i32);
-                    let weight = match ends.map(|end| shape.is_inside(shape.further(end, pixel))) {
-                        [true, false] => 64,
-                        [false, true] => 0,
+                    let is_inside = (
+                        shape.is_inside(shape.further(ends[0], pixel)),
+                        shape.is_inside(shape.further(ends[1], pixel)),
+                    );
+                    let weight = match is_inside {
+                        (true, false) => 64,
+                        (false, true) => 0,
                         _ => both,
                     };
                     predicted[y][x] = T::weigh([previous[y][x], next[y][x]], [weight, 64 - weight]);
@@ -108,10 +117,13 @@ impl BandMut<'_> {
         let start = (left + first as i32) as usize * self.format.bytes();
         for (row, cell) in self.bytes.chunks_mut(self.stride).zip(&cell[above..]) {
             if self.format.bytes() == 1 {
-                let (row, samples) = (&mut row[start..], &cell[inside.clone()]);
-                match (samples.len() == W).then(|| row.first_chunk_mut::<W>()).flatten() {
-                    Some(row) => *row = cell.map(|sample| sample as u8),
-                    None => row.iter_mut().zip(samples).for_each(|(to, sample)| *to = *sample as u8),
+                let row = &mut row[start..];
+                if inside.len() == W && row.len() >= W {
+                    for x in 0..W {
+                        row[x] = cell[x] as u8;
+                    }
+                } else {
+                    row.iter_mut().zip(&cell[inside.clone()]).for_each(|(to, sample)| *to = *sample as u8);
                 }
             } else {
                 let row = row[start..].as_chunks_mut().0;
@@ -138,19 +150,21 @@ impl<T: Weighted, S: CellSource<W, H>, const W: usize, const H: usize> Work for 
         let Self { overlap, row, mut band, .. } = self;
         let Overlap { shape, grid, vectors, .. } = overlap;
         let windows = windows::<W, H>(shape.pixel);
-        let blocks_of = |row: usize| &vectors[row.min(grid.rows - 1) * grid.columns..][..grid.columns];
-        let [above, below] = [blocks_of(row.saturating_sub(1)), blocks_of(row)];
+        let above = &vectors[row.saturating_sub(1) * grid.columns..][..grid.columns];
+        let below = &vectors[row.min(grid.rows - 1) * grid.columns..][..grid.columns];
         let y = (H * row) as i32 - (H / 2) as i32;
         for column in 0..=grid.columns {
             let (left, right) = (column.saturating_sub(1), column.min(grid.columns - 1));
             let around = [above[left], above[right], below[left], below[right]];
             let x = (W * column) as i32 - (W / 2) as i32;
-            let predict = |vector| overlap.predict::<T, E, W, H>((x / shape.pixel as i32, y), vector);
-            let first = predict(around[0]);
+            let origin = (x / shape.pixel as i32, y);
+            let first = overlap.predict::<T, E, W, H>(origin, around[0]);
             let mut cell = [[0; W]; H];
             if around == [around[0]; 4] {
-                for (cell, first) in cell.as_flattened_mut().iter_mut().zip(first.as_flattened()) {
-                    *cell = first.round();
+                for y in 0..H {
+                    for x in 0..W {
+                        cell[y][x] = first[y][x].round();
+                    }
                 }
             } else {
                 let mut sums = [[0_u32; W]; H];
@@ -158,16 +172,19 @@ impl<T: Weighted, S: CellSource<W, H>, const W: usize, const H: usize> Work for 
                 for corner in 0..4 {
                     // Neighbours often have the same vector.
                     if corner > 0 && around[corner] != around[corner - 1] {
-                        predicted = predict(around[corner]);
+                        predicted = overlap.predict::<T, E, W, H>(origin, around[corner]);
                     }
-                    let parts = predicted.as_flattened().iter().zip(windows[corner].as_flattened());
-                    for (sum, (predicted, window)) in sums.as_flattened_mut().iter_mut().zip(parts) {
-                        *sum += predicted.wide() * u32::from(*window);
+                    for y in 0..H {
+                        for x in 0..W {
+                            sums[y][x] += predicted[y][x].wide() * u32::from(windows[corner][y][x]);
+                        }
                     }
                 }
                 let shift = 6 + (4 * H * (W / shape.pixel)).ilog2();
-                for (cell, sum) in cell.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
-                    *cell = ((sum + (1 << (shift - 1))) >> shift) as u16;
+                for y in 0..H {
+                    for x in 0..W {
+                        cell[y][x] = ((sums[y][x] + (1 << (shift - 1))) >> shift) as u16;
+                    }
                 }
             }
             band.write((x, if row == 0 { H / 2 } else { 0 }), &cell);

@@ -17,6 +17,7 @@ pub mod opencl;
 mod pace;
 mod plugin;
 pub mod session;
+mod settings;
 pub mod stages;
 pub mod tuning;
 mod video;

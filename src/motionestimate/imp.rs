@@ -11,13 +11,14 @@ use gst_base::prelude::*;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 
-use super::messages::{setup_debug, setup_message, stream_message};
+use super::messages::stream_message;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::{FieldKey, Leaving, Stream};
 use crate::estimator::{Notice, SetupError};
 use crate::lock::lock;
 use crate::session::Session;
+use crate::settings::{setup_debug, setup_message};
 use crate::{meta, video};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {

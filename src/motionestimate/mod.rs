@@ -202,21 +202,19 @@
  */
 use glib::prelude::*;
 
-use crate::backend::OnDeviceFailure;
 use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality, SubSample};
-use crate::session::{Balance, Split};
+use crate::settings::conversions;
 use crate::tuning::Kernel;
 
 mod imp;
 mod memory;
 mod messages;
 mod settings;
-mod several;
 mod statistics;
 mod stream;
 mod tuning;
 
-pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
+pub use crate::settings::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Which candidates are compared: the `algorithm` property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -406,19 +404,6 @@ pub enum MotionEstimateDirection {
     Both = 2,
 }
 
-/// Converts enums of properties to those of the search with the same variants.
-macro_rules! conversions {
-    ($($property:ident => $to:ident { $($variant:ident),+ })+) => {$(
-        impl From<$property> for $to {
-            fn from(value: $property) -> Self {
-                match value {
-                    $($property::$variant => Self::$variant,)+
-                }
-            }
-        }
-    )+};
-}
-
 conversions! {
     MotionEstimateAlgorithm => Algorithm { Full, ThreeStep, Hierarchical }
     MotionEstimateQuality => Quality { Balanced, Fast, High }
@@ -430,9 +415,6 @@ conversions! {
     MotionEstimateMetric => Metric { Sad, Ssd }
     MotionEstimateBorder => Border { Extend, Restrict }
     MotionEstimatePrediction => Prediction { None, Median }
-    MotionEstimateSplit => Split { Auto, Rows, Candidates, Frames }
-    MotionEstimateBalance => Balance { Adaptive, Fit, Static }
-    MotionEstimateOnDeviceFailure => OnDeviceFailure { Native, Error }
 }
 
 glib::wrapper! {

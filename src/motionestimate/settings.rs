@@ -1,22 +1,18 @@
 //! The writable properties, and the parameters and device session that they ask for.
 
 use glib::prelude::*;
-use glib::{ParamSpecBoxed, ParamSpecEnum, ParamSpecInt, ParamSpecString, ParamSpecUInt};
+use glib::{ParamSpecBoxed, ParamSpecEnum, ParamSpecInt, ParamSpecUInt};
 use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
-    MotionEstimateAlgorithm, MotionEstimateBalance, MotionEstimateBorder, MotionEstimateDirection,
-    MotionEstimateKernel, MotionEstimateMetric, MotionEstimateOnDeviceFailure, MotionEstimatePrediction,
-    MotionEstimateQuality, MotionEstimateSplit, MotionEstimateSubSample,
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateDirection, MotionEstimateKernel,
+    MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
 };
 use crate::backend;
 use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
 use crate::session::Session;
-use crate::tuning::Tuning;
-
-/// The default of `device`.
-const BEST_DEVICE: &str = "auto";
+use crate::settings::{DeviceSettings, settings};
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -24,53 +20,9 @@ const SAME_RANGE: i32 = -1;
 /// The largest `search-range`.
 const MAX_RANGE: u32 = 1024;
 
-/// Declares [`Settings`] and its properties. An entry has the field, its type and default, then the
-/// property's name, nick, blurb, and what makes a builder of its specification from name and default.
-macro_rules! settings {
-    ($($field:ident: $type:ty = $default:expr, $name:literal, $nick:literal, $blurb:literal, $spec:expr;)+) => {
-        /// The values of the writable properties.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct Settings {
-            $(pub $field: $type,)+
-        }
-
-        impl Default for Settings {
-            fn default() -> Self {
-                Self { $($field: $default,)+ }
-            }
-        }
-
-        impl Settings {
-            /// The specifications of the properties.
-            pub fn param_specs() -> Vec<glib::ParamSpec> {
-                let default = Self::default();
-                vec![$({
-                    let spec = $spec;
-                    spec($name, default.$field).nick($nick).blurb($blurb).mutable_playing().build()
-                },)+]
-            }
-
-            /// Sets the property `name` to `value`, which GObject has checked to be of its type. NULL
-            /// stands for the default.
-            pub fn set(&mut self, name: &str, value: &glib::Value) {
-                match name {
-                    $($name => self.$field = value.get().unwrap_or(Self::default().$field),)+
-                    _ => unreachable!("no property {name} is writable"),
-                }
-            }
-
-            /// The value of the property `name`.
-            pub fn value(&self, name: &str) -> glib::Value {
-                match name {
-                    $($name => self.$field.to_value(),)+
-                    _ => unreachable!("no property {name} is readable"),
-                }
-            }
-        }
-    };
-}
-
 settings! {
+    /// The values of the writable properties.
+    Settings with devices: DeviceSettings;
     algorithm: MotionEstimateAlgorithm = Default::default(),
         "algorithm", "Algorithm", "Search algorithm. It decides which vectors are found",
         ParamSpecEnum::builder_with_default;
@@ -83,12 +35,6 @@ settings! {
     kernel: MotionEstimateKernel = Default::default(),
         "kernel", "Kernel", "Method of the search on the device. It changes the speed, never the vectors",
         ParamSpecEnum::builder_with_default;
-    device: String = BEST_DEVICE.into(),
-        "device", "Device",
-        "Device to search on: auto (the best OpenCL GPU, else the CPU); native (the CPU without OpenCL); gpu, cpu, \
-         accelerator (the first OpenCL device of that type); P:D (OpenCL platform and device index); a part of an \
-         OpenCL device's name; all; or a list of devices, with weights if wanted: gpu,native or gpu@0.9,native@0.1",
-        |name, _| ParamSpecString::builder(name).default_value(BEST_DEVICE);
     block_size: u32 = 16,
         "block-size", "Block size", "Side of a block in samples, a multiple of 4. Each block gets one vector",
         |name, default| ParamSpecUInt::builder(name).minimum(4).maximum(64).default_value(default);
@@ -124,28 +70,6 @@ settings! {
     prediction: MotionEstimatePrediction = Default::default(),
         "prediction", "Prediction", "Also attach vectors predicted from the neighbouring blocks, as H.264 defines them",
         ParamSpecEnum::builder_with_default;
-    pipeline_depth: u32 = 1,
-        "pipeline-depth", "Pipeline depth",
-        "Frames in flight. More keep a GPU busy; each after the first adds one frame of latency",
-        |name, default| {
-            let most = Tuning::MAX_DEPTH as u32;
-            ParamSpecUInt::builder(name).minimum(1).maximum(most).default_value(default)
-        };
-    split: MotionEstimateSplit = Default::default(),
-        "split", "Split", "How several devices divide the work. It changes the speed, never the vectors",
-        ParamSpecEnum::builder_with_default;
-    balance: MotionEstimateBalance = Default::default(),
-        "balance", "Balance", "How the shares of several devices are chosen",
-        ParamSpecEnum::builder_with_default;
-    on_device_failure: MotionEstimateOnDeviceFailure = Default::default(),
-        "on-device-failure", "On device failure",
-        "What happens when an OpenCL device by itself, or the last of several devices, fails. While others remain, \
-         they take over its work",
-        ParamSpecEnum::builder_with_default;
-    threads: u32 = 0,
-        "threads", "Threads",
-        "Threads of device=native, shared by all elements with the same number (0 = one per core)",
-        |name, default| ParamSpecUInt::builder(name).maximum(Tuning::MAX_THREADS as u32).default_value(default);
 }
 
 impl Settings {
@@ -187,19 +111,7 @@ impl Settings {
         size: (u32, u32),
         bit_depth: u32,
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
-        // Any text is a device's name, if not of one that is there.
-        let Ok(device) = self.device.parse();
-        let tuning = Tuning {
-            depth: Some(self.pipeline_depth as usize),
-            threads: Some(self.threads as usize),
-            ..tuning(self.tuning.as_deref())?
-        };
-        let grouping = backend::Grouping {
-            split: self.split.into(),
-            balance: self.balance.into(),
-            on_failure: self.on_device_failure.into(),
-        };
         let parameters = self.parameters(size, bit_depth)?;
-        backend::open(&device, self.kernel.into(), &tuning, grouping, &parameters)
+        self.devices.open(self.kernel.into(), tuning(self.tuning.as_deref())?, &parameters)
     }
 }

@@ -1,0 +1,159 @@
+//! Properties that elements share: what declares properties, the devices of a search, and messages about settings that
+//! cannot hold.
+
+use glib::prelude::*;
+use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
+use gst::prelude::*;
+
+use crate::backend::{self, OnDeviceFailure};
+use crate::estimator::{Parameters, SetupError};
+use crate::session::{Balance, Session, Split};
+use crate::tuning::{Kernel, Tuning};
+
+mod messages;
+mod several;
+
+pub use messages::{setup_debug, setup_message};
+pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
+
+/// Declares a structure of values and their properties. An entry has the field, its type and default, then the
+/// property's name, nick, blurb, and what makes a builder of its specification from name and default. `with field: Type`
+/// behind the structure's name adds the properties of another such structure, which is the field.
+macro_rules! settings {
+    (@otherwise $name:ident) => { unreachable!("no property {}", $name) };
+    (@otherwise $name:ident $part:expr) => { $part };
+    (
+        $(#[$doc:meta])*
+        $settings:ident $(with $part:ident: $parts:ty)?;
+        $($field:ident: $type:ty = $default:expr, $name:literal, $nick:literal, $blurb:literal, $spec:expr;)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $settings {
+            $(pub $field: $type,)+
+            $(pub $part: $parts,)?
+        }
+
+        impl Default for $settings {
+            fn default() -> Self {
+                Self { $($field: $default,)+ $($part: Default::default(),)? }
+            }
+        }
+
+        impl $settings {
+            /// The specifications of the properties.
+            pub fn param_specs() -> Vec<glib::ParamSpec> {
+                let default = Self::default();
+                let specs = vec![$({
+                    let spec = $spec;
+                    spec($name, default.$field).nick($nick).blurb($blurb).mutable_playing().build()
+                },)+];
+                $(let specs = [specs, <$parts>::param_specs()].concat();)?
+                specs
+            }
+
+            /// Sets the property `name` to `value`, which GObject has checked to be of its type. NULL
+            /// stands for the default.
+            pub fn set(&mut self, name: &str, value: &glib::Value) {
+                match name {
+                    $($name => self.$field = value.get().unwrap_or(Self::default().$field),)+
+                    _ => $crate::settings::settings!(@otherwise name $(self.$part.set(name, value))?),
+                }
+            }
+
+            /// The value of the property `name`.
+            pub fn value(&self, name: &str) -> glib::Value {
+                match name {
+                    $($name => self.$field.to_value(),)+
+                    _ => $crate::settings::settings!(@otherwise name $(self.$part.value(name))?),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use settings;
+
+/// The default of `device`.
+const BEST_DEVICE: &str = "auto";
+
+settings! {
+    /// Which devices search, and how they divide the work. It changes the speed, never the vectors.
+    DeviceSettings;
+    device: String = BEST_DEVICE.into(),
+        "device", "Device",
+        "Device to search on: auto (the best OpenCL GPU, else the CPU); native (the CPU without OpenCL); gpu, cpu, \
+         accelerator (the first OpenCL device of that type); P:D (OpenCL platform and device index); a part of an \
+         OpenCL device's name; all; or a list of devices, with weights if wanted: gpu,native or gpu@0.9,native@0.1",
+        |name, _| ParamSpecString::builder(name).default_value(BEST_DEVICE);
+    pipeline_depth: u32 = 1,
+        "pipeline-depth", "Pipeline depth",
+        "Frames in flight. More keep a GPU busy; each after the first adds one frame of latency",
+        |name, default| {
+            let most = Tuning::MAX_DEPTH as u32;
+            ParamSpecUInt::builder(name).minimum(1).maximum(most).default_value(default)
+        };
+    split: MotionEstimateSplit = Default::default(),
+        "split", "Split", "How several devices divide the work. It changes the speed, never the vectors",
+        ParamSpecEnum::builder_with_default;
+    balance: MotionEstimateBalance = Default::default(),
+        "balance", "Balance", "How the shares of several devices are chosen",
+        ParamSpecEnum::builder_with_default;
+    on_device_failure: MotionEstimateOnDeviceFailure = Default::default(),
+        "on-device-failure", "On device failure",
+        "What happens when an OpenCL device by itself, or the last of several devices, fails. While others remain, \
+         they take over its work",
+        ParamSpecEnum::builder_with_default;
+    threads: u32 = 0,
+        "threads", "Threads",
+        "Threads of device=native, shared by all elements with the same number (0 = one per core)",
+        |name, default| ParamSpecUInt::builder(name).maximum(Tuning::MAX_THREADS as u32).default_value(default);
+}
+
+impl DeviceSettings {
+    /// A session on these devices, for searches as `parameters` say. `tuning` is that of an OpenCL device.
+    ///
+    /// # Errors
+    /// As [`backend::open`].
+    pub fn open<T>(
+        &self,
+        kernel: Kernel,
+        tuning: Tuning,
+        parameters: &Parameters,
+    ) -> Result<(Session<T>, backend::Choice), SetupError> {
+        // Any text is a device's name, if not of one that is there.
+        let Ok(device) = self.device.parse();
+        let tuning = Tuning {
+            depth: Some(self.pipeline_depth as usize),
+            threads: Some(self.threads as usize),
+            ..tuning
+        };
+        let grouping = backend::Grouping {
+            split: self.split.into(),
+            balance: self.balance.into(),
+            on_failure: self.on_device_failure.into(),
+        };
+        backend::open(&device, kernel, &tuning, grouping, parameters)
+    }
+}
+
+/// Converts enums of properties to those of the search with the same variants.
+macro_rules! conversions {
+    ($($property:ident => $to:ident { $($variant:ident),+ })+) => {$(
+        impl From<$property> for $to {
+            fn from(value: $property) -> Self {
+                match value {
+                    $($property::$variant => Self::$variant,)+
+                }
+            }
+        }
+    )+};
+}
+
+pub(crate) use conversions;
+
+conversions! {
+    MotionEstimateSplit => Split { Auto, Rows, Candidates, Frames }
+    MotionEstimateBalance => Balance { Adaptive, Fit, Static }
+    MotionEstimateOnDeviceFailure => OnDeviceFailure { Native, Error }
+}

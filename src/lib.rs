@@ -9,6 +9,7 @@ mod lock;
 pub mod meta;
 pub mod motioncompensate;
 pub mod motionestimate;
+pub mod motioninterpolate;
 pub mod motionoverlay;
 pub mod motionserialize;
 pub mod native;
@@ -27,6 +28,7 @@ pub use plugin::plugin_register_static;
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     meta::register();
     motionestimate::register(plugin)?;
+    motioninterpolate::register(plugin)?;
     motioncompensate::register(plugin)?;
     motionoverlay::register(plugin)?;
     motionserialize::register(plugin)

@@ -6,6 +6,7 @@ use glib::prelude::*;
 
 use crate::estimator::{DeviceShare, Output, Parameters};
 use crate::session::Session;
+use crate::settings::mean_ns;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";
@@ -97,11 +98,6 @@ fn device(share: &DeviceShare) -> gst::Structure {
         .field("busy-time", u64::try_from(share.busy.as_nanos()).unwrap_or(u64::MAX))
         .field("failed", share.is_out)
         .build()
-}
-
-/// Mean time in nanoseconds, 0 if `count` is 0.
-fn mean_ns(sum: Duration, count: u64) -> u64 {
-    u64::try_from(sum.as_nanos()).unwrap_or(u64::MAX).checked_div(count).unwrap_or(0)
 }
 
 /// `numerator / denominator`, 0 if the denominator is not positive.

@@ -1,5 +1,7 @@
-//! Properties that elements share: what declares properties, the devices of a search, and messages about settings that
-//! cannot hold.
+//! What elements share: the declaration of properties, the devices of a search, messages about settings that cannot
+//! hold, and mean times of statistics.
+
+use std::time::Duration;
 
 use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
@@ -135,6 +137,11 @@ impl DeviceSettings {
         };
         backend::open(&device, kernel, &tuning, grouping, parameters)
     }
+}
+
+/// Mean time in nanoseconds, 0 if `count` is 0.
+pub fn mean_ns(sum: Duration, count: u64) -> u64 {
+    u64::try_from(sum.as_nanos()).unwrap_or(u64::MAX).checked_div(count).unwrap_or(0)
 }
 
 /// Converts enums of properties to those of the search with the same variants.

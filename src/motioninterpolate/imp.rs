@@ -1,0 +1,597 @@
+//! Properties, caps, events and buffers of `motioninterpolate`.
+
+use std::sync::{LazyLock, Mutex};
+use std::time::Instant;
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::BaseTransformMode;
+use gst_base::subclass::base_transform::GenerateOutputSuccess;
+use gst_base::subclass::prelude::*;
+use gst_video::VideoInfo;
+
+use super::maker::MakeError;
+use super::retime;
+use super::settings::InterpolationSettings;
+use super::statistics::InterpolationStatistics;
+use super::stream::{InterpolateStream, Shown};
+use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
+use crate::lock::lock;
+use crate::video;
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motioninterpolate",
+        gst::DebugColorFlags::empty(),
+        Some("Makes frames between frames"),
+    )
+});
+
+/// State from start to stop.
+struct State {
+    stream: Option<InterpolateStream>,
+    /// The segment of the output.
+    segment: gst::FormattedSegment<gst::ClockTime>,
+    /// The start of the input's segment, in nanoseconds.
+    start: u64,
+    retiming: Retiming,
+    /// What became of frames that had to leave before an event, for upstream to be told.
+    failed: Option<gst::FlowError>,
+    warned_order: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            stream: None,
+            segment: gst::FormattedSegment::new(),
+            start: 0,
+            retiming: Retiming::new(Ratio::ONE),
+            failed: None,
+            warned_order: false,
+        }
+    }
+}
+
+/// The implementation of [`super::MotionInterpolate`].
+///
+/// Only the streaming thread locks `state`; no lock is held while a buffer is pushed.
+#[derive(Default)]
+pub struct MotionInterpolate {
+    state: Mutex<State>,
+    settings: Mutex<InterpolationSettings>,
+    statistics: Mutex<InterpolationStatistics>,
+    /// How long frames wait for the next one.
+    latency: Mutex<gst::ClockTime>,
+    /// Frames before this running time are too late.
+    earliest: Mutex<Option<gst::ClockTime>>,
+    /// Whether downstream accepts any offsets and strides of planes.
+    takes_video_meta: Mutex<bool>,
+}
+
+impl MotionInterpolate {
+    fn speed(&self) -> Ratio {
+        lock(&self.settings).speed()
+    }
+
+    /// Posts `message`; the next frame is the first of a sequence.
+    fn fail(&self, state: &mut State, message: gst::ErrorMessage) -> gst::FlowError {
+        if let Some(stream) = &mut state.stream {
+            stream.forget(true);
+        }
+        self.post_error_message(message);
+        gst::FlowError::Error
+    }
+
+    /// Sends on the last frame of the sequence until it ends, at most until `limit`, in nanoseconds of the input; the
+    /// next frame begins another sequence. `is_discont`: time is missing before it.
+    fn end_sequence(&self, limit: Option<u64>, is_discont: bool) -> Result<(), gst::FlowError> {
+        let end = lock(&self.state).stream.as_ref().and_then(InterpolateStream::end);
+        let mut sent = Ok(());
+        if let Some(end) = end {
+            let end = end.min(limit.unwrap_or(u64::MAX));
+            while sent.is_ok()
+                && let Some(buffer) = self.next(Some(end))?
+            {
+                sent = self.obj().src_pad().push(buffer).map(|_| ());
+            }
+        }
+        if let Some(stream) = &mut lock(&self.state).stream {
+            stream.forget(is_discont);
+        }
+        sent
+    }
+
+    /// As [`Self::end_sequence`], before an event; an error is told upstream with the next buffer.
+    fn end_sequence_before(&self, what: &str, limit: Option<u64>, is_discont: bool) {
+        if let Err(error) = self.end_sequence(limit, is_discont) {
+            gst::debug!(CAT, imp = self, "Sequence ended for {what}: {error}");
+            lock(&self.state).failed = Some(error);
+        }
+    }
+
+    /// Drops what has not left.
+    fn discard(&self) {
+        let state = &mut *lock(&self.state);
+        state.failed = None;
+        if let Some(stream) = &mut state.stream {
+            stream.take_passing();
+            stream.forget(false);
+        }
+        *lock(&self.earliest) = None;
+    }
+
+    /// Takes `buffer`, from which on output frames follow.
+    fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
+        let speed = self.speed();
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        let Some(stream) = &mut state.stream else {
+            let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
+            return Err(self.fail(state, message));
+        };
+        lock(&self.statistics).frames_in += 1;
+        let time = stream.time_of(&buffer, state.start);
+        let is_changed = state.retiming.speed() != speed;
+        // Backwards every frame would need the one that is before it in time, which comes after it.
+        if state.segment.rate() < 0.0 || !stream.interpolates(speed) {
+            if is_changed {
+                let now = time.unwrap_or(state.start);
+                state.retiming = state.retiming.changed(speed, now);
+            }
+            stream.pass(buffer, &state.retiming);
+            return Ok(());
+        }
+        let time = match time {
+            Ok(time) => time,
+            Err(error) => {
+                let message = gst::error_msg!(gst::StreamError::Format, ("{error}"), ["{:?}", stream.info()]);
+                return Err(self.fail(state, message));
+            }
+        };
+        let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let newest = stream.newest();
+        if !is_discont && newest.is_some_and(|newest| time <= newest) {
+            gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
+            lock(&self.statistics).out_of_order += 1;
+            if !std::mem::replace(&mut state.warned_order, true) {
+                gst::element_imp_warning!(
+                    self,
+                    gst::StreamError::Format,
+                    ("A frame is dropped because its timestamp is not after that of the frame before"),
+                    ["{time} ns after {newest:?} ns; this warning is posted once"]
+                );
+            }
+            return Ok(());
+        }
+        let is_far = newest.is_some_and(|newest| time > newest) && stream.is_too_far(time);
+        if newest.is_some() && (is_discont || is_far || is_changed) {
+            drop(guard);
+            self.end_sequence(Some(time), is_far)?;
+            guard = lock(&self.state);
+        }
+        let state = &mut *guard;
+        if is_changed {
+            state.retiming = state.retiming.changed(speed, time);
+        }
+        if let Some(stream) = &mut state.stream {
+            let began = Instant::now();
+            stream.load(buffer, time, &state.retiming);
+            lock(&self.statistics).loading += began.elapsed();
+        }
+        Ok(())
+    }
+
+    /// The frame that leaves next; with `end` among those that show the last frame of a sequence until then.
+    fn next(&self, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
+        let state = &mut *lock(&self.state);
+        let settings = lock(&self.settings).clone();
+        let Some(stream) = &mut state.stream else { return Ok(None) };
+        if let Some(buffer) = stream.take_passing() {
+            let statistics = &mut *lock(&self.statistics);
+            statistics.frames_out += 1;
+            statistics.passed += 1;
+            return Ok(Some(buffer));
+        }
+        while let Some(frame) = stream.pop(end) {
+            let Some(shown) = stream.shown(&frame, &settings) else { return Ok(None) };
+            let mut buffer = match shown {
+                Shown::Input(buffer) => {
+                    let statistics = &mut *lock(&self.statistics);
+                    *if end.is_some() { &mut statistics.repeated } else { &mut statistics.passed } += 1;
+                    buffer
+                }
+                Shown::Repeated { buffer, is_cut } => {
+                    let statistics = &mut *lock(&self.statistics);
+                    *if is_cut { &mut statistics.scene_cuts } else { &mut statistics.repeated } += 1;
+                    buffer
+                }
+                Shown::ToMake if self.is_late(&state.segment, &frame) => continue,
+                Shown::ToMake => match self.make(stream, &settings, &frame)? {
+                    Ok(buffer) => buffer,
+                    Err(error) => {
+                        let message = gst::error_msg!(
+                            gst::StreamError::Format,
+                            ("A buffer does not hold the frame its caps promise"),
+                            ["{error}; {:?}", stream.info()]
+                        );
+                        return Err(self.fail(state, message));
+                    }
+                },
+            };
+            stream.stamp(buffer.make_mut(), &frame);
+            lock(&self.statistics).frames_out += 1;
+            return Ok(Some(buffer));
+        }
+        Ok(None)
+    }
+
+    /// Makes `frame` in a buffer of the pool.
+    fn make(
+        &self,
+        stream: &mut InterpolateStream,
+        settings: &InterpolationSettings,
+        frame: &OutputFrame,
+    ) -> Result<Result<gst::Buffer, MakeError>, gst::FlowError> {
+        let FramePlace::Between(phase) = frame.place else { return Err(gst::FlowError::Error) };
+        let mut buffer = self.acquire(stream.info())?;
+        let began = Instant::now();
+        let made = stream.maker.make(settings.mode, phase, buffer.make_mut());
+        let statistics = &mut *lock(&self.statistics);
+        statistics.making += began.elapsed();
+        statistics.made += u64::from(made.is_ok());
+        Ok(made.map(|()| buffer))
+    }
+
+    /// A buffer for a frame.
+    fn acquire(&self, info: &VideoInfo) -> Result<gst::Buffer, gst::FlowError> {
+        let Some(pool) = self.obj().buffer_pool() else {
+            // The speed has been changed since the pads were negotiated; they are about to be again.
+            return gst::Buffer::with_size(info.size()).map_err(|_| gst::FlowError::Error);
+        };
+        if !pool.is_active() {
+            pool.set_active(true).map_err(|error| {
+                gst::element_imp_error!(self, gst::ResourceError::Settings, ("No buffers: {error}"));
+                gst::FlowError::Error
+            })?;
+        }
+        pool.acquire_buffer(None)
+    }
+
+    /// Whether `frame` would be too late for downstream; it is counted then.
+    fn is_late(&self, segment: &gst::FormattedSegment<gst::ClockTime>, frame: &OutputFrame) -> bool {
+        let time = gst::ClockTime::from_nseconds(frame.time);
+        let running_time = segment.to_running_time(time);
+        let earliest = *lock(&self.earliest);
+        let (Some(running_time), Some(earliest)) = (running_time, earliest) else { return false };
+        if running_time > earliest || !self.obj().is_qos() {
+            return false;
+        }
+        let statistics = &mut *lock(&self.statistics);
+        statistics.late += 1;
+        gst::debug!(CAT, imp = self, "Frame at {time} not made: downstream is at {earliest}");
+        let jitter = earliest.nseconds() as i64 - running_time.nseconds() as i64;
+        let message = gst::message::Qos::builder(false)
+            .running_time(running_time)
+            .stream_time(segment.to_stream_time(time))
+            .timestamp(time)
+            .duration(gst::ClockTime::from_nseconds(frame.duration))
+            .values(jitter, 1.0, 1_000_000)
+            .stats(
+                gst::format::Buffers::from_u64(statistics.made),
+                gst::format::Buffers::from_u64(statistics.late),
+            )
+            .src(&*self.obj())
+            .build();
+        self.post_message(message);
+        true
+    }
+
+    /// Notes how long frames wait, and tells the pipeline if that has changed.
+    fn update_latency(&self) {
+        let speed = self.speed();
+        let latency = match &lock(&self.state).stream {
+            Some(stream) if stream.interpolates(speed) => {
+                retime::divided(video::duration_of_frames(stream.incoming(), 1), speed)
+            }
+            _ => gst::ClockTime::ZERO,
+        };
+        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+            gst::debug!(CAT, imp = self, "Latency {latency}");
+            self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
+        }
+    }
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for MotionInterpolate {
+    const NAME: &'static str = "GstMotionInterpolate";
+    type Type = super::MotionInterpolate;
+    type ParentType = gst_base::BaseTransform;
+}
+
+impl ObjectImpl for MotionInterpolate {
+    fn constructed(&self) {
+        self.parent_constructed();
+        self.obj().set_qos(true);
+    }
+
+    fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
+            let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
+                .nick("Statistics")
+                .blurb("Frames that came, passed, were made, repeated or too late, and mean times in ns")
+                .read_only()
+                .build();
+            let mut properties = InterpolationSettings::param_specs();
+            properties.push(stats);
+            properties
+        });
+        PROPERTIES.as_ref()
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        lock(&self.settings).set(pspec.name(), value);
+        gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), lock(&self.settings));
+        if pspec.name() == "rate" {
+            // Whether buffers pass through, or are made of a pool's, may change.
+            self.obj().reconfigure_src();
+            self.post_message(gst::message::DurationChanged::builder().src(&*self.obj()).build());
+        }
+    }
+
+    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+        match pspec.name() {
+            "stats" => lock(&self.statistics).structure().to_value(),
+            name => lock(&self.settings).value(name),
+        }
+    }
+}
+
+impl GstObjectImpl for MotionInterpolate {}
+
+impl ElementImpl for MotionInterpolate {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Motion interpolator",
+                "Filter/Effect/Video",
+                "Makes frames between frames, for a higher frame rate or slow motion",
+                "The gst-plugin-motionestimate authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            let caps = video::caps();
+            video::pad_templates(&caps, &caps)
+        });
+        &TEMPLATES
+    }
+}
+
+impl BaseTransformImpl for MotionInterpolate {
+    const MODE: BaseTransformMode = BaseTransformMode::NeverInPlace;
+    const PASSTHROUGH_ON_SAME_CAPS: bool = false;
+    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        *lock(&self.statistics) = InterpolationStatistics::default();
+        *lock(&self.latency) = gst::ClockTime::ZERO;
+        *lock(&self.earliest) = None;
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        *lock(&self.state) = State::default();
+        gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
+        Ok(())
+    }
+
+    fn transform_caps(
+        &self,
+        _direction: gst::PadDirection,
+        caps: &gst::Caps,
+        filter: Option<&gst::Caps>,
+    ) -> Option<gst::Caps> {
+        let mut same = gst::Caps::new_empty();
+        let mut any = gst::Caps::new_empty();
+        for (structure, features) in caps.iter_with_features() {
+            let mut other = structure.to_owned();
+            let rates = gst::FractionRange::new(gst::Fraction::new(0, 1), gst::Fraction::new(i32::MAX, 1));
+            other.set("framerate", rates);
+            // It belongs to variable frame rates.
+            other.remove_field("max-framerate");
+            // The same frame rate is better than any other.
+            same.make_mut().append_structure_full(structure.to_owned(), Some(features.to_owned()));
+            any.make_mut().append_structure_full(other, Some(features.to_owned()));
+        }
+        same.merge(any);
+        Some(match filter {
+            Some(filter) => filter.intersect_with_mode(&same, gst::CapsIntersectMode::First),
+            None => same,
+        })
+    }
+
+    fn fixate_caps(
+        &self,
+        _direction: gst::PadDirection,
+        caps: &gst::Caps,
+        mut othercaps: gst::Caps,
+    ) -> gst::Caps {
+        let rate = caps.structure(0).and_then(|structure| structure.get::<gst::Fraction>("framerate").ok());
+        othercaps.truncate();
+        if let Some(structure) = othercaps.make_mut().structure_mut(0) {
+            if let Some(rate) = rate {
+                structure.fixate_field_nearest_fraction("framerate", rate);
+            }
+            if structure.has_field("pixel-aspect-ratio") {
+                structure.fixate_field_nearest_fraction("pixel-aspect-ratio", gst::Fraction::new(1, 1));
+            }
+        }
+        othercaps.fixate();
+        othercaps
+    }
+
+    fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
+        let info =
+            |caps| VideoInfo::from_caps(caps).map_err(|_| gst::loggable_error!(CAT, "Not raw video: {caps}"));
+        let (incoming, outgoing) = (info(incaps)?, info(outcaps)?);
+        let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
+        if !lock(&self.state).stream.as_ref().is_some_and(is_known) {
+            self.end_sequence_before("caps", None, false);
+            let is_interlaced = incoming.is_interlaced();
+            let stream = InterpolateStream::new(incoming, outgoing);
+            if is_interlaced && stream.interpolates(self.speed()) {
+                lock(&self.state).stream = None;
+                self.post_error_message(gst::error_msg!(
+                    gst::StreamError::Format,
+                    ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
+                    ["{incaps}"]
+                ));
+                return Err(gst::loggable_error!(CAT, "Interlaced: {incaps}"));
+            }
+            lock(&self.state).stream = Some(stream);
+        }
+        let speed = self.speed();
+        let is_passed = lock(&self.state).stream.as_ref().is_some_and(|stream| !stream.interpolates(speed));
+        self.obj().set_passthrough(is_passed);
+        gst::info!(CAT, imp = self, "From {incaps} to {outcaps} at speed {speed:?}");
+        self.update_latency();
+        Ok(())
+    }
+
+    fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
+        let takes_video_meta = query.find_allocation_meta::<gst_video::VideoMeta>().is_some();
+        *lock(&self.takes_video_meta) = takes_video_meta;
+        let caps = query.get_owned().0;
+        let info = caps.as_ref().and_then(|caps| VideoInfo::from_caps(caps).ok());
+        let info = info.ok_or_else(|| gst::loggable_error!(CAT, "No raw video in {query:?}"))?;
+        let (pool, size, least, most) = query.allocation_pools().next().unwrap_or((None, 0, 0, 0));
+        let is_first = query.allocation_pools().next().is_none();
+        let size = size.max(info.size() as u32);
+        let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
+        if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
+            let mut config = pool.config();
+            config.set_params(caps.as_ref(), size, least, most);
+            config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
+            pool.set_config(config).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
+        }
+        if is_first {
+            query.add_allocation_pool(Some(&pool), size, least, most);
+        } else {
+            query.set_nth_allocation_pool(0, Some(&pool), size, least, most);
+        }
+        self.parent_decide_allocation(query)
+    }
+
+    fn propose_allocation(
+        &self,
+        decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        self.parent_propose_allocation(decide_query, query)?;
+        // Where nothing is made, downstream has answered.
+        let Some(decided) = decide_query else { return Ok(()) };
+        // The very same memory goes downstream, in frames that pass.
+        if *lock(&self.takes_video_meta) {
+            query.add_allocation_meta::<gst_video::VideoMeta>(None);
+        }
+        let size = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
+        let Some(size) = size.and_then(|info| u32::try_from(info.size()).ok()) else { return Ok(()) };
+        let needed = decided.allocation_pools().next().map_or(0, |(_, _, least, _)| least);
+        // The newest frame is held until the next one has come.
+        query.add_allocation_pool(None::<&gst::BufferPool>, size, needed.saturating_add(1), 0);
+        Ok(())
+    }
+
+    fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
+        if is_answered && direction == gst::PadDirection::Src {
+            match query.view_mut() {
+                gst::QueryViewMut::Latency(query) => video::add_latency(query, *lock(&self.latency)),
+                view => retime::answer(view, self.speed()),
+            }
+        }
+        is_answered
+    }
+
+    fn src_event(&self, event: gst::Event) -> bool {
+        if let gst::EventView::Qos(qos) = event.view() {
+            let (_, _, late, timestamp) = qos.get();
+            *lock(&self.earliest) = timestamp
+                .map(|time| gst::ClockTime::from_nseconds(time.nseconds().saturating_add_signed(late)));
+        }
+        self.parent_src_event(retime::upstream(event, self.speed()))
+    }
+
+    fn sink_event(&self, event: gst::Event) -> bool {
+        use gst::EventView;
+        let mut event = event;
+        match event.view() {
+            EventView::FlushStop(_) => self.discard(),
+            EventView::StreamStart(_) => self.end_sequence_before("another stream", None, false),
+            EventView::SegmentDone(_) => {
+                self.end_sequence_before("the end of a segment", None, false);
+                event = retime::downstream(event, &lock(&self.state).retiming);
+            }
+            EventView::Gap(gap) => {
+                let limit = gap.get().0.nseconds();
+                self.end_sequence_before("a gap", Some(limit), true);
+                event = retime::downstream(event, &lock(&self.state).retiming);
+            }
+            EventView::Segment(segment) => {
+                let Some(segment) = segment.segment().downcast_ref::<gst::ClockTime>().cloned() else {
+                    self.post_error_message(gst::error_msg!(
+                        gst::StreamError::Format,
+                        ("A segment in {:?} came: motioninterpolate needs times", segment.segment().format())
+                    ));
+                    return false;
+                };
+                self.end_sequence_before("a segment", None, false);
+                let speed = self.speed();
+                let state = &mut *lock(&self.state);
+                state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
+                state.retiming = Retiming::new(speed);
+                state.segment = retime::segment(&segment, speed);
+                *lock(&self.earliest) = None;
+                if speed != Ratio::ONE {
+                    let seqnum = event.seqnum();
+                    event = gst::event::Segment::builder(&state.segment).seqnum(seqnum).build();
+                }
+            }
+            EventView::Eos(_) => {
+                self.end_sequence_before("EOS", None, false);
+                let structure = lock(&self.statistics).structure();
+                gst::info!(CAT, imp = self, "{structure}");
+                self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
+            }
+            _ => (),
+        }
+        self.parent_sink_event(event)
+    }
+
+    fn submit_input_buffer(
+        &self,
+        _is_discont: bool,
+        buffer: gst::Buffer,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        if let Some(error) = lock(&self.state).failed.take() {
+            return Err(error);
+        }
+        // The base class would also drop input frames that are late for downstream, by times of the output.
+        if !self.obj().reconfigure() {
+            return Err(gst::FlowError::NotNegotiated);
+        }
+        self.submit(buffer).map(|()| gst::FlowSuccess::Ok)
+    }
+
+    fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
+        self.next(None)
+            .map(|buffer| buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
+    }
+}

@@ -1,0 +1,33 @@
+//! The writable properties.
+
+use glib::prelude::*;
+use glib::{ParamSpecDouble, ParamSpecEnum};
+use gst::prelude::*;
+
+use super::timeline::Ratio;
+use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
+use crate::settings::{DeviceSettings, settings};
+
+settings! {
+    /// The values of the writable properties.
+    InterpolationSettings with devices: DeviceSettings;
+    mode: MotionInterpolateMode = Default::default(),
+        "mode", "Mode", "What a frame between two input frames is made of",
+        ParamSpecEnum::builder_with_default;
+    scene_cut: MotionInterpolateSceneCut = Default::default(),
+        "scene-cut", "Scene cut", "What mode=motion does between two input frames of different scenes",
+        ParamSpecEnum::builder_with_default;
+    rate: f64 = 1.0,
+        "rate", "Rate",
+        "Speed of the output: 0.5 is slow motion of half the speed, which takes twice as long",
+        |name, default| ParamSpecDouble::builder(name).minimum(0.01).maximum(100.0).default_value(default);
+}
+
+impl InterpolationSettings {
+    /// The speed as the simplest ratio that is the property's number.
+    pub fn speed(&self) -> Ratio {
+        gst::Fraction::approximate_f64(self.rate)
+            .and_then(|rate| Ratio::new(rate.numer(), rate.denom()))
+            .unwrap_or(Ratio::ONE)
+    }
+}

@@ -1,0 +1,203 @@
+//! The frames of a stream from one caps to the next: when output frames are, and what they show.
+
+use gst_video::VideoInfo;
+
+use super::maker::{Decision, Maker};
+use super::settings::InterpolationSettings;
+use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
+use crate::meta;
+
+/// Why a buffer cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// Nothing says when the frame is.
+    #[error(
+        "A frame has no timestamp, and neither a frame rate nor durations tell its time: set the frame rate, for \
+         example by a capsfilter before motioninterpolate"
+    )]
+    Unknown,
+}
+
+/// What becomes of an output frame.
+pub enum Shown {
+    /// The input frame that is at this time.
+    Input(gst::Buffer),
+    /// An input frame of another time. `is_cut`: because of a scene cut.
+    Repeated { buffer: gst::Buffer, is_cut: bool },
+    /// A frame that is to be made.
+    ToMake,
+}
+
+/// What holds from one caps to the next.
+pub struct InterpolateStream {
+    incoming: VideoInfo,
+    outgoing: VideoInfo,
+    input: Option<Ratio>,
+    output: Option<Ratio>,
+    pub maker: Maker,
+    /// The sequence of input frames that are interpolated between; none before its first.
+    timeline: Option<Timeline>,
+    /// The duration of the newest frame.
+    duration: Option<u64>,
+    /// A frame that goes downstream as it is, but for its time.
+    passing: Option<gst::Buffer>,
+    /// Whether the next frame that leaves is a discontinuity.
+    is_discont: bool,
+    /// The number of frames that have left.
+    sent: u64,
+}
+
+impl InterpolateStream {
+    pub fn new(incoming: VideoInfo, outgoing: VideoInfo) -> Self {
+        let rate = |info: &VideoInfo| Ratio::new(info.fps().numer(), info.fps().denom());
+        Self {
+            input: rate(&incoming),
+            output: rate(&outgoing),
+            maker: Maker::new(&incoming),
+            incoming,
+            outgoing,
+            timeline: None,
+            duration: None,
+            passing: None,
+            is_discont: false,
+            sent: 0,
+        }
+    }
+
+    /// Whether this is the stream from frames of `incoming` to frames of `outgoing`.
+    pub fn is_of(&self, incoming: &VideoInfo, outgoing: &VideoInfo) -> bool {
+        (&self.incoming, &self.outgoing) == (incoming, outgoing)
+    }
+
+    /// The frames that go downstream.
+    pub fn info(&self) -> &VideoInfo {
+        &self.outgoing
+    }
+
+    /// The frames that come.
+    pub fn incoming(&self) -> &VideoInfo {
+        &self.incoming
+    }
+
+    /// Whether frames are made at `speed`: the frame rate changes to another constant one.
+    pub fn interpolates(&self, speed: Ratio) -> bool {
+        self.output.is_some() && (self.input != self.output || speed != Ratio::ONE)
+    }
+
+    /// The time of the frame in `buffer`: its timestamp, else the end of the frame before, which for the first is
+    /// `start`.
+    ///
+    /// # Errors
+    /// [`TimeError::Unknown`] if neither is known.
+    pub fn time_of(&self, buffer: &gst::BufferRef, start: u64) -> Result<u64, TimeError> {
+        match (buffer.pts(), &self.timeline) {
+            (Some(pts), _) => Ok(pts.nseconds()),
+            (None, None) => Ok(start),
+            (None, Some(_)) => self.end().ok_or(TimeError::Unknown),
+        }
+    }
+
+    /// The time of the newest frame of the sequence.
+    pub fn newest(&self) -> Option<u64> {
+        self.timeline.as_ref().map(Timeline::newest)
+    }
+
+    /// Whether a frame at `time` begins another sequence because it is too far from the frame before.
+    pub fn is_too_far(&self, time: u64) -> bool {
+        self.timeline.as_ref().is_some_and(|timeline| timeline.is_too_far(time))
+    }
+
+    /// When the newest frame of the sequence ends, if that is known.
+    pub fn end(&self) -> Option<u64> {
+        Some(self.newest()?.saturating_add(self.duration?))
+    }
+
+    /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`].
+    pub fn load(&mut self, buffer: gst::Buffer, time: u64, retiming: &Retiming) {
+        let Some(output) = self.output else { return };
+        self.is_discont |= buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let own = buffer.duration().map(gst::ClockTime::nseconds);
+        let interval = self.newest().map(|newest| time - newest);
+        self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
+        self.maker.load(buffer);
+        match &mut self.timeline {
+            Some(timeline) => timeline.advance(time),
+            None => self.timeline = Some(Timeline::new(self.input, output, retiming, time)),
+        }
+    }
+
+    /// Lets `buffer` go downstream as it is, but for its time.
+    pub fn pass(&mut self, mut buffer: gst::Buffer, retiming: &Retiming) {
+        if !retiming.is_identity() {
+            let time = |time: gst::ClockTime| gst::ClockTime::from_nseconds(retiming.output(time.nseconds()));
+            let (pts, dts, duration) = (buffer.pts(), buffer.dts(), buffer.duration());
+            let buffer = buffer.make_mut();
+            buffer.set_pts(pts.map(time));
+            buffer.set_dts(dts.map(time));
+            buffer.set_duration(
+                duration.map(|d| gst::ClockTime::from_nseconds(retiming.speed().divide(d.nseconds()))),
+            );
+        }
+        self.passing = Some(buffer);
+    }
+
+    pub fn take_passing(&mut self) -> Option<gst::Buffer> {
+        self.passing.take()
+    }
+
+    /// The next output frame that is not later than the newest frame; or, with `end`, that the last frame of the
+    /// sequence is shown in until it ends.
+    pub fn pop(&mut self, end: Option<u64>) -> Option<OutputFrame> {
+        let timeline = self.timeline.as_mut()?;
+        match end {
+            None => timeline.pop(),
+            Some(end) => timeline.pop_before(end),
+        }
+    }
+
+    /// What `frame` shows.
+    pub fn shown(&mut self, frame: &OutputFrame, settings: &InterpolationSettings) -> Option<Shown> {
+        let (buffer, repeated) = match frame.place {
+            FramePlace::Previous => (self.maker.previous(), Some(false)),
+            FramePlace::Next => (self.maker.next(), None),
+            FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
+                (Decision::Make, _) => return Some(Shown::ToMake),
+                (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), Some(is_cut)),
+                (Decision::RepeatNext, is_cut) => (self.maker.next(), Some(is_cut)),
+            },
+        };
+        // The copy shares the memory.
+        let mut buffer = buffer?.copy();
+        // Its neighbours are others now.
+        if meta::is_attached(&buffer) {
+            meta::remove(buffer.make_mut());
+        }
+        Some(match repeated {
+            None => Shown::Input(buffer),
+            Some(is_cut) => Shown::Repeated { buffer, is_cut },
+        })
+    }
+
+    /// Gives `buffer` the time of `frame`.
+    pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame) {
+        buffer.set_pts(gst::ClockTime::from_nseconds(frame.time));
+        buffer.set_dts(gst::ClockTime::NONE);
+        buffer.set_duration(gst::ClockTime::from_nseconds(frame.duration));
+        buffer.set_offset(self.sent);
+        self.sent += 1;
+        buffer.set_offset_end(self.sent);
+        if std::mem::take(&mut self.is_discont) {
+            buffer.set_flags(gst::BufferFlags::DISCONT);
+        } else {
+            buffer.unset_flags(gst::BufferFlags::DISCONT);
+        }
+    }
+
+    /// Makes the next frame the first of a sequence. `is_discont`: time is missing before it.
+    pub fn forget(&mut self, is_discont: bool) {
+        self.is_discont |= is_discont;
+        self.timeline = None;
+        self.duration = None;
+        self.maker.forget();
+    }
+}

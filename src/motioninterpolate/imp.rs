@@ -12,11 +12,11 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
 use super::maker::MakeError;
-use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::InterpolationStatistics;
 use super::stream::{InterpolateStream, Shown};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
+use super::{MotionInterpolateMode, retime};
 use crate::lock::lock;
 use crate::video;
 
@@ -132,19 +132,11 @@ impl MotionInterpolate {
             return Err(self.fail(state, message));
         };
         lock(&self.statistics).frames_in += 1;
-        let time = stream.time_of(&buffer, state.start);
-        let is_changed = state.retiming.speed() != speed;
-        // Backwards every frame would need the one that is before it in time, which comes after it.
-        if state.segment.rate() < 0.0 || !stream.interpolates(speed) {
-            if is_changed {
-                let now = time.unwrap_or(state.start);
-                state.retiming = state.retiming.changed(speed, now);
-            }
-            stream.pass(buffer, &state.retiming);
-            return Ok(());
-        }
-        let time = match time {
+        // Backwards each frame would be between two that have not come yet.
+        let interpolates = stream.interpolates(speed) && state.segment.rate() > 0.0;
+        let time = match stream.time_of(&buffer, state.start) {
             Ok(time) => time,
+            Err(_) if !interpolates => state.start,
             Err(error) => {
                 let message = gst::error_msg!(gst::StreamError::Format, ("{error}"), ["{:?}", stream.info()]);
                 return Err(self.fail(state, message));
@@ -152,41 +144,52 @@ impl MotionInterpolate {
         };
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
         let newest = stream.newest();
-        if !is_discont && newest.is_some_and(|newest| time <= newest) {
-            gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
-            lock(&self.statistics).out_of_order += 1;
-            if !std::mem::replace(&mut state.warned_order, true) {
-                gst::element_imp_warning!(
-                    self,
-                    gst::StreamError::Format,
-                    ("A frame is dropped because its timestamp is not after that of the frame before"),
-                    ["{time} ns after {newest:?} ns; this warning is posted once"]
-                );
-            }
+        if newest.is_some_and(|newest| time <= newest) && !is_discont && interpolates {
+            self.refuse(state, time, newest);
             return Ok(());
         }
+        let is_changed = state.retiming.speed() != speed;
         let is_far = newest.is_some_and(|newest| time > newest) && stream.is_too_far(time);
-        if newest.is_some() && (is_discont || is_far || is_changed) {
+        if newest.is_some() && (is_discont || is_far || is_changed || !interpolates) {
             drop(guard);
             self.end_sequence(Some(time), is_far)?;
             guard = lock(&self.state);
         }
-        let state = &mut *guard;
+        let State { stream: Some(stream), retiming, .. } = &mut *guard else { return Ok(()) };
         if is_changed {
-            state.retiming = state.retiming.changed(speed, time);
+            *retiming = retiming.changed(speed, time);
         }
-        if let Some(stream) = &mut state.stream {
-            let began = Instant::now();
-            stream.load(buffer, time, &state.retiming);
-            lock(&self.statistics).loading += began.elapsed();
+        if !interpolates {
+            stream.pass(buffer, retiming);
+            return Ok(());
         }
+        let began = Instant::now();
+        stream.load(buffer, time, retiming);
+        lock(&self.statistics).loading += began.elapsed();
         Ok(())
+    }
+
+    /// Counts a frame at `time` that is dropped, because it is not after the one before.
+    fn refuse(&self, state: &mut State, time: u64, newest: Option<u64>) {
+        gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
+        lock(&self.statistics).out_of_order += 1;
+        if !std::mem::replace(&mut state.warned_order, true) {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("A frame is dropped because its timestamp is not after that of the frame before"),
+                ["{time} ns after {newest:?} ns; this warning is posted once"]
+            );
+        }
     }
 
     /// The frame that leaves next; with `end` among those that show the last frame of a sequence until then.
     fn next(&self, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
         let state = &mut *lock(&self.state);
-        let settings = lock(&self.settings).clone();
+        let (mode, scene_cut) = {
+            let settings = lock(&self.settings);
+            (settings.mode, settings.scene_cut)
+        };
         let Some(stream) = &mut state.stream else { return Ok(None) };
         if let Some(buffer) = stream.take_passing() {
             let statistics = &mut *lock(&self.statistics);
@@ -195,7 +198,7 @@ impl MotionInterpolate {
             return Ok(Some(buffer));
         }
         while let Some(frame) = stream.pop(end) {
-            let Some(shown) = stream.shown(&frame, &settings) else { return Ok(None) };
+            let Some(shown) = stream.shown(&frame, mode, scene_cut) else { return Ok(None) };
             let mut buffer = match shown {
                 Shown::Input(buffer) => {
                     let statistics = &mut *lock(&self.statistics);
@@ -208,7 +211,7 @@ impl MotionInterpolate {
                     buffer
                 }
                 Shown::ToMake if self.is_late(&state.segment, &frame) => continue,
-                Shown::ToMake => match self.make(stream, &settings, &frame)? {
+                Shown::ToMake => match self.make(stream, mode, &frame)? {
                     Ok(buffer) => buffer,
                     Err(error) => {
                         let message = gst::error_msg!(
@@ -231,13 +234,13 @@ impl MotionInterpolate {
     fn make(
         &self,
         stream: &mut InterpolateStream,
-        settings: &InterpolationSettings,
+        mode: MotionInterpolateMode,
         frame: &OutputFrame,
     ) -> Result<Result<gst::Buffer, MakeError>, gst::FlowError> {
         let FramePlace::Between(phase) = frame.place else { return Err(gst::FlowError::Error) };
         let mut buffer = self.acquire(stream.info())?;
         let began = Instant::now();
-        let made = stream.maker.make(settings.mode, phase, buffer.make_mut());
+        let made = stream.maker.make(mode, phase, buffer.make_mut());
         let statistics = &mut *lock(&self.statistics);
         statistics.making += began.elapsed();
         statistics.made += u64::from(made.is_ok());

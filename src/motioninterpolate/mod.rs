@@ -1,4 +1,103 @@
-//! `motioninterpolate`: makes frames between frames.
+//! `motioninterpolate`: makes frames between frames, for a higher frame rate or slow motion.
+/**
+ * element-motioninterpolate:
+ * @short_description: Makes frames between frames, for a higher frame rate or slow motion
+ *
+ * `motioninterpolate` changes the frame rate as `videorate` does, but makes the frames that are missing instead of
+ * repeating others. Caps downstream choose the frame rate: `motioninterpolate ! video/x-raw,framerate=60/1`. Without
+ * such caps it stays, and buffers pass untouched. `rate=0.5` is slow motion: everything takes twice as long, and twice
+ * as many frames of the same frame rate are sent.
+ *
+ * ## Times of frames
+ *
+ * A sequence is a run of input frames without an interruption. Its output frame k is at
+ * `first + k · d/n`, for the frame rate n/d of the output and the time `first` of the sequence's first frame. An input
+ * frame at the time of an output frame passes: a copy of the buffer that shares its memory. An output frame between
+ * two input frames is made, at the exact phase: from 24 to 60 frames a second 0, 2/5, 4/5, 1/5, 3/5. Input
+ * frames at other times are not sent themselves.
+ *
+ * Where the input has a frame rate and timestamps are those of frames of this rate, rounded to up to a
+ * millisecond as containers do, frames count and not timestamps. Otherwise nanoseconds do, and phases are rounded to
+ * 1/1024 of the interval. Timestamps of the output are rounded down to nanoseconds.
+ *
+ * The last frame of a sequence is shown for its duration: that of its buffer, else of the frame rate, else of the
+ * interval before it. 24 frames of 24 a second therefore become 60 frames of 60 a second. All its output frames show
+ * that frame.
+ *
+ * A sequence ends at a discontinuity, a gap, a flush, a segment, a new stream, new caps, a change of `rate`, EOS, and
+ * where no frame comes for more than a second and four frames of the input's rate. Nothing is made across its end, and
+ * nothing fills the hole; the frame after a hole is a discontinuity. A flush drops what has not left.
+ *
+ * ## Modes
+ *
+ * - `mode=motion`: frames are made of both frames along the motion between them. At a scene cut the nearer frame is
+ *   repeated, unless `scene-cut=off`.
+ * - `mode=blend`: the weighted mean of both frames, `(w · P + (64 - w) · N + 32) >> 6` for each sample of the previous
+ *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
+ * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
+ *
+ * ## Speed
+ *
+ * `rate` divides every time: timestamps, durations, segments with their running times, gaps, positions and durations
+ * that are asked for; seeks are multiplied. It may be changed while playing. The change holds from the next frame
+ * on, which begins a sequence; time goes on without a jump.
+ *
+ * ## Unusual input
+ *
+ * | input | what happens |
+ * |---|---|
+ * | frame rate 0/1 or none | output frames at the times of the output's rate, between the timestamps that come |
+ * | output frame rate 0/1 | every frame passes |
+ * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted |
+ * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
+ * | interlaced frames | an error where frames would be made: put `deinterlace` before |
+ * | a segment that is not in time | an error |
+ * | backwards playback | every frame passes |
+ *
+ * ## Latency and late frames
+ *
+ * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more
+ * (none if the caps have no frame rate). Input frames never wait. With `qos`, frames that would be too late for
+ * downstream are not made; input frames pass all the same.
+ *
+ * ## Buffers and metadata
+ *
+ * One input buffer is held, the newest one; the answer to the ALLOCATION query asks for it. Frames are made in buffers
+ * of downstream's pool, or of one of the element's. As input frames go downstream in their own memory,
+ * `GstVideoMeta` is only announced upstream if downstream accepts it.
+ *
+ * Frames that pass keep their metadata, except a `MotionVectorMeta`: their neighbours are others now. Frames that are
+ * made have none.
+ *
+ * ## Statistics
+ *
+ * The `stats` property is a structure named `interpolation-stats`. At EOS it is also posted on the bus, as an element
+ * message of that name. Output frames are counted as `made`, `passed`, `repeated` or `scene-cuts`.
+ *
+ * | field | type | value |
+ * |---|---|---|
+ * | `frames-in`, `frames-out` | guint64 | input and output frames since start |
+ * | `made` | guint64 | frames that were made |
+ * | `passed` | guint64 | input frames that were sent at their time |
+ * | `repeated` | guint64 | input frames that were sent at another time: by `mode=repeat`, and at the end of a sequence |
+ * | `scene-cuts` | guint64 | the same, because of a scene cut |
+ * | `late` | guint64 | frames that were not made because they would have been too late |
+ * | `out-of-order` | guint64 | input frames that were dropped because of their timestamps |
+ * | `load-time` | guint64 | mean time to take an input frame, with its search, ns |
+ * | `make-time` | guint64 | mean time to make a frame, ns |
+ *
+ * ## Example launch lines
+ * ```text
+ * gst-launch-1.0 videotestsrc num-buffers=48 pattern=ball ! video/x-raw,framerate=24/1 ! motioninterpolate ! video/x-raw,framerate=60/1 ! videoconvert ! autovideosink
+ * ```
+ * From 24 to 60 frames a second.
+ * ```text
+ * gst-launch-1.0 videotestsrc num-buffers=60 pattern=ball ! motioninterpolate rate=0.25 ! videoconvert ! autovideosink
+ * ```
+ * A quarter of the speed.
+ *
+ * Since: plugins-motionestimate-0.1.0
+ */
 use gst::prelude::*;
 
 mod imp;

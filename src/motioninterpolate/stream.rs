@@ -3,8 +3,8 @@
 use gst_video::VideoInfo;
 
 use super::maker::{Decision, Maker};
-use super::settings::InterpolationSettings;
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
+use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::meta;
 
 /// Why a buffer cannot be used.
@@ -156,11 +156,16 @@ impl InterpolateStream {
     }
 
     /// What `frame` shows.
-    pub fn shown(&mut self, frame: &OutputFrame, settings: &InterpolationSettings) -> Option<Shown> {
+    pub fn shown(
+        &self,
+        frame: &OutputFrame,
+        mode: MotionInterpolateMode,
+        scene_cut: MotionInterpolateSceneCut,
+    ) -> Option<Shown> {
         let (buffer, repeated) = match frame.place {
             FramePlace::Previous => (self.maker.previous(), Some(false)),
             FramePlace::Next => (self.maker.next(), None),
-            FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
+            FramePlace::Between(phase) => match self.maker.decide(mode, scene_cut, phase) {
                 (Decision::Make, _) => return Some(Shown::ToMake),
                 (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), Some(is_cut)),
                 (Decision::RepeatNext, is_cut) => (self.maker.next(), Some(is_cut)),

@@ -1,0 +1,12 @@
+//! The element `motioninterpolate` in harnesses and real pipelines.
+
+mod allocation;
+mod bad_input;
+mod caps;
+mod events;
+mod frames;
+mod live;
+mod speed;
+mod statistics;
+mod support;
+mod times;

@@ -1,0 +1,170 @@
+//! Frames to push, and what comes out.
+
+use std::sync::Once;
+
+use gst::prelude::*;
+use gst_check::Harness;
+use gst_video::{VideoFormat, VideoInfo};
+
+pub const SIZE: (u32, u32) = (13, 7);
+
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A frame rate.
+pub type Rate = (i32, i32);
+
+pub fn init() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // What G_DEBUG=fatal_warnings does; GLib reads that before main() is entered.
+        let levels = glib::LogLevels::LEVEL_WARNING | glib::LogLevels::LEVEL_CRITICAL;
+        glib::log_set_always_fatal(levels | glib::LogLevels::LEVEL_ERROR);
+        gst::init().expect("GStreamer");
+        gstmotionestimate::plugin_register_static().expect("the plugin registers");
+    });
+}
+
+pub fn video(format: VideoFormat, (width, height): (u32, u32), (n, d): Rate) -> VideoInfo {
+    init();
+    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(n, d)).build().expect("video info")
+}
+
+pub fn i420(rate: Rate) -> VideoInfo {
+    video(VideoFormat::I420, SIZE, rate)
+}
+
+/// A harness around `launch` between frames of `info` and frames at `rate`.
+pub fn harness(launch: &str, info: &VideoInfo, (n, d): Rate) -> Harness {
+    let mut harness = Harness::new_parse(launch);
+    harness.set_src_caps(info.to_caps().expect("caps"));
+    harness.set_sink_caps_str(&format!("video/x-raw,framerate={n}/{d}"));
+    harness
+}
+
+/// The harness that most tests need.
+pub fn blending(input: Rate, output: Rate) -> Harness {
+    harness("motioninterpolate mode=blend", &i420(input), output)
+}
+
+pub fn element(harness: &Harness) -> gst::Element {
+    let element = harness.element().expect("an element");
+    match element.downcast::<gst::Bin>() {
+        Ok(bin) => {
+            let is_ours = |element: &gst::Element| element.name().starts_with("motioninterpolate");
+            bin.children().into_iter().find(is_ours).expect("the element")
+        }
+        Err(element) => element,
+    }
+}
+
+pub fn bus(harness: &Harness) -> gst::Bus {
+    let bus = gst::Bus::new();
+    element(harness).set_bus(Some(&bus));
+    bus
+}
+
+pub fn stats(harness: &Harness) -> gst::Structure {
+    element(harness).property("stats")
+}
+
+pub fn count(harness: &Harness, field: &str) -> u64 {
+    stats(harness).get(field).unwrap_or_else(|error| panic!("{field}: {error}"))
+}
+
+/// The time of frame `number` at `rate`, rounded down.
+pub fn time((n, d): Rate, number: u64) -> u64 {
+    (u128::from(number) * u128::from(SECOND) * d as u128 / n as u128) as u64
+}
+
+/// The byte at `index` of frame `number`: noise.
+fn noise(number: u64, index: usize) -> u8 {
+    let mixed =
+        (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (mixed.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 56) as u8
+}
+
+/// Frame `number` at `pts`.
+pub fn frame_at(info: &VideoInfo, number: u64, pts: impl Into<Option<u64>>) -> gst::Buffer {
+    let bytes: Vec<_> = (0..info.size()).map(|index| noise(number, index)).collect();
+    let mut buffer = gst::Buffer::from_mut_slice(bytes);
+    buffer.make_mut().set_pts(pts.into().map(gst::ClockTime::from_nseconds));
+    buffer
+}
+
+/// Frame `number` at its time, with its duration.
+pub fn frame(info: &VideoInfo, rate: Rate, number: u64) -> gst::Buffer {
+    let (pts, end) = (time(rate, number), time(rate, number + 1));
+    let mut buffer = frame_at(info, number, pts);
+    buffer.make_mut().set_duration(gst::ClockTime::from_nseconds(end - pts));
+    buffer
+}
+
+pub fn push(harness: &mut Harness, buffer: gst::Buffer) {
+    assert_eq!(harness.push(buffer), Ok(gst::FlowSuccess::Ok));
+}
+
+/// Pushes the frames of these numbers.
+pub fn push_all(harness: &mut Harness, rate: Rate, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        push(harness, frame(&i420(rate), rate, number));
+    }
+}
+
+pub fn end(harness: &mut Harness) {
+    assert!(harness.push_event(gst::event::Eos::new()));
+}
+
+/// All buffers that have come out.
+pub fn pull(harness: &mut Harness) -> Vec<gst::Buffer> {
+    std::iter::from_fn(|| harness.try_pull()).collect()
+}
+
+/// All events that have come out since the previous call, but latency and what starts a stream.
+pub fn events(harness: &mut Harness) -> Vec<gst::Event> {
+    std::iter::from_fn(|| harness.try_pull_event()).collect()
+}
+
+pub fn pts(buffer: &gst::BufferRef) -> u64 {
+    buffer.pts().expect("a timestamp").nseconds()
+}
+
+/// The timestamps of `buffers` in milliseconds, rounded down.
+pub fn milliseconds(buffers: &[gst::Buffer]) -> Vec<u64> {
+    buffers.iter().map(|buffer| pts(buffer) / 1_000_000).collect()
+}
+
+pub fn bytes(buffer: &gst::BufferRef) -> Vec<u8> {
+    buffer.map_readable().expect("readable").to_vec()
+}
+
+/// The address of the samples.
+pub fn address(buffer: &gst::BufferRef) -> usize {
+    buffer.map_readable().expect("readable").as_ptr() as usize
+}
+
+pub fn is_discont(buffer: &gst::BufferRef) -> bool {
+    buffer.flags().contains(gst::BufferFlags::DISCONT)
+}
+
+/// The numbers of the frames that `buffers` show; `None` for those that were made.
+pub fn shown(buffers: &[gst::Buffer], rate: Rate) -> Vec<Option<u64>> {
+    let info = i420(rate);
+    let known: Vec<_> = (0..64).map(|number| bytes(&frame_at(&info, number, 0))).collect();
+    let number = |buffer: &gst::Buffer| known.iter().position(|known| *known == bytes(buffer));
+    buffers.iter().map(|buffer| number(buffer).map(|number| number as u64)).collect()
+}
+
+/// The text of an error message.
+pub fn error_text(message: &gst::Message) -> String {
+    match message.view() {
+        gst::MessageView::Error(error) => error.error().to_string(),
+        _ => panic!("no error but {message:?}"),
+    }
+}
+
+pub fn segment(start: u64) -> gst::FormattedSegment<gst::ClockTime> {
+    let mut segment = gst::FormattedSegment::new();
+    segment.set_start(gst::ClockTime::from_nseconds(start));
+    segment.set_time(gst::ClockTime::from_nseconds(start));
+    segment
+}

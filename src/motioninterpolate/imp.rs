@@ -397,7 +397,7 @@ impl BaseTransformImpl for MotionInterpolate {
 
     fn transform_caps(
         &self,
-        _direction: gst::PadDirection,
+        direction: gst::PadDirection,
         caps: &gst::Caps,
         filter: Option<&gst::Caps>,
     ) -> Option<gst::Caps> {
@@ -405,8 +405,13 @@ impl BaseTransformImpl for MotionInterpolate {
         let mut any = gst::Caps::new_empty();
         for (structure, features) in caps.iter_with_features() {
             let mut other = structure.to_owned();
-            let rates = gst::FractionRange::new(gst::Fraction::new(0, 1), gst::Fraction::new(i32::MAX, 1));
-            other.set("framerate", rates);
+            if direction == gst::PadDirection::Sink {
+                let most = gst::Fraction::new(i32::MAX, 1);
+                other.set("framerate", gst::FractionRange::new(gst::Fraction::new(0, 1), most));
+            } else {
+                // Input without a frame rate will do too.
+                other.remove_field("framerate");
+            }
             // It belongs to variable frame rates.
             other.remove_field("max-framerate");
             // The same frame rate is better than any other.

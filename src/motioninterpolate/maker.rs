@@ -53,6 +53,11 @@ impl Maker {
         self.previous = self.next.replace(buffer);
     }
 
+    /// Holds the previous frame no longer: nothing is made between the two any more.
+    pub fn release(&mut self) {
+        self.previous = None;
+    }
+
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
         (self.previous, self.next) = (None, None);

@@ -149,10 +149,14 @@ impl InterpolateStream {
     /// sequence is shown in until it ends.
     pub fn pop(&mut self, end: Option<u64>) -> Option<OutputFrame> {
         let timeline = self.timeline.as_mut()?;
-        match end {
+        let frame = match end {
             None => timeline.pop(),
             Some(end) => timeline.pop_before(end),
+        };
+        if frame.is_none() {
+            self.maker.release();
         }
+        frame
     }
 
     /// What `frame` shows.

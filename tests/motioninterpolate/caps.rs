@@ -14,7 +14,7 @@ fn negotiated(before: &str, behind: &str) -> Option<gst::Fraction> {
     harness.set_src_caps(format!("video/x-raw,format=GRAY8,width=8,height=4{before}").parse().unwrap());
     harness.set_sink_caps_str(&format!("video/x-raw{behind}"));
     let info = video(VideoFormat::Gray8, (8, 4), (25, 1));
-    push(&mut harness, frame_at(&info, 0, 0));
+    assert!(harness.push(frame_at(&info, 0, 0)).is_ok(), "from {before} to {behind}");
     let caps = element(&harness).static_pad("src").unwrap().current_caps().unwrap();
     assert!(caps.is_fixed());
     caps.structure(0).unwrap().get("framerate").ok()

@@ -13,12 +13,11 @@ fn expected(input: Rate, output: Rate, count: u64) -> Vec<(u64, u64, u64, u64, u
 }
 
 /// The mean of the definition.
-fn blended(previous: &[u8], next: &[u8], n: u64, d: u64) -> Vec<u8> {
+fn blended(previous: &[u32], next: &[u32], n: u64, d: u64) -> Vec<u32> {
     let divisor = (1..=d).rev().find(|&c| n % c == 0 && d % c == 0).unwrap();
     let (n, d) = (n / divisor, d / divisor);
-    let weight = (64 * (d - n) + d / 2) / d;
-    let mean =
-        |(&p, &q): (&u8, &u8)| ((weight * u64::from(p) + (64 - weight) * u64::from(q) + 32) >> 6) as u8;
+    let weight = ((64 * (d - n) + d / 2) / d) as u32;
+    let mean = |(&p, &q): (&u32, &u32)| (weight * p + (64 - weight) * q + 32) >> 6;
     previous.iter().zip(next).map(mean).collect()
 }
 
@@ -51,8 +50,8 @@ fn check(input: Rate, output: Rate, count: u64) {
         if n == 0 || whole + 1 == count as usize {
             assert_eq!(address(buffer), addresses[whole], "{at}: by reference");
         } else {
-            let [previous, next] = [whole, whole + 1].map(|frame| bytes(&frames[frame]));
-            assert_eq!(bytes(buffer), blended(&previous, &next, n, d), "{at}");
+            let [previous, next] = [whole, whole + 1].map(|frame| samples(&frames[frame], &info));
+            assert_eq!(samples(buffer, &info), blended(&previous, &next, n, d), "{at}");
         }
     }
 }
@@ -127,9 +126,13 @@ fn variable_frame_rate() {
     assert_eq!(milliseconds(&found), [100, 120, 140, 160, 180, 200, 220]);
     let numbers = [Some(0), Some(1), None, None, None, Some(3), None];
     assert_eq!(shown(&found, (0, 1)), numbers);
-    let frame = |number| bytes(&frame_at(&info, number, 0));
+    let frame = |number| samples(&frame_at(&info, number, 0), &info);
     for (index, previous, n, d) in [(2, 1, 2, 5), (3, 1, 4, 5), (4, 2, 1, 3), (6, 3, 2, 3)] {
-        assert_eq!(bytes(&found[index]), blended(&frame(previous), &frame(previous + 1), n, d), "{index}");
+        assert_eq!(
+            samples(&found[index], &info),
+            blended(&frame(previous), &frame(previous + 1), n, d),
+            "{index}"
+        );
     }
     // The last frame has no duration: it takes that of the interval before.
     end(&mut harness);

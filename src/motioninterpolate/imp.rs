@@ -414,8 +414,10 @@ impl BaseTransformImpl for MotionInterpolate {
             }
             // It belongs to variable frame rates.
             other.remove_field("max-framerate");
-            // The same frame rate is better than any other.
-            same.make_mut().append_structure_full(structure.to_owned(), Some(features.to_owned()));
+            // The same frame rate is better than any other. If there is none, the other side must say one.
+            if structure.has_field("framerate") || direction == gst::PadDirection::Src {
+                same.make_mut().append_structure_full(structure.to_owned(), Some(features.to_owned()));
+            }
             any.make_mut().append_structure_full(other, Some(features.to_owned()));
         }
         same.merge(any);

@@ -32,7 +32,7 @@ fn the_nearest_rate_that_downstream_takes() {
     assert_eq!(negotiated(",framerate=0/1,max-framerate=30/1", ",framerate=60/1"), rate(60, 1));
     assert_eq!(negotiated(",framerate=24/1", ",framerate=0/1"), rate(0, 1));
     assert_eq!(negotiated("", ",framerate=60/1"), rate(60, 1));
-    assert_eq!(negotiated("", ""), None);
+    assert_eq!(negotiated("", ""), rate(0, 1));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! What made and repeated frames show.
 
 use gst::prelude::*;
-use gst_video::prelude::*;
-use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use gst_video::{VideoFormat, VideoFrameRef};
 
 use crate::support::*;
 

@@ -14,7 +14,7 @@ fn expected(input: Rate, output: Rate, count: u64) -> Vec<(u64, u64, u64, u64, u
 
 /// The mean of the definition.
 fn blended(previous: &[u32], next: &[u32], n: u64, d: u64) -> Vec<u32> {
-    let divisor = (1..=d).rev().find(|&c| n % c == 0 && d % c == 0).unwrap();
+    let divisor = (1..=d).rev().find(|&c| n.is_multiple_of(c) && d.is_multiple_of(c)).unwrap();
     let (n, d) = (n / divisor, d / divisor);
     let weight = ((64 * (d - n) + d / 2) / d) as u32;
     let mean = |(&p, &q): (&u32, &u32)| (weight * p + (64 - weight) * q + 32) >> 6;

@@ -79,20 +79,18 @@ fn measure(frames: &[Frame], threads: usize) -> Result<String> {
         let start = Instant::now();
         interpolator.set_motion([&forward.vectors, &backward.vectors])?;
         // Luma in the place of chroma, which takes as long.
-        let sources = [&frames[index - 2], frame].map(|frame| {
-            let luma = frame.view();
-            sizes
-                .map(|(width, height)| FrameView::new(luma.as_bytes(), width, height, luma.stride()).unwrap())
-        });
-        let mut planes: Vec<_> = sizes
-            .iter()
-            .zip(&mut memory)
-            .map(|(&(width, height), memory)| PlaneMut::new(memory, width, height, width).unwrap())
-            .collect();
-        interpolator.interpolate(Phase::MIDDLE, [&sources[0], &sources[1]], &mut planes)?;
+        interpolator.choose(Phase::MIDDLE);
+        let luma = [&frames[index - 2], frame].map(Frame::view);
+        for (plane, (&(width, height), memory)) in sizes.iter().zip(&mut memory).enumerate() {
+            let [previous, next] =
+                luma.map(|luma| FrameView::new(luma.as_bytes(), width, height, luma.stride()));
+            let (previous, next) = (previous?, next?);
+            let mut made = PlaneMut::new(memory, width, height, width)?;
+            interpolator.make_plane(plane, [&previous, &next], &mut made)?;
+        }
         stages[2].push(start.elapsed());
         let original = frames[index - 1].view();
-        made_psnr.push(psnr(&planes[0].view(), &original)?);
+        made_psnr.push(psnr(&FrameView::new(&memory[0], width, height, width)?, &original)?);
         let [before, after] = [&frames[index - 2], frame].map(Frame::view);
         let mean = Frame::from_fn(width, height, |x, y| {
             let [a, b] = [before, after].map(|view| u16::from(view.row(y)[x]));

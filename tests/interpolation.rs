@@ -104,14 +104,12 @@ fn made(interpolator: &mut Interpolator, sources: [&[FrameView<'_>]; 2], phase: 
     let views = sources[0];
     let mut memory: Vec<_> =
         views.iter().map(|view| vec![0xa5_u8; (view.row_bytes() + GAP) * view.height()]).collect();
-    let mut planes: Vec<_> = views
-        .iter()
-        .zip(&mut memory)
-        .map(|(view, memory)| {
-            PlaneMut::with_format(memory, view.size(), view.row_bytes() + GAP, view.format()).unwrap()
-        })
-        .collect();
-    interpolator.interpolate(phase, sources, &mut planes).unwrap();
+    interpolator.choose(phase);
+    for (index, (view, memory)) in views.iter().zip(&mut memory).enumerate() {
+        let stride = view.row_bytes() + GAP;
+        let mut plane = PlaneMut::with_format(memory, view.size(), stride, view.format()).unwrap();
+        interpolator.make_plane(index, [view, &sources[1][index]], &mut plane).unwrap();
+    }
     let rows = |(view, memory): (&FrameView<'_>, Vec<u8>)| {
         let rows = memory.chunks_exact(view.row_bytes() + GAP);
         rows.flat_map(|row| {

@@ -22,7 +22,7 @@ use crate::native::threads;
 ///
 /// It is used so: [`Self::load`] each frame of a stream; search the motion between the search frames that it returns,
 /// with [`search_parameters`](super::search_parameters), both ways; hand the fields of a pair of frames to
-/// [`Self::set_motion`]; then [`Self::interpolate`] for each time between them.
+/// [`Self::set_motion`]; then, for each time between them, [`Self::choose`] and [`Self::make_plane`].
 ///
 /// Memory: five bytes a luma sample for each of the two frames, and 32 bytes a block of 8 x 8 samples.
 pub struct Interpolator {
@@ -135,90 +135,74 @@ impl Interpolator {
         })
     }
 
-    /// Writes the frame at `phase` between the two frames, whose planes are `previous` and `next`.
-    ///
-    /// # Errors
-    /// [`CompensationError`] if a plane has another size or another depth than the others.
-    pub fn interpolate(
-        &mut self,
-        phase: Phase,
-        [previous, next]: [&[FrameView<'_>]; 2],
-        planes: &mut [PlaneMut<'_>],
-    ) -> Result<(), CompensationError> {
-        for (((previous, next), plane), sampling) in
-            previous.iter().zip(next).zip(&*planes).zip(&self.samplings)
-        {
-            let (width, height) = sampling.plane_size(self.size.0, self.size.1);
-            for plane in [previous, next, &plane.view()] {
-                if plane.size() != (width, height) {
-                    return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
-                }
-                if plane.format().depth() != previous.format().depth() {
-                    return Err(CompensationError::BitDepth(
-                        previous.format().depth(),
-                        plane.format().depth(),
-                    ));
-                }
-            }
-        }
+    /// Chooses the vectors of the frame at `phase`, whose planes [`Self::make_plane`] makes then.
+    pub fn choose(&mut self, phase: Phase) {
         let Self { instructions, threads, grid, frames, found, projected, costs, vectors, starts, .. } = self;
-        let samplings = &self.samplings;
         threads.install(|| {
             starts.set(phase);
             for (found, projected) in found.iter().zip(&mut *projected) {
                 found.project(starts, *grid, costs, projected);
             }
             let luma = frames.each_ref().map(|frame| frame.luma.quarter_samples());
-            let choice =
-                Choice { luma, starts, grid: *grid, projected: projected.each_ref().map(|field| &field[..]) };
-            choice.choose(*instructions, vectors);
-            let plane_maker =
-                PlaneMaker { instructions: *instructions, frames, starts, grid: *grid, vectors };
-            for (index, plane) in planes.iter_mut().enumerate() {
-                let sources = [previous[index], next[index]];
-                plane_maker.make(plane, sources, samplings[index], index == 0);
+            let projected = projected.each_ref().map(|field| &field[..]);
+            Choice { luma, starts, grid: *grid, projected }.choose(*instructions, vectors);
+        });
+    }
+
+    /// Writes plane `index` of the frame whose vectors are chosen, from those planes of the previous and the next frame.
+    ///
+    /// # Errors
+    /// [`CompensationError`] if a plane has another size, or another depth than the others.
+    ///
+    /// # Panics
+    /// If there is no such plane.
+    pub fn make_plane(
+        &self,
+        index: usize,
+        sources: [&FrameView<'_>; 2],
+        plane: &mut PlaneMut<'_>,
+    ) -> Result<(), CompensationError> {
+        let sampling = self.samplings[index];
+        let (width, height) = sampling.plane_size(self.size.0, self.size.1);
+        let depth = sources[0].format().depth();
+        for plane in [sources[0], sources[1], &plane.view()] {
+            if plane.size() != (width, height) {
+                return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
+            }
+            if plane.format().depth() != depth {
+                return Err(CompensationError::BitDepth(depth, plane.format().depth()));
+            }
+        }
+        let shape = PlaneShape::new(sources[0], sampling, index == 0);
+        self.threads.install(|| match (index, depth) {
+            (0, 8) => {
+                let sources = self.frames.each_ref().map(|frame| frame.luma.quarter_samples());
+                self.overlap(shape, sources).write::<u16, BLOCK, BLOCK>(self.instructions, plane);
+            }
+            (0, _) => {
+                let sources = sources.map(|plane| DeepLuma(*plane));
+                self.overlap(shape, sources).write::<u32, BLOCK, BLOCK>(self.instructions, plane);
+            }
+            _ => {
+                let overlap =
+                    self.overlap(shape, sources.map(|plane| Chroma { plane: *plane, pixel: shape.pixel }));
+                let (block_width, block_height) = block_of(sampling);
+                match (block_width * shape.pixel, block_height, depth > 8) {
+                    (4, 4, false) => overlap.write::<u16, 4, 4>(self.instructions, plane),
+                    (4, _, false) => overlap.write::<u16, 4, 8>(self.instructions, plane),
+                    (_, 4, false) => overlap.write::<u16, 8, 4>(self.instructions, plane),
+                    (_, _, false) => overlap.write::<u16, 8, 8>(self.instructions, plane),
+                    (4, 4, true) => overlap.write::<u32, 4, 4>(self.instructions, plane),
+                    (4, _, true) => overlap.write::<u32, 4, 8>(self.instructions, plane),
+                    (_, 4, true) => overlap.write::<u32, 8, 4>(self.instructions, plane),
+                    (_, _, true) => overlap.write::<u32, 8, 8>(self.instructions, plane),
+                }
             }
         });
         Ok(())
     }
-}
 
-/// What the planes of a frame are made from.
-struct PlaneMaker<'a> {
-    instructions: Instructions,
-    frames: &'a [LoadedFrame; 2],
-    starts: &'a Starts,
-    grid: Grid,
-    vectors: &'a [HalfVector],
-}
-
-impl PlaneMaker<'_> {
-    fn make(&self, plane: &mut PlaneMut<'_>, sources: [FrameView<'_>; 2], sampling: Sampling, is_luma: bool) {
-        let Self { instructions, frames, starts, grid, vectors } = *self;
-        let shape = PlaneShape::new(&sources[0], sampling, is_luma);
-        let is_deep = sources[0].format().depth() > 8;
-        if is_luma && is_deep {
-            let sources = sources.map(DeepLuma);
-            let overlap = Overlap { shape, sources, starts, grid, vectors };
-            overlap.write::<u32, BLOCK, BLOCK>(instructions, plane);
-        } else if is_luma {
-            let sources = frames.each_ref().map(|frame| frame.luma.quarter_samples());
-            let overlap = Overlap { shape, sources, starts, grid, vectors };
-            overlap.write::<u16, BLOCK, BLOCK>(instructions, plane);
-        } else {
-            let sources = sources.map(|plane| Chroma { plane, pixel: sampling.pixel() });
-            let overlap = Overlap { shape, sources, starts, grid, vectors };
-            let (block_width, block_height) = block_of(sampling);
-            match (block_width * sampling.pixel(), block_height, is_deep) {
-                (4, 4, false) => overlap.write::<u16, 4, 4>(instructions, plane),
-                (4, 8, false) => overlap.write::<u16, 4, 8>(instructions, plane),
-                (8, 4, false) => overlap.write::<u16, 8, 4>(instructions, plane),
-                (8, 8, false) => overlap.write::<u16, 8, 8>(instructions, plane),
-                (4, 4, true) => overlap.write::<u32, 4, 4>(instructions, plane),
-                (4, 8, true) => overlap.write::<u32, 4, 8>(instructions, plane),
-                (8, 4, true) => overlap.write::<u32, 8, 4>(instructions, plane),
-                _ => overlap.write::<u32, 8, 8>(instructions, plane),
-            }
-        }
+    fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {
+        Overlap { shape, sources, starts: &self.starts, grid: self.grid, vectors: &self.vectors }
     }
 }

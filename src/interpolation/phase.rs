@@ -11,8 +11,8 @@ impl Phase {
     /// Half of the time.
     pub const MIDDLE: Self = Self { numerator: 1, denominator: 2 };
 
-    /// The largest denominator.
-    pub const FINEST: u32 = 1 << 16;
+    /// The largest denominator. It holds every ratio of the frame rates of film and television: 24000/1001 to 60 has 1001.
+    pub const FINEST: u32 = 1024;
 
     /// The phase `numerator / denominator`; `None` unless it is above 0 and below 1, with a denominator of at most
     /// [`Self::FINEST`].
@@ -21,7 +21,17 @@ impl Phase {
         is_between.then_some(Self { numerator, denominator })
     }
 
-    /// Whether the previous frame is nearer than the next.
+    /// The numerator.
+    pub fn numerator(self) -> u32 {
+        self.numerator
+    }
+
+    /// The denominator.
+    pub fn denominator(self) -> u32 {
+        self.denominator
+    }
+
+    /// Whether the previous frame is nearer. Half way the next one is.
     pub fn is_nearer_previous(self) -> bool {
         2 * self.numerator < self.denominator
     }
@@ -47,7 +57,7 @@ mod tests {
 
     #[test]
     fn only_times_between_two_frames_are_phases() {
-        for (numerator, denominator) in [(0, 1), (1, 1), (2, 1), (0, 0), (1, 1 << 17)] {
+        for (numerator, denominator) in [(0, 1), (1, 1), (2, 1), (0, 0), (1, 1025)] {
             assert_eq!(Phase::new(numerator, denominator), None);
         }
         let phase = |n, d| Phase::new(n, d).unwrap();

@@ -127,7 +127,7 @@ impl Stream {
 
     /// The frames by which a buffer is delayed: those in flight besides its own, and its later reference frames.
     pub fn delay(&self) -> usize {
-        self.settings.devices.pipeline_depth as usize - 1 + self.references().forward
+        self.settings.pipeline_depth as usize - 1 + self.references().forward
     }
 
     /// The number of buffers that may wait after one that is ready has left.
@@ -293,7 +293,7 @@ impl Stream {
         let references = self.references();
         // A frame that waits for later ones does not end the searches that began with it, but there are slots only for
         // the searches of as many frames as may be in flight.
-        while self.begun.len() == self.settings.devices.pipeline_depth as usize {
+        while self.begun.len() == self.settings.pipeline_depth as usize {
             match self.begun.front() {
                 Some(1..) => self.finish_search(statistics)?,
                 _ => drop(self.begun.pop_front()),

@@ -12,12 +12,16 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
 use super::maker::MakeError;
+use super::motion::{MotionError, MotionSearch};
+use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::InterpolationStatistics;
 use super::stream::{InterpolateStream, Shown};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
-use super::{MotionInterpolateMode, retime};
+use crate::backend::Choice;
+use crate::estimator::Notice;
 use crate::lock::lock;
+use crate::settings::{setup_debug, setup_message};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -163,10 +167,58 @@ impl MotionInterpolate {
             stream.pass(buffer, retiming);
             return Ok(());
         }
+        let settings = lock(&self.settings).clone();
+        match stream.maker.prepare(settings.mode, &settings.devices) {
+            Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
+            Ok(None) => (),
+            Err(error) => return Err(self.fail(&mut guard, setup_message(&error))),
+        }
         let began = Instant::now();
-        stream.load(buffer, time, retiming);
+        let loaded = stream.load(buffer, time, retiming);
         lock(&self.statistics).loading += began.elapsed();
+        self.tell(stream.maker.motion().map(MotionSearch::take_notices).unwrap_or_default());
+        if let Err(error) = loaded {
+            let message = make_message(&error, stream);
+            return Err(self.fail(&mut guard, message));
+        }
         Ok(())
+    }
+
+    /// Says which devices search, and why not those that were asked for.
+    fn tell_choice(&self, motion: &MotionSearch, choice: Choice) {
+        let device = motion.device();
+        if let Some(reason) = choice.fallback {
+            gst::element_imp_warning!(
+                self,
+                gst::ResourceError::Failed,
+                ("Searching on {device} instead: {reason}"),
+                ["{}", setup_debug(&reason)]
+            );
+        }
+        for warning in choice.warnings {
+            gst::element_imp_warning!(
+                self,
+                gst::LibraryError::Settings,
+                ("Tuning: {warning}"),
+                ["{warning:?}"]
+            );
+        }
+        gst::info!(CAT, imp = self, "{device} searches");
+    }
+
+    /// Posts what has happened to the devices.
+    fn tell(&self, notices: Vec<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Failure(text) => {
+                    gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"))
+                }
+                Notice::Split(text) => {
+                    gst::element_imp_warning!(self, gst::ResourceError::Settings, ("{text}"))
+                }
+                Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
+            }
+        }
     }
 
     /// Counts a frame at `time` that is dropped, because it is not after the one before.
@@ -211,14 +263,10 @@ impl MotionInterpolate {
                     buffer
                 }
                 Shown::ToMake if self.is_late(&state.segment, &frame) => continue,
-                Shown::ToMake => match self.make(stream, mode, &frame)? {
+                Shown::ToMake => match self.make(stream, &frame)? {
                     Ok(buffer) => buffer,
                     Err(error) => {
-                        let message = gst::error_msg!(
-                            gst::StreamError::Format,
-                            ("A buffer does not hold the frame its caps promise"),
-                            ["{error}; {:?}", stream.info()]
-                        );
+                        let message = make_message(&error, stream);
                         return Err(self.fail(state, message));
                     }
                 },
@@ -234,13 +282,12 @@ impl MotionInterpolate {
     fn make(
         &self,
         stream: &mut InterpolateStream,
-        mode: MotionInterpolateMode,
         frame: &OutputFrame,
     ) -> Result<Result<gst::Buffer, MakeError>, gst::FlowError> {
         let FramePlace::Between(phase) = frame.place else { return Err(gst::FlowError::Error) };
         let mut buffer = self.acquire(stream.info())?;
         let began = Instant::now();
-        let made = stream.maker.make(mode, phase, buffer.make_mut());
+        let made = stream.maker.make(phase, buffer.make_mut());
         let statistics = &mut *lock(&self.statistics);
         statistics.making += began.elapsed();
         statistics.made += u64::from(made.is_ok());
@@ -304,6 +351,20 @@ impl MotionInterpolate {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
+    }
+}
+
+/// The error message for the bus about a frame that cannot be loaded or made.
+fn make_message(error: &MakeError, stream: &InterpolateStream) -> gst::ErrorMessage {
+    match error {
+        MakeError::Motion(MotionError::Search(error)) => {
+            gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+        }
+        _ => gst::error_msg!(
+            gst::StreamError::Format,
+            ("A buffer does not hold the frame its caps promise"),
+            ["{error}; {:?}", stream.incoming()]
+        ),
     }
 }
 

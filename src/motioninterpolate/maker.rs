@@ -2,9 +2,13 @@
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
-use super::timeline::Phase;
+use super::motion::{MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
+use crate::backend::Choice;
 use crate::compensation::{CompensationError, Sampling, weighted_mean};
+use crate::estimator::SetupError;
+use crate::interpolation::Phase;
+use crate::settings::DeviceSettings;
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
 
 /// Why a frame is not made.
@@ -19,6 +23,9 @@ pub enum MakeError {
     /// Two planes do not fit together.
     #[error(transparent)]
     Planes(#[from] CompensationError),
+    /// The search for motion failed.
+    #[error(transparent)]
+    Motion(#[from] MotionError),
 }
 
 /// What becomes of a moment between two input frames.
@@ -33,24 +40,59 @@ pub enum Decision {
 }
 
 /// The two newest input frames of a sequence, and what makes frames between them.
-#[derive(Debug)]
 pub struct Maker {
     info: VideoInfo,
     /// One for each plane.
     samplings: Vec<Sampling>,
     previous: Option<gst::Buffer>,
     next: Option<gst::Buffer>,
+    /// While `mode=motion`.
+    motion: Option<MotionSearch>,
 }
 
 impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
-        Self { info: info.clone(), samplings: samplings(info), previous: None, next: None }
+        Self { info: info.clone(), samplings: samplings(info), previous: None, next: None, motion: None }
     }
 
-    /// Goes on to the next input frame.
-    pub fn load(&mut self, buffer: gst::Buffer) {
+    /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened.
+    ///
+    /// # Errors
+    /// As [`MotionSearch::open`].
+    pub fn prepare(
+        &mut self,
+        mode: MotionInterpolateMode,
+        devices: &DeviceSettings,
+    ) -> Result<Option<(&mut MotionSearch, Choice)>, SetupError> {
+        if mode != MotionInterpolateMode::Motion {
+            self.motion = None;
+            return Ok(None);
+        }
+        if self.motion.as_ref().is_some_and(|motion| motion.is_of(devices)) {
+            return Ok(None);
+        }
+        let size = (self.info.width() as usize, self.info.height() as usize);
+        let (motion, choice) = MotionSearch::open(devices, size, &self.samplings)?;
+        Ok(Some((self.motion.insert(motion), choice)))
+    }
+
+    /// The search for motion, if `mode` needs it.
+    pub fn motion(&mut self) -> Option<&mut MotionSearch> {
+        self.motion.as_mut()
+    }
+
+    /// Goes on to the next input frame, and finds its motion.
+    ///
+    /// # Errors
+    /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
+    pub fn load(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
+        if let Some(motion) = &mut self.motion {
+            let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
+            motion.load(&plane(&frame, &self.info, 0, Sampling::LUMA)?)?;
+        }
         self.previous = self.next.replace(buffer);
+        Ok(())
     }
 
     /// Holds the previous frame no longer: nothing is made between the two any more.
@@ -61,6 +103,9 @@ impl Maker {
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
         (self.previous, self.next) = (None, None);
+        if let Some(motion) = &mut self.motion {
+            motion.forget();
+        }
     }
 
     pub fn previous(&self) -> Option<&gst::Buffer> {
@@ -75,37 +120,40 @@ impl Maker {
     pub fn decide(
         &self,
         mode: MotionInterpolateMode,
-        _scene_cut: MotionInterpolateSceneCut,
+        scene_cut: MotionInterpolateSceneCut,
         phase: Phase,
     ) -> (Decision, bool) {
-        match mode {
-            MotionInterpolateMode::Motion | MotionInterpolateMode::Blend => (Decision::Make, false),
-            MotionInterpolateMode::Repeat if phase.is_nearer_to_previous() => {
-                (Decision::RepeatPrevious, false)
-            }
-            MotionInterpolateMode::Repeat => (Decision::RepeatNext, false),
-        }
+        let is_cut = mode == MotionInterpolateMode::Motion
+            && scene_cut == MotionInterpolateSceneCut::Auto
+            && self.motion.as_ref().is_some_and(|motion| motion.pair() == PairMotion::SceneCut);
+        let decision = match (is_cut || mode == MotionInterpolateMode::Repeat, phase.is_nearer_previous()) {
+            (false, _) => Decision::Make,
+            (true, true) => Decision::RepeatPrevious,
+            (true, false) => Decision::RepeatNext,
+        };
+        (decision, is_cut)
     }
 
     /// Makes the frame at `phase` between the two frames in `out`.
     ///
     /// # Errors
     /// [`MakeError`] if a buffer does not hold the frame its caps promise.
-    pub fn make(
-        &mut self,
-        _mode: MotionInterpolateMode,
-        phase: Phase,
-        out: &mut gst::BufferRef,
-    ) -> Result<(), MakeError> {
+    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let info = &self.info;
+        let (info, samplings) = (&self.info, &self.samplings[..]);
         let previous = VideoFrameRef::from_buffer_ref_readable(previous, info)?;
         let next = VideoFrameRef::from_buffer_ref_readable(next, info)?;
         let mut out = VideoFrameRef::from_buffer_ref_writable(out, info)?;
-        for (index, &sampling) in self.samplings.iter().enumerate() {
+        // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
+        let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
+        let interpolator = motion.map(|motion| motion.choose(phase));
+        for (index, &sampling) in samplings.iter().enumerate() {
             let [previous, next] = [&previous, &next].map(|frame| plane(frame, info, index, sampling));
-            let mut out = plane_mut(&mut out, info, index, sampling)?;
-            weighted_mean(&previous?, &next?, phase.weight_of_previous(), &mut out)?;
+            let (previous, next, mut out) = (previous?, next?, plane_mut(&mut out, info, index, sampling)?);
+            match interpolator {
+                Some(interpolator) => interpolator.make_plane(index, [&previous, &next], &mut out)?,
+                None => weighted_mean(&previous, &next, phase.previous_weight(), &mut out)?,
+            }
         }
         Ok(())
     }

@@ -102,6 +102,7 @@ use gst::prelude::*;
 
 mod imp;
 mod maker;
+mod motion;
 mod retime;
 mod settings;
 mod statistics;

@@ -2,7 +2,7 @@
 
 use gst_video::VideoInfo;
 
-use super::maker::{Decision, Maker};
+use super::maker::{Decision, MakeError, Maker};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::meta;
@@ -113,17 +113,21 @@ impl InterpolateStream {
     }
 
     /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`].
-    pub fn load(&mut self, buffer: gst::Buffer, time: u64, retiming: &Retiming) {
-        let Some(output) = self.output else { return };
+    ///
+    /// # Errors
+    /// As [`Maker::load`].
+    pub fn load(&mut self, buffer: gst::Buffer, time: u64, retiming: &Retiming) -> Result<(), MakeError> {
+        let Some(output) = self.output else { return Ok(()) };
         self.is_discont |= buffer.flags().contains(gst::BufferFlags::DISCONT);
         let own = buffer.duration().map(gst::ClockTime::nseconds);
         let interval = self.newest().map(|newest| time - newest);
         self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
-        self.maker.load(buffer);
+        self.maker.load(buffer)?;
         match &mut self.timeline {
             Some(timeline) => timeline.advance(time),
             None => self.timeline = Some(Timeline::new(self.input, output, retiming, time)),
         }
+        Ok(())
     }
 
     /// Lets `buffer` go downstream as it is, but for its time.

@@ -11,6 +11,8 @@
 //! another timestamp, nanoseconds count; an output frame less than one nanosecond beside an input frame is that input
 //! frame.
 
+use crate::interpolation::Phase;
+
 /// Nanoseconds a second.
 const SECOND: u64 = 1_000_000_000;
 
@@ -21,10 +23,6 @@ const TOLERANCE: u64 = SECOND / 1000;
 /// Two input frames further apart than this, in nanoseconds, and than four frames of the input's rate, belong to two
 /// sequences.
 const LONGEST: u64 = SECOND;
-
-/// The largest denominator of a phase. It holds every ratio of the frame rates of film and television: 24000/1001 to
-/// 60 has 1001.
-const MAX_DENOMINATOR: u32 = 1024;
 
 /// A positive ratio of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,43 +109,24 @@ impl Retiming {
     }
 }
 
-/// How far a time is from the previous input frame, in parts of the interval to the next one: between 0 and 1,
-/// reduced, and with a denominator of at most [`MAX_DENOMINATOR`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
-    pub numerator: u32,
-    pub denominator: u32,
-}
-
-impl Phase {
-    /// `numerator / denominator`, which lies between 0 and 1. What has a larger denominator when it is reduced is
-    /// rounded to a multiple of 1 / [`MAX_DENOMINATOR`], but neither to 0 nor to 1.
-    fn new(numerator: u128, denominator: u128) -> Self {
-        let reduced = |numerator: u128, denominator: u128| {
-            let divisor = gcd(numerator, denominator);
-            (numerator / divisor, denominator / divisor)
-        };
-        let (mut numerator, mut denominator) = reduced(numerator, denominator);
-        let most = u128::from(MAX_DENOMINATOR);
-        if denominator > most {
-            // Their product with 1024 must not overflow.
-            let excess = 12_u32.saturating_sub(denominator.leading_zeros());
-            let (part, whole) = (numerator >> excess, denominator >> excess);
-            let rounded = ((part * most + whole / 2) / whole).clamp(1, most - 1);
-            (numerator, denominator) = reduced(rounded, most);
-        }
-        Self { numerator: numerator as u32, denominator: denominator as u32 }
+/// How far a time is from the previous input frame, in parts of the interval to the next one: `numerator / denominator`,
+/// which lies between 0 and 1. What has a larger denominator than [`Phase::FINEST`] when it is reduced is rounded to a
+/// multiple of 1 / [`Phase::FINEST`], but neither to 0 nor to 1.
+fn phase(numerator: u128, denominator: u128) -> Option<Phase> {
+    let reduced = |numerator: u128, denominator: u128| {
+        let divisor = gcd(numerator, denominator);
+        (numerator / divisor, denominator / divisor)
+    };
+    let (mut numerator, mut denominator) = reduced(numerator, denominator);
+    let most = u128::from(Phase::FINEST);
+    if denominator > most {
+        // Their product with 1024 must not overflow.
+        let excess = 12_u32.saturating_sub(denominator.leading_zeros());
+        let (part, whole) = (numerator >> excess, denominator >> excess);
+        let rounded = ((part * most + whole / 2) / whole).clamp(1, most - 1);
+        (numerator, denominator) = reduced(rounded, most);
     }
-
-    /// Whether the previous input frame is the nearer one. Half way the next one is.
-    pub fn is_nearer_to_previous(self) -> bool {
-        2 * self.numerator < self.denominator
-    }
-
-    /// The weight of the previous input frame, in 64ths.
-    pub fn weight_of_previous(self) -> u32 {
-        (64 * (self.denominator - self.numerator) + self.denominator / 2) / self.denominator
-    }
+    Phase::new(numerator as u32, denominator as u32)
 }
 
 /// What an output frame shows.
@@ -307,7 +286,7 @@ impl Timeline {
         } else if at <= from + slack {
             Some(FramePlace::Previous)
         } else {
-            Some(FramePlace::Between(Phase::new(at - from, to - from)))
+            Some(phase(at - from, to - from).map_or(FramePlace::Previous, FramePlace::Between))
         }
     }
 }
@@ -320,8 +299,8 @@ mod tests {
         Ratio::new(numerator, denominator).unwrap()
     }
 
-    fn phase(numerator: u32, denominator: u32) -> FramePlace {
-        FramePlace::Between(Phase { numerator, denominator })
+    fn made(numerator: u32, denominator: u32) -> FramePlace {
+        FramePlace::Between(Phase::new(numerator, denominator).unwrap())
     }
 
     /// How an element upstream rounds the time of frame `number`.
@@ -416,7 +395,7 @@ mod tests {
             }
             assert_eq!(*newest as u128, whole + 1, "{}", at());
             let FramePlace::Between(phase) = frame.place else { panic!("{}", at()) };
-            let (n, d) = (u128::from(phase.numerator), u128::from(phase.denominator));
+            let (n, d) = (u128::from(phase.numerator()), u128::from(phase.denominator()));
             assert!(0 < n && n < d && d <= 1024 && gcd(n, d) == 1, "{}", at());
             if b / gcd(rest, b) <= 1024 {
                 assert_eq!(n * b, rest * d, "{}", at());
@@ -437,15 +416,15 @@ mod tests {
         let times: Vec<_> = (0..5).map(stamp).collect();
         let expected = [
             FramePlace::Next,
-            phase(2, 5),
-            phase(4, 5),
-            phase(1, 5),
-            phase(3, 5),
+            made(2, 5),
+            made(4, 5),
+            made(1, 5),
+            made(3, 5),
             FramePlace::Next,
-            phase(2, 5),
-            phase(4, 5),
-            phase(1, 5),
-            phase(3, 5),
+            made(2, 5),
+            made(4, 5),
+            made(1, 5),
+            made(3, 5),
             FramePlace::Next,
         ];
         assert_eq!(places(Some(ratio(24, 1)), ratio(60, 1), &times), expected);
@@ -454,8 +433,8 @@ mod tests {
         for (found, exact) in variable.iter().zip(expected) {
             match (found, exact) {
                 (FramePlace::Between(found), FramePlace::Between(exact)) => {
-                    let error = f64::from(found.numerator) / f64::from(found.denominator)
-                        - f64::from(exact.numerator) / f64::from(exact.denominator);
+                    let error = f64::from(found.numerator()) / f64::from(found.denominator())
+                        - f64::from(exact.numerator()) / f64::from(exact.denominator());
                     assert!(error.abs() <= 1.0 / 2048.0 + 1e-6);
                 }
                 (found, exact) => assert_eq!(*found, exact),
@@ -468,8 +447,8 @@ mod tests {
     fn a_frame_that_is_missing_makes_a_longer_interval() {
         // Frames 0, 1, 3 of 25 a second, to 50.
         let found = places(Some(ratio(25, 1)), ratio(50, 1), &[0, 40_000_000, 120_000_000]);
-        let between = [phase(1, 4), phase(1, 2), phase(3, 4)];
-        let start = [FramePlace::Next, phase(1, 2), FramePlace::Next];
+        let between = [made(1, 4), made(1, 2), made(3, 4)];
+        let start = [FramePlace::Next, made(1, 2), FramePlace::Next];
         assert_eq!(found, [&start[..], &between[..], &[FramePlace::Next]].concat());
     }
 
@@ -478,7 +457,7 @@ mod tests {
         // The second frame is 10 ms late.
         let times = [0, 50_000_000, 80_000_000];
         let found = places(Some(ratio(25, 1)), ratio(50, 1), &times);
-        assert_eq!(found, [FramePlace::Next, phase(2, 5), phase(4, 5), phase(1, 3), FramePlace::Next]);
+        assert_eq!(found, [FramePlace::Next, made(2, 5), made(4, 5), made(1, 3), FramePlace::Next]);
     }
 
     #[test]
@@ -488,7 +467,7 @@ mod tests {
         assert_eq!(found[0], [FramePlace::Next; 2]);
         assert_eq!(found[1], [FramePlace::Next; 2]);
         assert_eq!(found[2], [FramePlace::Next]);
-        assert_eq!(found[3], [FramePlace::Next, phase(1023, 1024)]);
+        assert_eq!(found[3], [FramePlace::Next, made(1023, 1024)]);
     }
 
     #[test]
@@ -553,14 +532,13 @@ mod tests {
 
     #[test]
     fn phases_with_large_denominators_are_rounded_but_stay_between() {
-        let new = |n, d| Phase::new(n, d);
-        assert_eq!(new(400, 1001), Phase { numerator: 400, denominator: 1001 });
-        assert_eq!(new(512, 1024), Phase { numerator: 1, denominator: 2 });
-        assert_eq!(new(1, 1025), Phase { numerator: 1, denominator: 1024 });
-        assert_eq!(new(1, u128::MAX >> 1), Phase { numerator: 1, denominator: 1024 });
-        assert_eq!(new((u128::MAX >> 1) - 1, u128::MAX >> 1), Phase { numerator: 1023, denominator: 1024 });
-        assert_eq!(new(u128::MAX >> 2, u128::MAX >> 1), Phase { numerator: 1, denominator: 2 });
-        assert!(new(1, 3).is_nearer_to_previous() && !new(1, 2).is_nearer_to_previous());
-        assert_eq!([new(2, 5), new(1, 2), new(1023, 1024)].map(Phase::weight_of_previous), [38, 32, 0]);
+        let new = |n, d| phase(n, d).unwrap();
+        let exact = |n, d| Phase::new(n, d).unwrap();
+        assert_eq!(new(400, 1001), exact(400, 1001));
+        assert_eq!(new(512, 1024), exact(1, 2));
+        assert_eq!(new(1, 1025), exact(1, 1024));
+        assert_eq!(new(1, u128::MAX >> 1), exact(1, 1024));
+        assert_eq!(new((u128::MAX >> 1) - 1, u128::MAX >> 1), exact(1023, 1024));
+        assert_eq!(new(u128::MAX >> 2, u128::MAX >> 1), exact(1, 2));
     }
 }

@@ -88,13 +88,6 @@ settings! {
          accelerator (the first OpenCL device of that type); P:D (OpenCL platform and device index); a part of an \
          OpenCL device's name; all; or a list of devices, with weights if wanted: gpu,native or gpu@0.9,native@0.1",
         |name, _| ParamSpecString::builder(name).default_value(BEST_DEVICE);
-    pipeline_depth: u32 = 1,
-        "pipeline-depth", "Pipeline depth",
-        "Frames in flight. More keep a GPU busy; each after the first adds one frame of latency",
-        |name, default| {
-            let most = Tuning::MAX_DEPTH as u32;
-            ParamSpecUInt::builder(name).minimum(1).maximum(most).default_value(default)
-        };
     split: MotionEstimateSplit = Default::default(),
         "split", "Split", "How several devices divide the work. It changes the speed, never the vectors",
         ParamSpecEnum::builder_with_default;
@@ -125,11 +118,7 @@ impl DeviceSettings {
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        let tuning = Tuning {
-            depth: Some(self.pipeline_depth as usize),
-            threads: Some(self.threads as usize),
-            ..tuning
-        };
+        let tuning = Tuning { threads: Some(self.threads as usize), ..tuning };
         let grouping = backend::Grouping {
             split: self.split.into(),
             balance: self.balance.into(),

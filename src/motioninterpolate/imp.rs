@@ -37,8 +37,9 @@ struct State {
     stream: Option<InterpolateStream>,
     /// The segment of the output.
     segment: gst::FormattedSegment<gst::ClockTime>,
-    /// The start of the input's segment, in nanoseconds.
+    /// The segment of the input, in nanoseconds.
     start: u64,
+    stop: Option<u64>,
     retiming: Retiming,
     /// What became of frames that had to leave before an event, for upstream to be told.
     failed: Option<gst::FlowError>,
@@ -51,6 +52,7 @@ impl Default for State {
             stream: None,
             segment: gst::FormattedSegment::new(),
             start: 0,
+            stop: None,
             retiming: Retiming::new(Ratio::ONE),
             failed: None,
             warned_order: false,
@@ -88,15 +90,18 @@ impl MotionInterpolate {
         gst::FlowError::Error
     }
 
-    /// Sends on the last frame of the sequence until it ends, at most until `limit`, in nanoseconds of the input; the
-    /// next frame begins another sequence. `is_discont`: time is missing before it.
+    /// Sends on the last frame of the sequence until it or the segment ends, at most until `limit`, in nanoseconds of the
+    /// input; the next frame begins another sequence. `is_discont`: time is missing before it.
     fn end_sequence(&self, limit: Option<u64>, is_discont: bool) -> Result<(), gst::FlowError> {
-        let end = lock(&self.state).stream.as_ref().and_then(InterpolateStream::end);
+        let limits = {
+            let state = lock(&self.state);
+            [state.stream.as_ref().and_then(InterpolateStream::end), state.stop, limit]
+        };
         let mut sent = Ok(());
-        if let Some(end) = end {
-            let end = end.min(limit.unwrap_or(u64::MAX));
+        if limits[0].is_some() {
+            let end = limits.into_iter().flatten().min();
             while sent.is_ok()
-                && let Some(buffer) = self.next(Some(end))?
+                && let Some(buffer) = self.next(end)?
             {
                 sent = self.obj().src_pad().push(buffer).map(|_| ());
             }
@@ -542,8 +547,9 @@ impl BaseTransformImpl for MotionInterpolate {
         let caps = query.get_owned().0;
         let info = caps.as_ref().and_then(|caps| VideoInfo::from_caps(caps).ok());
         let info = info.ok_or_else(|| gst::loggable_error!(CAT, "No raw video in {query:?}"))?;
-        let (pool, size, least, most) = query.allocation_pools().next().unwrap_or((None, 0, 0, 0));
-        let is_first = query.allocation_pools().next().is_none();
+        let offered = query.allocation_pools().next();
+        let is_offered = offered.is_some();
+        let (pool, size, least, most) = offered.unwrap_or((None, 0, 0, 0));
         let size = size.max(info.size() as u32);
         let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
         if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
@@ -552,10 +558,10 @@ impl BaseTransformImpl for MotionInterpolate {
             config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
             pool.set_config(config).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
         }
-        if is_first {
-            query.add_allocation_pool(Some(&pool), size, least, most);
-        } else {
+        if is_offered {
             query.set_nth_allocation_pool(0, Some(&pool), size, least, most);
+        } else {
+            query.add_allocation_pool(Some(&pool), size, least, most);
         }
         self.parent_decide_allocation(query)
     }
@@ -627,6 +633,7 @@ impl BaseTransformImpl for MotionInterpolate {
                 let speed = self.speed();
                 let state = &mut *lock(&self.state);
                 state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
+                state.stop = segment.stop().map(gst::ClockTime::nseconds);
                 state.retiming = Retiming::new(speed);
                 state.segment = retime::segment(&segment, speed);
                 *lock(&self.earliest) = None;
@@ -656,7 +663,8 @@ impl BaseTransformImpl for MotionInterpolate {
         }
         // The base class would also drop input frames that are late for downstream, by times of the output.
         if !self.obj().reconfigure() {
-            return Err(gst::FlowError::NotNegotiated);
+            let is_flushing = self.obj().src_pad().pad_flags().contains(gst::PadFlags::FLUSHING);
+            return Err(if is_flushing { gst::FlowError::Flushing } else { gst::FlowError::NotNegotiated });
         }
         self.submit(buffer).map(|()| gst::FlowSuccess::Ok)
     }

@@ -171,3 +171,15 @@ fn frames_without_timestamps_follow_each_other() {
     );
     assert_eq!(shown(&found, input), [Some(0), None, None, None, None, Some(2)]);
 }
+
+#[test]
+fn nothing_is_shown_behind_the_end_of_the_segment() {
+    let rate = (1, 1);
+    let mut harness = blending(rate, (4, 1));
+    let mut segment = segment(0);
+    segment.set_stop(gst::ClockTime::from_mseconds(1500));
+    assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    push_all(&mut harness, rate, 0..2);
+    end(&mut harness);
+    assert_eq!(milliseconds(&pull(&mut harness)), [0, 250, 500, 750, 1000, 1250]);
+}

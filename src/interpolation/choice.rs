@@ -16,7 +16,7 @@ const REGISTERS: usize = BLOCK / 2;
 const MOST_CANDIDATES: usize = 11;
 
 /// The choice at a phase.
-pub(super) struct Choice<'a> {
+pub(super) struct VectorChoice<'a> {
     /// The luma of the previous and of the next frame.
     pub luma: [QuarterSamples<'a>; 2],
     pub starts: &'a Starts,
@@ -25,7 +25,7 @@ pub(super) struct Choice<'a> {
     pub projected: [&'a [HalfVector]; 2],
 }
 
-impl Choice<'_> {
+impl VectorChoice<'_> {
     /// Writes the vector of each block.
     pub fn choose(&self, instructions: Instructions, chosen: &mut [HalfVector]) {
         chosen.par_chunks_mut(self.grid.columns).enumerate().for_each(|(row, chosen)| {
@@ -35,7 +35,7 @@ impl Choice<'_> {
 
     /// The candidates of a block in order, each once, and the vectors of its neighbours.
     #[inline(always)]
-    fn candidates(&self, column: usize, row: usize) -> (Candidates, [HalfVector; 8]) {
+    fn candidates(&self, column: usize, row: usize) -> (VectorSet, [HalfVector; 8]) {
         let Grid { columns, rows } = self.grid;
         let [forward, backward] = self.projected;
         let above = row.saturating_sub(1) * columns;
@@ -53,7 +53,7 @@ impl Choice<'_> {
             forward[below + right],
         ];
         let own = forward[at + column];
-        let mut candidates = Candidates { vectors: [own; MOST_CANDIDATES], count: 1 };
+        let mut candidates = VectorSet { vectors: [own; MOST_CANDIDATES], count: 1 };
         if neighbours != [own; 8] {
             for vector in neighbours {
                 candidates.add(vector);
@@ -83,12 +83,12 @@ impl Choice<'_> {
 }
 
 /// Vectors that differ.
-struct Candidates {
+struct VectorSet {
     vectors: [HalfVector; MOST_CANDIDATES],
     count: usize,
 }
 
-impl Candidates {
+impl VectorSet {
     #[inline(always)]
     fn add(&mut self, vector: HalfVector) {
         if !self.vectors[..self.count].contains(&vector) {
@@ -100,7 +100,7 @@ impl Candidates {
 
 /// A row of blocks.
 struct ChosenRow<'a> {
-    choice: &'a Choice<'a>,
+    choice: &'a VectorChoice<'a>,
     row: usize,
     chosen: &'a mut [HalfVector],
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Phase;
 use super::cells::{Chroma, DeepLuma, PlaneShape};
-use super::choice::Choice;
+use super::choice::VectorChoice;
 use super::luma_points::LumaPoints;
 use super::overlap::Overlap;
 use super::projection::FoundField;
@@ -33,7 +33,7 @@ pub struct Interpolator {
     grid: Grid,
     search_frames: SearchFrames,
     /// The previous frame, and the next one.
-    frames: [LoadedFrame; 2],
+    frames: [KeptFrame; 2],
     /// Forward, and backward.
     found: [FoundField; 2],
     projected: [Vec<HalfVector>; 2],
@@ -44,7 +44,7 @@ pub struct Interpolator {
 }
 
 /// What is kept of a frame.
-struct LoadedFrame {
+struct KeptFrame {
     luma: LumaPoints,
     search_frame: Option<Frame>,
 }
@@ -71,9 +71,8 @@ impl Interpolator {
     ) -> Result<Self, SetupError> {
         let grid = grid(width, height);
         let vectors = || vec![HalfVector::default(); grid.blocks()];
-        let frame = || {
-            Ok::<_, SetupError>(LoadedFrame { luma: LumaPoints::new((width, height))?, search_frame: None })
-        };
+        let frame =
+            || Ok::<_, SetupError>(KeptFrame { luma: LumaPoints::new((width, height))?, search_frame: None });
         Ok(Self {
             instructions: level.required()?,
             threads: threads::pool(threads)?,
@@ -145,7 +144,7 @@ impl Interpolator {
             }
             let luma = frames.each_ref().map(|frame| frame.luma.quarter_samples());
             let projected = projected.each_ref().map(|field| &field[..]);
-            Choice { luma, starts, grid: *grid, projected }.choose(*instructions, vectors);
+            VectorChoice { luma, starts, grid: *grid, projected }.choose(*instructions, vectors);
         });
     }
 

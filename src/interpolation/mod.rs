@@ -1,6 +1,6 @@
 //! Frames between frames: motion compensation from the previous and the next frame of a stream.
 //!
-//! `docs/interpolation.md` has the definition, and [`oracle`] says it in plain loops. [`Interpolator`] makes the same
+//! `docs/algorithms.md` has the definition, and [`oracle`] says it in plain loops. [`Interpolator`] makes the same
 //! frames faster, on the CPU.
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes

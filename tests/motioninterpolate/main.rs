@@ -6,6 +6,7 @@ mod caps;
 mod events;
 mod frames;
 mod live;
+mod motion;
 mod speed;
 mod statistics;
 mod support;

@@ -80,10 +80,16 @@ def parse_arguments():
         help="instead: how far vectors are from the true motion, on the pairs in FOLDER (two .png and a .flo "
         "each), and on pairs made of their frames or of the first clip's",
     )
+    parser.add_argument(
+        "--interpolate",
+        action="store_true",
+        help="instead: how near made frames are to those that were left out, with times (of 41 frames unless --frames says)",
+    )
     parser.add_argument("--device", default="native", metavar="D", help="our device with --flow (default: native)")
     parser.add_argument("--quick", action="store_true", help="two frames and few repetitions")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
     options = parser.parse_args()
+    options.made_from = options.frames or (9 if options.quick else 41)
     options.frames = options.frames or (2 if options.quick else 10)
     if options.seconds is None:
         options.seconds = 0.1 if options.quick else 2
@@ -151,6 +157,13 @@ def measure_clip(options, clip, entrants):
 def main():
     options = parse_arguments()
     began, load_before = time.monotonic(), load()
+    if options.interpolate:
+        if cv2 is None:
+            raise PeersError("--interpolate needs python3-opencv: run scripts/deps peers")
+        import smooth
+
+        print(f"{datetime.date.today()}, {describe_machine()}")
+        return smooth.compare(options.clip, options.skip or 0, options.made_from, options.quick, progress)
     kernels = contest.in_process(contest.our_kernels)
     clips = [Clip.read(path, options) for path in options.clip]
     for clip in clips:

@@ -54,11 +54,16 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 fn harness(settings: &str, width: u32, height: u32) -> (Harness, usize) {
+    around(&format!("motionestimate {settings}"), width, height)
+}
+
+/// A harness around `element`, and the size of its frames, of which 25 a second come.
+fn around(element: &str, width: u32, height: u32) -> (Harness, usize) {
     let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, width, height)
         .fps(gst::Fraction::new(25, 1))
         .build()
         .unwrap();
-    let mut harness = Harness::new_parse(&format!("motionestimate {settings}"));
+    let mut harness = Harness::new_parse(element);
     harness.set_src_caps(info.to_caps().unwrap());
     (harness, info.size())
 }
@@ -112,6 +117,30 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
     }
 }
 
+#[test]
+fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    init();
+    for mode in ["motion", "blend", "repeat"] {
+        let (mut harness, bytes) = around(&format!("motioninterpolate mode={mode}"), 640, 480);
+        harness.set_sink_caps_str("video/x-raw,framerate=60/1");
+        let (mut before, mut sent) = (0, 0);
+        for time in 0..30 {
+            let mut buffer = gst::Buffer::with_size(bytes).unwrap();
+            buffer.make_mut().map_writable().unwrap().fill(time as u8);
+            buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
+            harness.push(buffer).unwrap();
+            sent += std::iter::from_fn(|| harness.try_pull()).count();
+            if time == 15 {
+                before = COUNT.load(Ordering::Relaxed);
+            }
+        }
+        assert_eq!(sent, 70);
+        let count = COUNT.load(Ordering::Relaxed) - before;
+        assert_eq!(count, 0, "allocations of {LARGE} bytes or more with mode={mode}");
+    }
+}
+
 const FRAMES: u64 = 10_000;
 
 /// Bytes of this process in memory.
@@ -121,6 +150,23 @@ fn resident() -> u64 {
     1024 * line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number")
 }
 
+/// Checks that frames through `harness` take no more memory after [`FRAMES`] of `bytes` bytes than after a tenth.
+fn check_flat(mut harness: Harness, bytes: usize, what: &str) {
+    let mut before = 0;
+    for time in 0..FRAMES {
+        let mut buffer = gst::Buffer::from_mut_slice(vec![(time % 251) as u8; bytes]);
+        buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
+        harness.push(buffer).unwrap();
+        while harness.try_pull().is_some() {}
+        if time == FRAMES / 10 {
+            before = resident();
+        }
+    }
+    // A leak of 64 bytes a frame would be more.
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 512 << 10, "{grown} bytes more with {what}");
+}
+
 #[test]
 fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -128,20 +174,11 @@ fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
     for device in devices() {
         for depth in [1, 4] {
             let settings = format!("device={device} search-range=2 prediction=median pipeline-depth={depth}");
-            let (mut harness, bytes) = harness(&settings, 64, 48);
-            let mut before = 0;
-            for time in 0..FRAMES {
-                let mut buffer = gst::Buffer::from_mut_slice(vec![(time % 251) as u8; bytes]);
-                buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
-                harness.push(buffer).unwrap();
-                while harness.try_pull().is_some() {}
-                if time == FRAMES / 10 {
-                    before = resident();
-                }
-            }
-            // A leak of 64 bytes a frame would be more.
-            let grown = resident().saturating_sub(before);
-            assert!(grown < 512 << 10, "{grown} bytes more with {settings}");
+            let (harness, bytes) = harness(&settings, 64, 48);
+            check_flat(harness, bytes, &settings);
         }
     }
+    let (mut harness, bytes) = around("motioninterpolate", 64, 48);
+    harness.set_sink_caps_str("video/x-raw,framerate=60/1");
+    check_flat(harness, bytes, "motioninterpolate");
 }

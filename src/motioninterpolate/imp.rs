@@ -343,6 +343,29 @@ impl MotionInterpolate {
         true
     }
 
+    /// Lets buffers pass through the base class, or frames be made in a pool's, as frame rates and speed ask for.
+    fn configure(&self) -> Result<(), gst::LoggableError> {
+        let speed = self.speed();
+        let interpolates = {
+            let state = &mut *lock(&self.state);
+            let stream = state
+                .stream
+                .take_if(|stream| stream.interpolates(speed) && stream.incoming().is_interlaced());
+            if let Some(stream) = stream {
+                self.post_error_message(gst::error_msg!(
+                    gst::StreamError::Format,
+                    ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
+                    ["{:?}", stream.incoming()]
+                ));
+                return Err(gst::loggable_error!(CAT, "Interlaced: {:?}", stream.incoming()));
+            }
+            state.stream.as_ref().is_some_and(|stream| stream.interpolates(speed))
+        };
+        self.obj().set_passthrough(!interpolates);
+        self.update_latency();
+        Ok(())
+    }
+
     /// Notes how long frames wait, and tells the pipeline if that has changed.
     fn update_latency(&self) {
         let speed = self.speed();
@@ -520,25 +543,10 @@ impl BaseTransformImpl for MotionInterpolate {
         let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
         if !lock(&self.state).stream.as_ref().is_some_and(is_known) {
             self.end_sequence_before("caps", None, false);
-            let is_interlaced = incoming.is_interlaced();
-            let stream = InterpolateStream::new(incoming, outgoing);
-            if is_interlaced && stream.interpolates(self.speed()) {
-                lock(&self.state).stream = None;
-                self.post_error_message(gst::error_msg!(
-                    gst::StreamError::Format,
-                    ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
-                    ["{incaps}"]
-                ));
-                return Err(gst::loggable_error!(CAT, "Interlaced: {incaps}"));
-            }
-            lock(&self.state).stream = Some(stream);
+            lock(&self.state).stream = Some(InterpolateStream::new(incoming, outgoing));
         }
-        let speed = self.speed();
-        let is_passed = lock(&self.state).stream.as_ref().is_some_and(|stream| !stream.interpolates(speed));
-        self.obj().set_passthrough(is_passed);
-        gst::info!(CAT, imp = self, "From {incaps} to {outcaps} at speed {speed:?}");
-        self.update_latency();
-        Ok(())
+        gst::info!(CAT, imp = self, "From {incaps} to {outcaps}");
+        self.configure()
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
@@ -660,6 +668,10 @@ impl BaseTransformImpl for MotionInterpolate {
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         if let Some(error) = lock(&self.state).failed.take() {
             return Err(error);
+        }
+        // Where caps stay, the base class does not set them again.
+        if self.speed() != lock(&self.state).retiming.speed() && self.configure().is_err() {
+            return Err(gst::FlowError::NotNegotiated);
         }
         // The base class would also drop input frames that are late for downstream, by times of the output.
         if !self.obj().reconfigure() {

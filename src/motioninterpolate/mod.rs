@@ -36,6 +36,9 @@
  *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
  * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
  *
+ * `device`, `pipeline-depth`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for
+ * the search of `mode=motion`; the other modes search nothing.
+ *
  * ## Speed
  *
  * `rate` divides every time: timestamps, durations, segments with their running times, gaps, positions and durations

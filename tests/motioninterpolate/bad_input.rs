@@ -1,5 +1,6 @@
 //! What cannot be interpolated is an error that says why, or what users of `videorate` know.
 
+use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInterlaceMode};
 
 use crate::support::*;
@@ -45,6 +46,14 @@ fn interlaced_frames() {
         assert_eq!(harness.push(frame_at(&info, 0, 0)), Err(gst::FlowError::NotNegotiated));
         let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
         assert!(text.contains("put deinterlace before"), "{text}");
+
+        // They pass, until frames are to be made.
+        let mut harness = gst_check::Harness::new("motioninterpolate");
+        harness.set_src_caps(info.to_caps().unwrap());
+        push(&mut harness, frame_at(&info, 0, 0));
+        assert_eq!(pull(&mut harness).len(), 1);
+        element(&harness).set_property("rate", 0.5);
+        assert_eq!(harness.push(frame_at(&info, 1, time((25, 1), 1))), Err(gst::FlowError::NotNegotiated));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The property `rate`: every time is divided by it.
 
 use gst::prelude::*;
+use gst_base::prelude::*;
 
 use crate::support::*;
 
@@ -116,7 +117,11 @@ fn the_speed_may_change_while_playing() {
     push_all(&mut harness, RATE, 0..2);
     element.set_property("rate", 0.5);
     assert!(bus.pop_filtered(&[gst::MessageType::DurationChanged]).is_some());
+    let base = element.clone().downcast::<gst_base::BaseTransform>().unwrap();
+    assert!(base.is_passthrough());
     push_all(&mut harness, RATE, 2..4);
+    // From now on there is a pool.
+    assert!(!base.is_passthrough() && base.buffer_pool().is_some());
     element.set_property("rate", 2.0);
     push_all(&mut harness, RATE, 4..7);
     element.set_property("rate", 1.0);

@@ -1,5 +1,6 @@
 //! Searches a video file and writes the video with the vectors drawn as arrows, the vectors as NDJSON,
-//! and a still of the frame with the most motion.
+//! and a still of the frame with the most motion; then the video at 60 frames a second, and a still of a made frame
+//! between its neighbours.
 //!
 //! `cargo run --release --example demo -- VIDEO [FOLDER]`; `scripts/demo` runs it on the clip in `media/`.
 
@@ -61,7 +62,9 @@ fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     let seen = seen.lock().unwrap();
     seen.write_still(&still)?;
     summary(&stats, elapsed)?;
-    for path in [movie, vectors, still] {
+    let (smooth, between) = (folder.join("smooth.mp4"), folder.join("smooth.png"));
+    write_smooth(&video, &smooth, &between, seen.best_time())?;
+    for path in [movie, vectors, still, smooth, between].iter().filter(|path| path.exists()) {
         println!("{:<22}{}", "wrote", path.display());
     }
     Ok(())
@@ -70,10 +73,6 @@ fn run(video: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
 /// The pipeline of the demo, without the still. The sinks are `async=false`: x264enc outputs nothing
 /// during its look-ahead, and the other branch would block while it prerolls.
 fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, Box<dyn Error>> {
-    let quoted = |path: &Path| -> Result<String, Box<dyn Error>> {
-        let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
-        Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
-    };
     Ok(format!(
         "uridecodebin uri={} ! videoconvert ! video/x-raw,format=I420 ! motionestimate name=estimate ! tee name=t \
          t. ! queue ! motionoverlay name=overlay ! videocrop name=even ! x264enc speed-preset=veryfast \
@@ -83,6 +82,12 @@ fn pipeline_line(video: &Path, movie: &Path, vectors: &Path) -> Result<String, B
         quoted(movie)?,
         quoted(vectors)?,
     ))
+}
+
+/// `path` as the value of a property in a pipeline's text.
+fn quoted(path: &Path) -> Result<String, Box<dyn Error>> {
+    let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
+    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
 /// What has left the overlay so far.
@@ -120,29 +125,140 @@ impl Seen {
         let Some((_, sample)) = &self.best else {
             return Err("the video has fewer than two frames: there is no motion to show".into());
         };
-        let caps = gst::Caps::new_empty_simple("image/png");
-        let png = gst_video::convert_sample(sample, &caps, Some(gst::ClockTime::from_seconds(30)))?;
-        let map = png.buffer().ok_or("pngenc returned no image")?.map_readable()?;
-        fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(())
+        write_png(sample, path)
+    }
+
+    /// The time of the frame with the most moved blocks.
+    fn best_time(&self) -> gst::ClockTime {
+        self.best.as_ref().and_then(|(_, sample)| sample.buffer()?.pts()).unwrap_or(gst::ClockTime::ZERO)
     }
 }
 
-/// Watches the frames that leave the overlay. If a side is odd, the last column or row is cropped for
-/// the encoder, because 4:2:0 H.264 needs even sizes.
-fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
-    let seen = Arc::new(Mutex::new(Seen::default()));
-    let pad = pipeline.by_name("overlay").and_then(|e| e.static_pad("src")).ok_or("no overlay")?;
+/// How long the conversion of a frame may take.
+const CONVERSION: gst::ClockTime = gst::ClockTime::from_seconds(30);
+
+fn write_png(sample: &gst::Sample, path: &Path) -> Result<(), Box<dyn Error>> {
+    let caps = gst::Caps::new_empty_simple("image/png");
+    let png = gst_video::convert_sample(sample, &caps, Some(CONVERSION))?;
+    let map = png.buffer().ok_or("pngenc returned no image")?.map_readable()?;
+    fs::write(path, &map).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(())
+}
+
+/// Crops the last column or row of frames that leave `pad` for the encoder, if a side is odd: 4:2:0 H.264 needs even
+/// sizes.
+fn crop_to_even(pad: &gst::Pad, pipeline: &gst::Pipeline) -> Result<(), Box<dyn Error>> {
     let even = pipeline.by_name("even").ok_or("no videocrop")?.downgrade();
-    let noted = Arc::clone(&seen);
-    pad.add_probe(gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
-        if let Some(buffer) = info.buffer() {
-            noted.lock().unwrap().note(buffer, pad.current_caps().as_ref());
-        } else if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
+    pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+        if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
             && let (Ok(info), Some(even)) = (gst_video::VideoInfo::from_caps(caps.caps()), even.upgrade())
         {
             even.set_property("right", (info.width() % 2) as i32);
             even.set_property("bottom", (info.height() % 2) as i32);
+        }
+        gst::PadProbeReturn::Ok
+    });
+    Ok(())
+}
+
+/// The newest input frames of `motioninterpolate`, and the frame that it made after a certain time between its
+/// neighbours.
+#[derive(Default)]
+struct Made {
+    newest: [Option<gst::Buffer>; 2],
+    between: Option<[gst::Buffer; 3]>,
+}
+
+/// Writes `video` at 60 frames a second to `movie`, and to `still` the first made frame after `time` between its
+/// neighbours.
+fn write_smooth(
+    video: &Path,
+    movie: &Path,
+    still: &Path,
+    time: gst::ClockTime,
+) -> Result<(), Box<dyn Error>> {
+    let line = format!(
+        "uridecodebin uri={} ! videoconvert ! video/x-raw,format=I420 ! motioninterpolate name=smooth \
+         ! video/x-raw,framerate=60/1 ! videocrop name=even ! x264enc speed-preset=veryfast \
+         ! video/x-h264,profile=high ! mp4mux ! filesink location={}",
+        glib::filename_to_uri(video, None)?,
+        quoted(movie)?
+    );
+    println!("\ngst-launch-1.0 {line}\n");
+    let pipeline = gst::parse::launch(&line)?.downcast::<gst::Pipeline>().map_err(|_| "not a pipeline")?;
+    let element = pipeline.by_name("smooth").ok_or("no motioninterpolate")?;
+    let [sink, src] = ["sink", "src"].map(|name| element.static_pad(name).expect("an always pad"));
+    crop_to_even(&src, &pipeline)?;
+    let made = Arc::new(Mutex::new(Made::default()));
+    let noted = Arc::clone(&made);
+    sink.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+        let newest = &mut noted.lock().unwrap().newest;
+        newest.swap(0, 1);
+        newest[1] = info.buffer().cloned();
+        gst::PadProbeReturn::Ok
+    });
+    let noted = Arc::clone(&made);
+    src.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+        let made = &mut *noted.lock().unwrap();
+        if let (None, Some(buffer), [Some(previous), Some(next)]) =
+            (&made.between, info.buffer(), &made.newest)
+            && buffer.pts() > previous.pts().max(Some(time))
+            && buffer.pts() < next.pts()
+        {
+            made.between = Some([previous, buffer, next].map(Clone::clone));
+        }
+        gst::PadProbeReturn::Ok
+    });
+    let start = Instant::now();
+    pipeline.set_state(gst::State::Playing).ok();
+    let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
+    let ended = bus.timed_pop_filtered(None, &[gst::MessageType::Eos, gst::MessageType::Error]);
+    let stats: gst::Structure = element.property("stats");
+    let caps = src.current_caps();
+    pipeline.set_state(gst::State::Null)?;
+    if let Some(gst::MessageView::Error(error)) = ended.as_ref().map(|message| message.view()) {
+        return Err(error.error().to_string().into());
+    }
+    let [frames, made_frames] =
+        ["frames-out", "made"].map(|field| stats.get::<u64>(field).unwrap_or_default());
+    let rate = frames as f64 / start.elapsed().as_secs_f64();
+    println!("{:<22}{frames}, of them made {made_frames}; {rate:.1} frames/s\n", "frames at 60/s");
+    let between = made.lock().unwrap().between.take();
+    match (between, caps) {
+        (Some(frames), Some(caps)) => write_png(&side_by_side(&frames, &caps)?, still),
+        // A video of one frame, or of 60 frames a second.
+        _ => Ok(()),
+    }
+}
+
+/// The frames beside each other, each 640 samples wide.
+fn side_by_side(frames: &[gst::Buffer; 3], caps: &gst::Caps) -> Result<gst::Sample, Box<dyn Error>> {
+    const WIDTH: u32 = 640;
+    let info = gst_video::VideoInfo::from_caps(caps)?;
+    let height = (WIDTH * info.height() / info.width()).max(1);
+    let video = |width| gst_video::VideoInfo::builder(gst_video::VideoFormat::Rgb, width, height).build();
+    let (one, all) = (video(WIDTH)?, video(3 * WIDTH)?);
+    let mut rows = vec![Vec::new(); height as usize];
+    for frame in frames {
+        let sample = gst::Sample::builder().buffer(frame).caps(caps).build();
+        let small = gst_video::convert_sample(&sample, &one.to_caps()?, Some(CONVERSION))?;
+        let map = small.buffer().ok_or("videoscale returned no frame")?.map_readable()?;
+        for (row, samples) in rows.iter_mut().zip(map.chunks_exact(one.stride()[0] as usize)) {
+            row.extend_from_slice(&samples[..3 * WIDTH as usize]);
+        }
+    }
+    Ok(gst::Sample::builder().buffer(&gst::Buffer::from_slice(rows.concat())).caps(&all.to_caps()?).build())
+}
+
+/// Watches the frames that leave the overlay.
+fn watch(pipeline: &gst::Pipeline) -> Result<Arc<Mutex<Seen>>, Box<dyn Error>> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let pad = pipeline.by_name("overlay").and_then(|e| e.static_pad("src")).ok_or("no overlay")?;
+    crop_to_even(&pad, pipeline)?;
+    let noted = Arc::clone(&seen);
+    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        if let Some(buffer) = info.buffer() {
+            noted.lock().unwrap().note(buffer, pad.current_caps().as_ref());
         }
         gst::PadProbeReturn::Ok
     });

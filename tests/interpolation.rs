@@ -58,7 +58,7 @@ impl Pair {
         let mut number = || i16::from_le_bytes([noise.next(), noise.next()]);
         let mut vector = || {
             let [x, y] =
-                [number(), number()].map(|number| (i32::from(number) * i32::from(longest) >> 15) as i16);
+                [number(), number()].map(|number| ((i32::from(number) * i32::from(longest)) >> 15) as i16);
             MotionVector { x, y, cost: number().unsigned_abs().into() }
         };
         [(); 2].map(|()| (0..blocks).map(|_| vector()).collect())

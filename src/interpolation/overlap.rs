@@ -196,15 +196,13 @@ impl<T: Weighted, S: CellSource<W, H>, const W: usize, const H: usize> Work for 
 #[inline(always)]
 fn windows<const W: usize, const H: usize>(pixel: usize) -> [[[u16; W]; H]; 4] {
     let mut windows = [[[0; W]; H]; 4];
-    for y in 0..H {
-        for x in 0..W {
-            let (side, at) = (W / pixel, x / pixel);
-            let [left, right] = [window(side, at), window(side, side - 1 - at)];
-            let [above, below] = [window(H, y), window(H, H - 1 - y)];
-            for (corner, weight) in
-                [above * left, above * right, below * left, below * right].into_iter().enumerate()
-            {
-                windows[corner][y][x] = weight as u16;
+    for (corner, rows) in windows.iter_mut().enumerate() {
+        for (y, row) in rows.iter_mut().enumerate() {
+            for (x, weight) in row.iter_mut().enumerate() {
+                let (side, x) = (W / pixel, x / pixel);
+                let across = if corner % 2 == 0 { window(side, x) } else { window(side, side - 1 - x) };
+                let down = if corner / 2 == 0 { window(H, y) } else { window(H, H - 1 - y) };
+                *weight = (across * down) as u16;
             }
         }
     }

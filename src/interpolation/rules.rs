@@ -107,9 +107,9 @@ mod tests {
     fn large_frames_are_halved_until_the_search_is_cheap() {
         let sizes = [(1, 1), (352, 288), (1024, 512), (1025, 512), (1280, 720), (1920, 1080), (3840, 2160)];
         assert_eq!(sizes.map(|(width, height)| halvings(width, height)), [0, 0, 0, 1, 1, 1, 2]);
-        // A side of one sample stays one.
-        let parameters = search_parameters(1, 1 << 21).unwrap();
-        assert_eq!((parameters.width, parameters.height), (1, 1 << 19));
+        // Odd sides are rounded up.
+        let parameters = search_parameters(17, 1 << 15).unwrap();
+        assert_eq!((parameters.width, parameters.height), (9, 1 << 14));
     }
 
     #[test]

@@ -130,12 +130,11 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
 
 /// Writes the samples of row `y` of a plane from pixel `x` on. Outside the plane, its edge pixels repeat.
 #[inline(always)]
-fn read_run(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32), to: &mut [u16]) {
+fn read_run<const N: usize>(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32), to: &mut [u16; N]) {
     let (row, format) = (plane.row(y.clamp(0, plane.height() as i32 - 1) as usize), plane.format());
-    let is_inside = x >= 0 && x as usize * pixel + to.len() <= plane.width();
-    if is_inside && format.bytes() == 1 {
-        let row = &row[x as usize * pixel..][..to.len()];
-        for x in 0..to.len() {
+    let inside = usize::try_from(x).ok().and_then(|x| row.get(x * pixel..)?.first_chunk::<N>());
+    if let (Some(row), 1) = (inside, format.bytes()) {
+        for x in 0..N {
             to[x] = row[x].into();
         }
         return;
@@ -212,29 +211,26 @@ fn six_taps([a, b, c, d, e, f]: [i32; 6]) -> i32 {
     a + f - 5 * (b + e) + 20 * (c + d)
 }
 
-/// A plane of chroma, which is interpolated linearly.
-pub(super) struct Chroma<'a> {
-    pub plane: FrameView<'a>,
-    /// Samples of a pixel.
-    pub pixel: usize,
-}
+/// A plane of chroma, which is interpolated linearly. A pixel has `P` samples.
+pub(super) struct Chroma<'a, const P: usize>(pub FrameView<'a>);
 
-/// The most samples of a cell on each axis, and the next pixel.
-const MOST_ACROSS: usize = BLOCK + 2;
+/// Samples of a row that are read: those of a cell, the next pixel, and more, as many as instructions load at once.
+const READ: usize = 16;
+
+/// The most rows that are read.
 const MOST_DOWN: usize = BLOCK + 1;
 
-impl<const W: usize, const H: usize> CellSource<W, H> for Chroma<'_> {
+impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, P> {
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [[u16; W]; H] {
-        const { assert!(W <= BLOCK && H <= BLOCK) };
+        const { assert!(W + P <= READ && H < MOST_DOWN) };
         let (right, down) = ((x & 7) as u32, (y & 7) as u32);
         let mut across = [[0; W]; MOST_DOWN];
         for (row, across) in across.iter_mut().enumerate().take(H + 1) {
-            let mut samples = [0; MOST_ACROSS];
-            let samples = &mut samples[..W + self.pixel];
-            read_run(&self.plane, self.pixel, (x >> 3, (y >> 3) + row as i32), samples);
+            let mut samples = [0; READ];
+            read_run(&self.0, P, (x >> 3, (y >> 3) + row as i32), &mut samples);
             for x in 0..W {
-                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + self.pixel]);
+                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + P]);
             }
         }
         let mut cell = [[0; W]; H];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cells::{Chroma, DeepLuma, PlaneShape};
+use super::cells::{Chroma, DeepLuma, PlaneShape, Weighted};
 use super::choice::VectorChoice;
 use super::luma_points::LumaPoints;
 use super::overlap::Overlap;
@@ -14,9 +14,8 @@ use super::search_frame::SearchFrames;
 use super::starts::Starts;
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, Grid, MotionVector, SetupError};
-use crate::native::Level;
 use crate::native::level::Instructions;
-use crate::native::threads;
+use crate::native::{Level, Native, threads};
 
 /// Makes frames between the two that were loaded last.
 ///
@@ -62,13 +61,21 @@ impl Interpolator {
     /// The same with the instructions of `level`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`, or interleaved chroma is not
+    /// halved on both axes.
     pub fn with_level(
         (width, height): (usize, usize),
         samplings: &[Sampling],
         threads: usize,
         level: Level,
     ) -> Result<Self, SetupError> {
+        if samplings.iter().any(|sampling| sampling.interleaved && !(sampling.halved_x && sampling.halved_y))
+        {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: Native::NAME.into(),
+                reason: "frames are made with interleaved chroma only if it is halved on both axes".into(),
+            });
+        }
         let grid = grid(width, height);
         let vectors = || vec![HalfVector::default(); grid.blocks()];
         let frame =
@@ -183,22 +190,31 @@ impl Interpolator {
                 self.overlap(shape, sources).write::<u32, BLOCK, BLOCK>(self.instructions, plane);
             }
             _ => {
-                let overlap =
-                    self.overlap(shape, sources.map(|plane| Chroma { plane: *plane, pixel: shape.pixel }));
                 let (block_width, block_height) = block_of(sampling);
                 match (block_width * shape.pixel, block_height, depth > 8) {
-                    (4, 4, false) => overlap.write::<u16, 4, 4>(self.instructions, plane),
-                    (4, _, false) => overlap.write::<u16, 4, 8>(self.instructions, plane),
-                    (_, 4, false) => overlap.write::<u16, 8, 4>(self.instructions, plane),
-                    (_, _, false) => overlap.write::<u16, 8, 8>(self.instructions, plane),
-                    (4, 4, true) => overlap.write::<u32, 4, 4>(self.instructions, plane),
-                    (4, _, true) => overlap.write::<u32, 4, 8>(self.instructions, plane),
-                    (_, 4, true) => overlap.write::<u32, 8, 4>(self.instructions, plane),
-                    (_, _, true) => overlap.write::<u32, 8, 8>(self.instructions, plane),
+                    (4, 4, false) => self.make_chroma::<u16, 1, 4, 4>(shape, sources, plane),
+                    (4, _, false) => self.make_chroma::<u16, 1, 4, 8>(shape, sources, plane),
+                    (_, 4, false) => self.make_chroma::<u16, 2, 8, 4>(shape, sources, plane),
+                    (_, _, false) => self.make_chroma::<u16, 1, 8, 8>(shape, sources, plane),
+                    (4, 4, true) => self.make_chroma::<u32, 1, 4, 4>(shape, sources, plane),
+                    (4, _, true) => self.make_chroma::<u32, 1, 4, 8>(shape, sources, plane),
+                    (_, 4, true) => self.make_chroma::<u32, 2, 8, 4>(shape, sources, plane),
+                    (_, _, true) => self.make_chroma::<u32, 1, 8, 8>(shape, sources, plane),
                 }
             }
         });
         Ok(())
+    }
+
+    /// Writes a plane of chroma whose pixels have `P` samples, in cells of `W` x `H` samples.
+    fn make_chroma<T: Weighted, const P: usize, const W: usize, const H: usize>(
+        &self,
+        shape: PlaneShape,
+        sources: [&FrameView<'_>; 2],
+        plane: &mut PlaneMut<'_>,
+    ) {
+        let sources = sources.map(|plane| Chroma::<P>(*plane));
+        self.overlap(shape, sources).write::<T, W, H>(self.instructions, plane);
     }
 
     fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {

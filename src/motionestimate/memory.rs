@@ -1,12 +1,14 @@
 //! The allocator that the element offers upstream: the device uploads frames in its memory directly.
 //!
 //! For all other elements it is plain system memory. It may be mapped, copied, shared and held, and it
-//! lives until the last buffer releases it, even if the element is gone.
+//! lives until the last buffer releases it, even if the element is gone. Where the device has no more memory, or is
+//! lost, it is system memory for the device too.
 
 use std::sync::{Arc, OnceLock};
 
 use glib::subclass::prelude::*;
 use glib::translate::{IntoGlib, IntoGlibPtr};
+use gst::prelude::*;
 use gst::subclass::prelude::*;
 
 use crate::estimator::{BlockHandle, HostMemory};
@@ -95,8 +97,12 @@ mod imp {
     // allocator maps, shares and frees it.
     unsafe impl AllocatorImpl for Allocator {
         unsafe fn alloc(&self, size: usize, params: &gst::AllocationParams) -> *mut gst::ffi::GstMemory {
+            // A device that is lost has no memory any more; the stream goes on with another.
+            let system = || gst::Allocator::find(None)?.alloc(size, Some(params)).ok();
             // The caller owns the returned memory.
-            self.allocate(size, params).map_or(std::ptr::null_mut(), IntoGlibPtr::into_glib_ptr)
+            self.allocate(size, params)
+                .or_else(system)
+                .map_or(std::ptr::null_mut(), IntoGlibPtr::into_glib_ptr)
         }
     }
 }
@@ -119,8 +125,6 @@ impl Allocator {
 
 #[cfg(test)]
 mod tests {
-    use gst::prelude::*;
-
     use super::*;
     use crate::estimator::{HostBlock, SetupError};
 
@@ -161,7 +165,9 @@ mod tests {
             let again = allocator.alloc(1000, Some(&params)).unwrap();
             assert_eq!(address(&again), first);
         }
-        assert!(allocator.alloc(1_000_000, None).is_err());
+        // Where the device has none, system memory, which it does not know.
+        let system = allocator.alloc(1_000_000, None).unwrap();
+        assert!(system.size() == 1_000_000 && handle_of(&system).is_none());
         // Memory in use outlives the allocator.
         let last = allocator.alloc(5, None).unwrap();
         drop(allocator);

@@ -37,19 +37,22 @@ def make_frames(frames):
     return av_frames
 
 
+def filter_graph(source, name, settings):
+    """A filter graph that holds only the filter `name`, behind a `buffer` as `source` says."""
+    graph = av.filter.Graph()
+    chain = [graph.add("buffer", source), graph.add(name, settings), graph.add("buffersink")]
+    for before, after in zip(chain, chain[1:]):
+        before.link_to(after)
+    graph.configure()
+    return graph
+
+
 def make_graph(frames, method, search_range, block_size):
     """A filter graph that holds only `mestimate`."""
     height, width = frames.shape[1:]
-    graph = av.filter.Graph()
-    source = graph.add(
-        "buffer", f"video_size={width}x{height}:pix_fmt=gray:time_base={TIME_BASE}:pixel_aspect=1/1"
-    )
-    search = graph.add("mestimate", f"method={method}:mb_size={block_size}:search_param={search_range}")
-    sink = graph.add("buffersink")
-    source.link_to(search)
-    search.link_to(sink)
-    graph.configure()
-    return graph
+    source = f"video_size={width}x{height}:pix_fmt=gray:time_base={TIME_BASE}:pixel_aspect=1/1"
+    settings = f"method={method}:mb_size={block_size}:search_param={search_range}"
+    return filter_graph(source, "mestimate", settings)
 
 
 def pull(graph):

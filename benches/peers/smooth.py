@@ -12,6 +12,7 @@ import av
 import cv2
 import numpy
 
+import ffmpeg
 import ours
 from common import PeersError
 from frames import decoded
@@ -95,15 +96,10 @@ def ours_layout(clip, samples):
 
 def by_minterpolate(clip, settings):
     """The frames that FFmpeg's filter makes."""
-    graph = av.filter.Graph()
-    source = graph.add(
-        "buffer", f"video_size={clip.width}x{clip.height}:pix_fmt=yuv420p:time_base=1/{RATE}:pixel_aspect=1/1:frame_rate={RATE}"
+    source = (
+        f"video_size={clip.width}x{clip.height}:pix_fmt=yuv420p:time_base=1/{RATE}:pixel_aspect=1/1:frame_rate={RATE}"
     )
-    smooth = graph.add("minterpolate", f"fps={2 * RATE}{settings}")
-    sink = graph.add("buffersink")
-    source.link_to(smooth)
-    smooth.link_to(sink)
-    graph.configure()
+    graph = ffmpeg.filter_graph(source, "minterpolate", f"fps={2 * RATE}{settings}")
     frames = []
     for index, samples in enumerate(clip.frames[::2]):
         frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(samples), format="yuv420p")
@@ -112,13 +108,10 @@ def by_minterpolate(clip, settings):
     made, spent = {}, 0
     for frame in [*frames, None]:
         began = time.thread_time()
-        source.push(frame)
+        graph.push(frame)
         pulled = []
-        while True:
-            try:
-                pulled.append(graph.pull())
-            except (av.error.BlockingIOError, av.error.EOFError):
-                break
+        while (out := ffmpeg.pull(graph)) is not None:
+            pulled.append(out)
         spent += time.thread_time() - began
         for out in pulled:
             index = round(out.pts * out.time_base * 2 * RATE)

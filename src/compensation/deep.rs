@@ -4,7 +4,7 @@
 use super::blend::Fraction;
 use super::oracle::residual_of;
 use super::{Compensated, Field, Sampling};
-use crate::estimator::{FrameView, Sample, SampleFormat, half_samples_around};
+use crate::estimator::{FrameView, SampleFormat, half_samples_around, six_taps};
 
 /// Pixels of a strip.
 const WIDTH: usize = 32;
@@ -92,11 +92,8 @@ fn predict_strip<const P: usize>(
         while read <= (down + after) as isize {
             let line = &mut lines[read.rem_euclid(ROWS as isize) as usize];
             let length = length + (before + after) * P;
-            read_line::<P>(
-                strip.reference,
-                (strip.left - before as isize, strip.above + read),
-                &mut line[..length],
-            );
+            let (x, y) = (strip.left - before as isize, strip.above + read);
+            strip.reference.read_pixels::<P>(x as i32, y as i32, &mut line[..length]);
             read += 1;
         }
         let mut samples = [0; WIDTH * PIXEL];
@@ -117,21 +114,6 @@ fn predict_strip<const P: usize>(
         for (bytes, sample) in out.as_chunks_mut::<2>().0.iter_mut().zip(samples) {
             *bytes = format.bytes_of(*sample);
         }
-    }
-}
-
-/// Reads pixels of `P` samples of a row from pixel `x` on. Outside the plane its edge repeats.
-#[inline(always)]
-fn read_line<const P: usize>(reference: &FrameView<'_>, (x, y): (isize, isize), to: &mut [u16]) {
-    let row = reference.row(y.clamp(0, reference.height() as isize - 1) as usize);
-    let (columns, pixels) = ((reference.width() / P) as isize, (to.len() / P) as isize);
-    if x >= 0 && x + pixels <= columns {
-        return u16::read_row(reference.format(), &row[x as usize * P * 2..][..to.len() * 2], to);
-    }
-    let (samples, format) = (row.as_chunks::<2>().0, reference.format());
-    for (i, to) in to.iter_mut().enumerate() {
-        let column = (x + (i / P) as isize).clamp(0, columns - 1) as usize;
-        *to = format.value(samples[column * P + i % P]);
     }
 }
 
@@ -174,12 +156,6 @@ fn point_row<const P: usize>(
             }
         }
     }
-}
-
-/// The filter of H.264 for a point halfway between the third and the fourth sample.
-#[inline(always)]
-fn six_taps(sample: impl Fn(usize) -> i32) -> i32 {
-    sample(0) + sample(5) - 5 * (sample(1) + sample(4)) + 20 * (sample(2) + sample(3))
 }
 
 /// The bilinear prediction, from a line and the one below it.

@@ -31,7 +31,7 @@ pub use error::{EstimateError, FrameError, SetupError};
 pub(crate) use flights::Flights;
 pub use frame::{BlockHandle, Frame, FrameSource, HostBlock, HostMemory};
 pub use frame_view::FrameView;
-pub(crate) use half_samples::half_samples_around;
+pub(crate) use half_samples::{half_samples_around, six_taps};
 pub use order::OrderKey;
 pub use output::{Output, StageTimes};
 pub use parameters::{Algorithm, Border, Metric, Parameters};

@@ -85,6 +85,7 @@ impl Sample for u8 {
 }
 
 impl Sample for u16 {
+    #[inline(always)]
     fn read_row(format: SampleFormat, row: &[u8], to: &mut [Self]) {
         assert!(row.len() == format.bytes() * to.len(), "as many bytes as the format has");
         if format.bytes() == 1 {

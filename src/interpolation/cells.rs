@@ -2,10 +2,10 @@
 
 use super::rules::{BLOCK, TOLERANCE};
 use crate::compensation::Sampling;
-use crate::estimator::{FrameView, half_samples_around};
+use crate::estimator::{FrameView, half_samples_around, six_taps};
 use crate::native::arch::register::SampleRegister;
 use crate::native::hierarchical::quarter_samples::QuarterSamples;
-use crate::native::level::InstructionSet;
+use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// The size of a plane in pixels, and what a vector is in it.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,9 @@ pub(super) trait Weighted: Copy + Default + Send + Sync {
 
     /// It as a sample.
     fn round(self) -> u16;
+
+    /// Runs `work` on such samples.
+    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output;
 }
 
 /// Of samples of eight bits.
@@ -83,6 +86,10 @@ impl Weighted for u16 {
     fn round(self) -> u16 {
         (self + 32) >> 6
     }
+
+    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output {
+        instructions.run(work)
+    }
 }
 
 /// Of deep samples.
@@ -100,6 +107,10 @@ impl Weighted for u32 {
     #[inline(always)]
     fn round(self) -> u16 {
         ((self + 32) >> 6) as u16
+    }
+
+    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output {
+        instructions.run_deep(work)
     }
 }
 
@@ -128,27 +139,6 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
     }
 }
 
-/// Writes the samples of row `y` of a plane from pixel `x` on. Outside the plane, its edge pixels repeat.
-#[inline(always)]
-fn read_run<const N: usize>(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32), to: &mut [u16; N]) {
-    let (row, format) = (plane.row(y.clamp(0, plane.height() as i32 - 1) as usize), plane.format());
-    let inside = usize::try_from(x).ok().and_then(|x| row.get(x * pixel..)?.first_chunk::<N>());
-    if let (Some(row), 1) = (inside, format.bytes()) {
-        for x in 0..N {
-            to[x] = row[x].into();
-        }
-        return;
-    }
-    let last = (plane.width() / pixel) as i32 - 1;
-    for (index, to) in to.iter_mut().enumerate() {
-        let sample = (x + (index / pixel) as i32).clamp(0, last) as usize * pixel + index % pixel;
-        *to = match format.bytes() {
-            1 => row[sample].into(),
-            _ => format.value([row[2 * sample], row[2 * sample + 1]]),
-        };
-    }
-}
-
 /// Luma of more than eight bits.
 pub(super) struct DeepLuma<'a>(pub FrameView<'a>);
 
@@ -160,7 +150,7 @@ impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
     fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [[u16; BLOCK]; BLOCK] {
         let mut around = [[0; AROUND]; AROUND];
         for (down, row) in around.iter_mut().enumerate() {
-            read_run(&self.0, 1, ((x >> 2) - 2, (y >> 2) - 2 + down as i32), row);
+            self.0.read_pixels::<1>((x >> 2) - 2, (y >> 2) - 2 + down as i32, row);
         }
         let peak = self.0.format().peak().into();
         let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
@@ -184,18 +174,14 @@ fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -
     let mut across = [[0; BLOCK]; AROUND];
     for (across, row) in across.iter_mut().zip(around) {
         for at in 0..BLOCK {
-            across[at] = if x % 2 == 1 {
-                six_taps(row[at..].first_chunk().map_or([0; 6], |taps: &[u16; 6]| taps.map(i32::from)))
-            } else {
-                row[at + left + 2].into()
-            };
+            across[at] =
+                if x % 2 == 1 { six_taps(|tap| row[at + tap].into()) } else { row[at + left + 2].into() };
         }
     }
     for (down, points) in points.iter_mut().enumerate() {
         for at in 0..BLOCK {
             let (sum, shift) = if y % 2 == 1 {
-                let taps = [0, 1, 2, 3, 4, 5].map(|tap| across[down + tap][at]);
-                (six_taps(taps), 5 + 5 * (x % 2))
+                (six_taps(|tap| across[down + tap][at]), 5 + 5 * (x % 2))
             } else {
                 (across[down + top + 2][at], 5 * (x % 2))
             };
@@ -203,12 +189,6 @@ fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -
         }
     }
     points
-}
-
-/// The filter for a point halfway between the third and the fourth of six samples, times 32.
-#[inline(always)]
-fn six_taps([a, b, c, d, e, f]: [i32; 6]) -> i32 {
-    a + f - 5 * (b + e) + 20 * (c + d)
 }
 
 /// A plane of chroma, which is interpolated linearly. A pixel has `P` samples.
@@ -228,7 +208,7 @@ impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma
         let mut across = [[0; W]; MOST_DOWN];
         for (row, across) in across.iter_mut().enumerate().take(H + 1) {
             let mut samples = [0; READ];
-            read_run(&self.0, P, (x >> 3, (y >> 3) + row as i32), &mut samples);
+            self.0.read_pixels::<P>(x >> 3, (y >> 3) + row as i32, &mut samples);
             for x in 0..W {
                 across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + P]);
             }

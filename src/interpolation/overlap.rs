@@ -41,7 +41,7 @@ impl<S> Overlap<'_, S> {
         let (first, rest) = bytes.split_at_mut((H / 2 * stride).min(bytes.len()));
         let write = |row: usize, bytes: &mut [u8]| {
             let band = BandMut { bytes, stride, width, format };
-            instructions.run(CellRow::<T, S, W, H> { overlap: self, row, band, number: PhantomData });
+            T::run(instructions, CellRow::<T, S, W, H> { overlap: self, row, band, number: PhantomData });
         };
         write(0, first);
         rest.par_chunks_mut(H * stride).enumerate().for_each(|(index, bytes)| write(index + 1, bytes));

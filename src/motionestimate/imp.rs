@@ -15,10 +15,10 @@ use super::messages::stream_message;
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::{FieldKey, Leaving, Stream};
-use crate::estimator::{Notice, SetupError};
+use crate::estimator::SetupError;
 use crate::lock::lock;
 use crate::session::Session;
-use crate::settings::{setup_debug, setup_message};
+use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::{meta, video};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -71,23 +71,13 @@ impl MotionEstimate {
         if let Some(reason) = choice.fallback {
             gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", session.device());
             if !std::mem::replace(&mut state.warned_fallback, true) {
-                gst::element_imp_warning!(
-                    self,
-                    gst::ResourceError::Failed,
-                    ("Searching on {} instead: {reason}", session.device()),
-                    ["{}", setup_debug(&reason)]
-                );
+                warn_of_fallback(&*self.obj(), session.device(), &reason);
             }
         }
         for warning in choice.warnings {
             gst::warning!(CAT, imp = self, "{warning}");
             if !std::mem::replace(&mut state.warned_tuning, true) {
-                gst::element_imp_warning!(
-                    self,
-                    gst::LibraryError::Settings,
-                    ("Tuning: {warning}"),
-                    ["{warning:?}"]
-                );
+                warn_of_tuning(&*self.obj(), &warning);
             }
         }
         gst::info!(
@@ -163,7 +153,7 @@ impl MotionEstimate {
             stream.forget();
         }
         let submitted = stream.submit(buffer, &mut lock(&self.statistics));
-        self.tell(stream.take_notices());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let submitted = submitted.map_err(|error| stream_message(&error, stream));
         submitted.map_err(|message| self.fail(state, message))
     }
@@ -173,7 +163,7 @@ impl MotionEstimate {
         let state = &mut *lock(&self.state);
         let Some(stream) = &mut state.stream else { return Ok(None) };
         let next = stream.next(keep, &mut lock(&self.statistics));
-        self.tell(stream.take_notices());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let next = next.map_err(|error| stream_message(&error, stream));
         let next = next.map_err(|message| self.fail(state, message))?;
         if let Some(Leaving::Buffer(buffer)) = &next {
@@ -185,23 +175,6 @@ impl MotionEstimate {
             }
         }
         Ok(next)
-    }
-
-    /// Tells what has become of devices.
-    fn tell(&self, notices: Vec<Notice>) {
-        for notice in notices {
-            match notice {
-                Notice::Failure(text) => {
-                    gst::warning!(CAT, imp = self, "{text}");
-                    gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"));
-                }
-                Notice::Split(text) => {
-                    gst::warning!(CAT, imp = self, "{text}");
-                    gst::element_imp_warning!(self, gst::ResourceError::Settings, ("{text}"));
-                }
-                Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
-            }
-        }
     }
 
     /// Sends on what need not wait, in order, each buffer with its vectors: as long as more than `keep` buffers wait,
@@ -235,7 +208,7 @@ impl MotionEstimate {
         let state = &mut *lock(&self.state);
         let Some(stream) = &mut state.stream else { return };
         let released = stream.release_buffers(&mut lock(&self.statistics));
-        self.tell(stream.take_notices());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
         if let Err(message) = released.map_err(|error| stream_message(&error, stream)) {
             state.failed = Some(self.fail(state, message));
         }

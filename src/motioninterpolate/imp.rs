@@ -13,15 +13,14 @@ use gst_video::VideoInfo;
 
 use super::maker::MakeError;
 use super::motion::{MotionError, MotionSearch};
-use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::InterpolationStatistics;
 use super::stream::{InterpolateStream, Shown};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
+use super::{caps, retime};
 use crate::backend::Choice;
-use crate::estimator::Notice;
 use crate::lock::lock;
-use crate::settings::{setup_debug, setup_message};
+use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -181,7 +180,8 @@ impl MotionInterpolate {
         let began = Instant::now();
         let loaded = stream.load(buffer, time, retiming);
         lock(&self.statistics).loading += began.elapsed();
-        self.tell(stream.maker.motion().map(MotionSearch::take_notices).unwrap_or_default());
+        let notices = stream.maker.motion().map(MotionSearch::take_notices).unwrap_or_default();
+        tell_notices(&*self.obj(), *CAT, notices);
         if let Err(error) = loaded {
             let message = make_message(&error, stream);
             return Err(self.fail(&mut guard, message));
@@ -193,37 +193,12 @@ impl MotionInterpolate {
     fn tell_choice(&self, motion: &MotionSearch, choice: Choice) {
         let device = motion.device();
         if let Some(reason) = choice.fallback {
-            gst::element_imp_warning!(
-                self,
-                gst::ResourceError::Failed,
-                ("Searching on {device} instead: {reason}"),
-                ["{}", setup_debug(&reason)]
-            );
+            warn_of_fallback(&*self.obj(), device, &reason);
         }
-        for warning in choice.warnings {
-            gst::element_imp_warning!(
-                self,
-                gst::LibraryError::Settings,
-                ("Tuning: {warning}"),
-                ["{warning:?}"]
-            );
+        for warning in &choice.warnings {
+            warn_of_tuning(&*self.obj(), warning);
         }
         gst::info!(CAT, imp = self, "{device} searches");
-    }
-
-    /// Posts what has happened to the devices.
-    fn tell(&self, notices: Vec<Notice>) {
-        for notice in notices {
-            match notice {
-                Notice::Failure(text) => {
-                    gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{text}"))
-                }
-                Notice::Split(text) => {
-                    gst::element_imp_warning!(self, gst::ResourceError::Settings, ("{text}"))
-                }
-                Notice::Balance(text) => gst::info!(CAT, imp = self, "{text}"),
-            }
-        }
     }
 
     /// Counts a frame at `time` that is dropped, because it is not after the one before.
@@ -490,50 +465,16 @@ impl BaseTransformImpl for MotionInterpolate {
         caps: &gst::Caps,
         filter: Option<&gst::Caps>,
     ) -> Option<gst::Caps> {
-        let mut same = gst::Caps::new_empty();
-        let mut any = gst::Caps::new_empty();
-        for (structure, features) in caps.iter_with_features() {
-            let mut other = structure.to_owned();
-            if direction == gst::PadDirection::Sink {
-                let most = gst::Fraction::new(i32::MAX, 1);
-                other.set("framerate", gst::FractionRange::new(gst::Fraction::new(0, 1), most));
-            } else {
-                // Input without a frame rate will do too.
-                other.remove_field("framerate");
-            }
-            // It belongs to variable frame rates.
-            other.remove_field("max-framerate");
-            // The same frame rate is better than any other. If there is none, the other side must say one.
-            if structure.has_field("framerate") || direction == gst::PadDirection::Src {
-                same.make_mut().append_structure_full(structure.to_owned(), Some(features.to_owned()));
-            }
-            any.make_mut().append_structure_full(other, Some(features.to_owned()));
-        }
-        same.merge(any);
-        Some(match filter {
-            Some(filter) => filter.intersect_with_mode(&same, gst::CapsIntersectMode::First),
-            None => same,
-        })
+        Some(caps::transformed(direction, caps, filter))
     }
 
     fn fixate_caps(
         &self,
         _direction: gst::PadDirection,
         caps: &gst::Caps,
-        mut othercaps: gst::Caps,
+        othercaps: gst::Caps,
     ) -> gst::Caps {
-        let rate = caps.structure(0).and_then(|structure| structure.get::<gst::Fraction>("framerate").ok());
-        othercaps.truncate();
-        if let Some(structure) = othercaps.make_mut().structure_mut(0) {
-            if let Some(rate) = rate {
-                structure.fixate_field_nearest_fraction("framerate", rate);
-            }
-            if structure.has_field("pixel-aspect-ratio") {
-                structure.fixate_field_nearest_fraction("pixel-aspect-ratio", gst::Fraction::new(1, 1));
-            }
-        }
-        othercaps.fixate();
-        othercaps
+        caps::fixated(caps, othercaps)
     }
 
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {

@@ -103,6 +103,7 @@
  */
 use gst::prelude::*;
 
+mod caps;
 mod imp;
 mod maker;
 mod motion;

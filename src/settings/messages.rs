@@ -1,9 +1,12 @@
-//! Messages for the bus about settings that cannot hold.
+//! Messages for the bus about the devices of a search: settings that cannot hold, and what becomes of devices.
 
-use crate::estimator::SetupError;
+use gst::prelude::*;
+
+use crate::backend::TuningWarning;
+use crate::estimator::{Notice, SetupError};
 
 /// The debug text of an error: the compiler's log if a kernel did not build.
-pub fn setup_debug(error: &SetupError) -> String {
+fn setup_debug(error: &SetupError) -> String {
     match error {
         SetupError::KernelBuild { log, .. } => log.clone(),
         _ => format!("{error:?}"),
@@ -23,6 +26,39 @@ pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
         SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{error}"), ["{debug}"]),
         SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{error}"), ["{debug}"]),
         _ => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{debug}"]),
+    }
+}
+
+/// Warns that `element` searches on `device`, because of `reason`, and not where it was asked to.
+pub fn warn_of_fallback(element: &impl IsA<gst::Element>, device: &str, reason: &SetupError) {
+    let debug = setup_debug(reason);
+    gst::element_warning!(
+        element,
+        gst::ResourceError::Failed,
+        ("Searching on {device} instead: {reason}"),
+        ["{debug}"]
+    );
+}
+
+/// Warns of a tuning that `element` cannot use.
+pub fn warn_of_tuning(element: &impl IsA<gst::Element>, warning: &TuningWarning) {
+    gst::element_warning!(element, gst::LibraryError::Settings, ("Tuning: {warning}"), ["{warning:?}"]);
+}
+
+/// Says what has happened to the devices of `element`: on the bus what the user should know, all of it in the log.
+pub fn tell_notices(element: &impl IsA<gst::Element>, category: gst::DebugCategory, notices: Vec<Notice>) {
+    for notice in notices {
+        match notice {
+            Notice::Failure(text) => {
+                gst::warning!(category, obj = element, "{text}");
+                gst::element_warning!(element, gst::ResourceError::Failed, ("{text}"));
+            }
+            Notice::Split(text) => {
+                gst::warning!(category, obj = element, "{text}");
+                gst::element_warning!(element, gst::ResourceError::Settings, ("{text}"));
+            }
+            Notice::Balance(text) => gst::info!(category, obj = element, "{text}"),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::tuning::{Kernel, Tuning};
 mod messages;
 mod several;
 
-pub use messages::{setup_debug, setup_message};
+pub use messages::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the

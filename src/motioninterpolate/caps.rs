@@ -1,0 +1,45 @@
+//! The negotiation of frame rates: that of the output is free, all else is equal on both sides.
+
+/// The caps of the other side for `caps` of the pad with this `direction`.
+pub fn transformed(direction: gst::PadDirection, caps: &gst::Caps, filter: Option<&gst::Caps>) -> gst::Caps {
+    let mut same = gst::Caps::new_empty();
+    let mut any = gst::Caps::new_empty();
+    for (structure, features) in caps.iter_with_features() {
+        let mut other = structure.to_owned();
+        if direction == gst::PadDirection::Sink {
+            let most = gst::Fraction::new(i32::MAX, 1);
+            other.set("framerate", gst::FractionRange::new(gst::Fraction::new(0, 1), most));
+        } else {
+            // Input without a frame rate will do too.
+            other.remove_field("framerate");
+        }
+        // It belongs to variable frame rates.
+        other.remove_field("max-framerate");
+        // The same frame rate is better than any other. If there is none, the other side must say one.
+        if structure.has_field("framerate") || direction == gst::PadDirection::Src {
+            same.make_mut().append_structure_full(structure.to_owned(), Some(features.to_owned()));
+        }
+        any.make_mut().append_structure_full(other, Some(features.to_owned()));
+    }
+    same.merge(any);
+    match filter {
+        Some(filter) => filter.intersect_with_mode(&same, gst::CapsIntersectMode::First),
+        None => same,
+    }
+}
+
+/// One format of `othercaps`, with the frame rate nearest to that of `caps`.
+pub fn fixated(caps: &gst::Caps, mut othercaps: gst::Caps) -> gst::Caps {
+    let rate = caps.structure(0).and_then(|structure| structure.get::<gst::Fraction>("framerate").ok());
+    othercaps.truncate();
+    if let Some(structure) = othercaps.make_mut().structure_mut(0) {
+        if let Some(rate) = rate {
+            structure.fixate_field_nearest_fraction("framerate", rate);
+        }
+        if structure.has_field("pixel-aspect-ratio") {
+            structure.fixate_field_nearest_fraction("pixel-aspect-ratio", gst::Fraction::new(1, 1));
+        }
+    }
+    othercaps.fixate();
+    othercaps
+}

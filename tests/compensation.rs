@@ -252,8 +252,6 @@ fn what_does_not_fit_is_an_error() {
     assert_eq!(compensate(&field, Sampling::LUMA, planes, wanted, &mut out), Err(mismatch));
 }
 
-/// Frames predicted from the vectors of full search on any number of threads are those of the oracle's vectors.
-/// (Bonanno's check of three-step search is in `opencl.rs`.)
 /// Motion by fractions of a sample: each step of refinement predicts better.
 #[test]
 fn sub_samples_predict_better() {
@@ -283,6 +281,8 @@ fn sub_samples_predict_better() {
     }
 }
 
+/// Frames predicted from the vectors of full search on any number of threads are those of the oracle's vectors.
+/// (Bonanno's check of three-step search is in `opencl.rs`.)
 #[test]
 fn full_search_on_any_number_of_threads_gives_the_same_prediction() {
     for (size, block_size) in [((61, 47), 8), ((200, 133), 16)] {

@@ -14,8 +14,8 @@ The tables of the four papers, measured on the devices of this machine, beside t
 Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
 
 Papers (default: all)
-  uta        tables 1-10, section 8.5.2 and figures 11-15, 19; tables 6 and 7 with all devices of
-             the same name
+  uta        tables 1-10, sections 6.2.3 and 8.5.2, chapter 9 and figures 11-15, 19; tables 6 and 7
+             with all devices of the same name
   halldal    sections 7.1 and 7.2
   zhang      figures 7 and 12: the latter with the device and the CPU without OpenCL
   bonanno    tables 1 and 2
@@ -25,7 +25,8 @@ Options
                 of its name (default: every device, one after the other, native first)
   --clip FILE   a video, whose first two frames are searched for table 10 of uta (default: the
                 repository's clip) and, if they have one of its sizes, for figure 7 of zhang; may be
-                repeated; .y4m is read directly, other files by GStreamer's decodebin
+                repeated: the first one is for table 10, up to 30 frames of the last one for chapter 9;
+                .y4m is read directly, other files by GStreamer's decodebin
   --limit S     seconds per cell: after a cell that takes longer, the rest of its column is
                 skipped (default: 2)
   --quick       small frames and few repetitions

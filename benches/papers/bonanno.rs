@@ -102,9 +102,9 @@ fn table(
     foot.push(if session.is_native() {
         "Speedup: over portable code on one core, with the prediction.".into()
     } else {
-        "His, optimised: three-step-naive, his kernel as his section IV leaves it; his first version, in which one \
-         item sets up the sums, is not built. Auto: the fastest here. Speedup: over portable code on one core of the \
-         CPU, with transfers and the prediction."
+        "His, optimised: three-step-naive, his kernel as his section IV leaves it, with the sum by a tree that his \
+         section VI suggests; his first version, in which one item sets up the sums, is not built. Auto: the fastest \
+         here. Speedup: over portable code on one core of the CPU, with transfers and the prediction."
             .into()
     });
     foot.push(

@@ -1,5 +1,6 @@
-//! Uta (2012): tables 1-5 and 8 with figures 11-15 and 19, and the quality tables 9 and 10 of section
-//! 8.6. The tables of several devices are in `several.rs`.
+//! Uta (2012): tables 1-5 and 8 with figures 11-15 and 19, the launches of section 6.2.3, and the quality
+//! tables 9 and 10 of section 8.6. The tables of several devices are in `several.rs`, chapter 9 in
+//! `two_windows.rs`.
 
 use std::error::Error;
 

@@ -12,7 +12,7 @@ pub enum Algorithm {
     /// The best of all candidates of the window.
     #[default]
     Full,
-    /// Three-step search (Bonanno 2015): few candidates, far ones first.
+    /// Three-step search (Bonanno): few candidates, far ones first.
     ///
     /// The centre starts at `(0, 0)`. For each step `s` of [`Window::steps`] the nine candidates
     /// `centre + {-s, 0, s}²` are compared, and the best of them by [`OrderKey`](super::OrderKey),

@@ -244,3 +244,23 @@ static inline void stage_words(__local uint *to, int to_words, __global const sa
             to[i * to_words + j] = ((__global const uint *)(from + (size_t)i * (size_t)pitch))[j];
     }
 }
+
+// The four averages of two samples, rounded up.
+static inline uint average_four(uint a, uint b)
+{
+    return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
+}
+
+// The two points whose average is the sample at `position`, in quarter samples, by the luma interpolation of H.264: each
+// in half samples from the whole sample at or before the position.
+//
+// A quarter position is the average of two points of the lattice of half samples. Where only one
+// coordinate is odd, these are its two neighbours on that axis. Where both are, they are the two of its
+// four neighbours that are half samples on one axis alone.
+static inline void points_around(int2 position, int2 *first, int2 *second)
+{
+    const int2 half_point = position >> 1 & 1, odd = position & 1;
+    const int crossed = odd.x & odd.y & ~(half_point.x ^ half_point.y);
+    *first = half_point + (int2)(crossed, 0);
+    *second = half_point + odd - (int2)(crossed, 0);
+}

@@ -155,26 +155,14 @@ static inline uint compare_four_cut(uint c, uint r, uint cost)
 #endif
 }
 
-// The four averages of two samples, rounded up.
-static inline uint average_four(uint a, uint b)
-{
-    return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
-}
-
 // Reads the 8 x 8 samples of a level at `position`, in quarter samples: interpolation of H.264.
-//
-// A quarter position is the average of two points of the lattice of half samples. Where only one
-// coordinate is odd, these are its two neighbours on that axis. Where both are, they are the two of its
-// four neighbours that are half samples on one axis alone.
 static inline void read_cell(__global const uchar *slot, Level level, int2 position, uint *samples)
 {
     // From three samples outside the level on, nothing changes any more.
     const int2 end = (int2)(level.width, level.height) + 2;
     const int2 whole = clamp(position >> 2, (int2)(-(CELL + 4)), end);
-    const int2 half_point = position >> 1 & 1, odd = position & 1;
-    const int crossed = odd.x & odd.y & ~(half_point.x ^ half_point.y);
-    const int2 first = half_point + (int2)(crossed, 0);
-    const int2 second = half_point + odd - (int2)(crossed, 0);
+    int2 first, second;
+    points_around(position, &first, &second);
 
     __global const uchar *origin = slot + (size_t)level.origin * UNIT;
     const size_t plane = (size_t)level.plane * UNIT;

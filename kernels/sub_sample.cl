@@ -104,12 +104,6 @@ static inline int both_ways(uint outer, uint middle, uint inner, uint shift)
     return (o - 5 * m + 20 * i) >> 10;
 }
 
-// The four averages of two samples, rounded up.
-static inline uint average_four(uint a, uint b)
-{
-    return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
-}
-
 // Word `word` of row `row` of the block displaced by `point`, in half samples, -2 to 2.
 static inline uint word_at(__local const uint *planes, int2 point, int word, int row)
 {

@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Device, Parameters, SetupError};
+use crate::interpolation::{FrameFormat, FrameMaker, Interpolator};
 use crate::native::{Level, Native};
 use crate::session::{Options, Session};
 use crate::tuning::{Kernel, Tuning};
@@ -125,6 +126,9 @@ pub struct Choice {
 /// A device that was opened, and how it was chosen.
 pub type Opened = (Box<dyn Device>, Choice);
 
+/// What makes frames, and why it is not the first choice of [`DeviceSelector::Auto`], if it is not.
+pub type OpenedMaker = (Box<dyn FrameMaker>, Option<SetupError>);
+
 /// Every device that is there, the native CPU first.
 pub fn devices() -> Vec<AvailableDevice> {
     devices_and_limits().into_iter().map(|(info, _)| info).collect()
@@ -212,6 +216,40 @@ pub fn open_device(
     }
 }
 
+/// Opens what makes frames of `format` if `device` names what searches: the same device, of several ones the first OpenCL
+/// GPU, else the CPU without OpenCL, which has `threads` threads.
+///
+/// # Errors
+/// [`SetupError`]: no such device; unless `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
+pub fn open_maker(
+    device: &DeviceSelector,
+    format: &FrameFormat,
+    threads: usize,
+) -> Result<OpenedMaker, SetupError> {
+    let fallback = match device {
+        DeviceSelector::Native => None,
+        DeviceSelector::Auto => match opencl::open_best_maker(format) {
+            Some(Ok(maker)) => return Ok((maker, None)),
+            Some(Err(error)) => Some(error),
+            None => None,
+        },
+        DeviceSelector::Several(list) => match several::first_gpu(list)? {
+            Some(gpu) => return Ok((opencl::open_maker(&gpu, format)?, None)),
+            None => None,
+        },
+        one => return Ok((opencl::open_maker(one, format)?, None)),
+    };
+    Ok((native_maker(format, threads)?, fallback))
+}
+
+/// Opens the CPU without OpenCL, to make frames of `format` in so many threads, 0 for one a core.
+///
+/// # Errors
+/// [`SetupError`] if memory or threads are missing.
+pub fn native_maker(format: &FrameFormat, threads: usize) -> Result<Box<dyn FrameMaker>, SetupError> {
+    Ok(Box::new(Interpolator::new(format, threads)?))
+}
+
 fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Device>, SetupError> {
     let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
     if let Some(threads) = tuning.threads {
@@ -276,7 +314,8 @@ mod opencl {
         no_such_device,
     };
     use crate::estimator::{Parameters, SetupError};
-    use crate::opencl::{self, DeviceKind, OpenCl, OpenClDevice};
+    use crate::interpolation::{FrameFormat, FrameMaker};
+    use crate::opencl::{self, DeviceKind, OpenCl, OpenClDevice, OpenClInterpolator};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
@@ -362,12 +401,43 @@ mod opencl {
         tuning: &Tuning,
         parameters: &Parameters,
     ) -> Option<Result<Opened, SetupError>> {
+        first_that_opens(!super::of_native(kernel), |device| open_on(device, kernel, tuning, parameters))
+    }
+
+    /// What `open` makes of the best device with which it succeeds: GPUs, or devices of any kind, GPUs and more compute
+    /// units first. `None` where there is none; where all fail, the first's error.
+    fn first_that_opens<T>(
+        any_kind: bool,
+        open: impl Fn(&OpenClDevice) -> Result<T, SetupError>,
+    ) -> Option<Result<T, SetupError>> {
         let mut devices = opencl::devices();
-        devices.retain(|device| !super::of_native(kernel) || device.kind == DeviceKind::Gpu);
+        devices.retain(|device| any_kind || device.kind == DeviceKind::Gpu);
         devices.sort_by_key(|device| (device.kind != DeviceKind::Gpu, Reverse(device.compute_units)));
-        let mut opened = devices.iter().map(|device| open_on(device, kernel, tuning, parameters));
+        let mut opened = devices.iter().map(open);
         let first = opened.next()?;
         Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
+    }
+
+    fn maker_on(device: &OpenClDevice, format: &FrameFormat) -> Result<Box<dyn FrameMaker>, SetupError> {
+        Ok(Box::new(OpenClInterpolator::new(device, format)?))
+    }
+
+    /// Opens the first device that `selector` names, to make frames.
+    pub(super) fn open_maker(
+        selector: &DeviceSelector,
+        format: &FrameFormat,
+    ) -> Result<Box<dyn FrameMaker>, SetupError> {
+        maker_on(&find(selector)?, format)
+    }
+
+    /// Opens the best GPU to make frames, as [`open_best`].
+    pub(super) fn open_best_maker(format: &FrameFormat) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
+        first_that_opens(false, |device| maker_on(device, format))
+    }
+
+    /// Whether `selector` names a GPU.
+    pub(super) fn is_gpu(selector: &DeviceSelector) -> Result<bool, SetupError> {
+        Ok(find(selector)?.kind == DeviceKind::Gpu)
     }
 }
 
@@ -376,6 +446,7 @@ mod opencl {
 mod opencl {
     use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
     use crate::estimator::{Parameters, SetupError};
+    use crate::interpolation::{FrameFormat, FrameMaker};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
@@ -399,5 +470,20 @@ mod opencl {
 
     pub(super) fn open_best(_: Kernel, _: &Tuning, _: &Parameters) -> Option<Result<Opened, SetupError>> {
         None
+    }
+
+    pub(super) fn open_maker(
+        selector: &DeviceSelector,
+        _: &FrameFormat,
+    ) -> Result<Box<dyn FrameMaker>, SetupError> {
+        Err(no_such_device(selector))
+    }
+
+    pub(super) fn open_best_maker(_: &FrameFormat) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
+        None
+    }
+
+    pub(super) fn is_gpu(selector: &DeviceSelector) -> Result<bool, SetupError> {
+        Err(no_such_device(selector))
     }
 }

@@ -5,8 +5,12 @@ mod common;
 use common::{Content, Noise, deepened, frames};
 use gstmotionestimate::compensation::{CompensationError, PlaneMut, Sampling};
 use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, oracle as search};
-use gstmotionestimate::interpolation::{Interpolator, Phase, oracle, search_parameters};
+use gstmotionestimate::interpolation::{
+    FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchedPair, oracle, search_parameters,
+};
 use gstmotionestimate::native::Level;
+#[cfg(feature = "opencl")]
+use gstmotionestimate::opencl::{DeviceKind, OpenClDevice, OpenClInterpolator};
 
 const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
 const INTERLEAVED: Sampling = Sampling { interleaved: true, ..HALVED };
@@ -64,8 +68,13 @@ impl Pair {
         [(); 2].map(|()| (0..blocks).map(|_| vector()).collect())
     }
 
-    /// Compares the frame at each of `phases` with the oracle's, in the instructions of all levels.
-    fn check(&self, fields: &[Vec<MotionVector>; 2], phases: &[(u32, u32)]) {
+    fn format(&self) -> FrameFormat {
+        let luma = self.frames[0][0].view();
+        FrameFormat { size: luma.size(), samplings: self.samplings.clone(), samples: luma.format() }
+    }
+
+    /// Compares the frame at each of `phases` with the oracle's, by all of `makers`.
+    fn check(&self, makers: Makers, fields: &[Vec<MotionVector>; 2], phases: &[(u32, u32)]) {
         let [previous, next] = self.views();
         let sources = [&previous[..], &next[..]];
         let fields = fields.each_ref().map(|field| &field[..]);
@@ -74,22 +83,55 @@ impl Pair {
             .iter()
             .map(|&phase| oracle::interpolate(sources, &self.samplings, fields, phase))
             .collect();
-        for level in Level::available() {
-            let size = previous[0].size();
-            let mut interpolator = Interpolator::with_level(size, &self.samplings, 1, level).unwrap();
-            for luma in [&previous[0], &next[0]] {
-                let loaded = interpolator.load(luma).unwrap();
-                assert_eq!(samples(&loaded), samples(&oracle::search_frame(luma)), "{level}, {size:?}");
+        let size = previous[0].size();
+        for (name, mut maker) in makers(&self.format()) {
+            for planes in sources {
+                maker.load(planes).unwrap();
             }
-            interpolator.set_motion(fields).unwrap();
-            for (phase, expected) in phases.iter().zip(&expected) {
-                let made = made(&mut interpolator, sources, *phase);
-                for (index, (made, expected)) in made.iter().zip(expected).enumerate() {
-                    assert_eq!(made, &samples(expected), "plane {index} of {size:?} at {phase:?}, {level}");
+            maker.set_motion(fields).unwrap();
+            // As many at a time as there may be.
+            let mut begun = 0;
+            for (index, (phase, expected)) in phases.iter().zip(&expected).enumerate() {
+                while begun < phases.len().min(index + maker.depth()) {
+                    maker.begin(phases[begun]).unwrap();
+                    begun += 1;
+                }
+                maker.finish().unwrap();
+                for (index, (made, expected)) in made(&*maker, sources).iter().zip(expected).enumerate() {
+                    let expected = &samples(expected);
+                    assert_eq!(made, expected, "plane {index} of {size:?} at {phase:?}, {name}");
                 }
             }
         }
     }
+}
+
+/// What makes frames of a format, by name.
+type Makers = fn(&FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)>;
+
+/// The CPU with each of its instruction sets.
+fn cpu(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+    let maker = |level: Level| -> (String, Box<dyn FrameMaker>) {
+        (level.to_string(), Box::new(Interpolator::with_level(format, 1, level).unwrap()))
+    };
+    Level::available().map(maker).collect()
+}
+
+/// All OpenCL devices, with the groups of their kind and with those of a GPU.
+#[cfg(feature = "opencl")]
+fn opencl(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+    let mut devices = common::all_devices();
+    for mut device in devices.clone() {
+        if device.kind != DeviceKind::Gpu {
+            device.kind = DeviceKind::Gpu;
+            devices.push(device);
+        }
+    }
+    let maker = |device: &OpenClDevice| -> (String, Box<dyn FrameMaker>) {
+        let name = format!("{} as {}", device.name, device.kind.name());
+        (name, Box::new(OpenClInterpolator::new(device, format).unwrap()))
+    };
+    devices.iter().map(maker).collect()
 }
 
 /// The samples of a frame.
@@ -98,103 +140,210 @@ fn samples(frame: &Frame) -> Vec<u8> {
     (0..view.height()).flat_map(|y| view.row(y)).copied().collect()
 }
 
-/// The planes that an interpolator makes. Rows are a few bytes apart, which it must not write.
-fn made(interpolator: &mut Interpolator, sources: [&[FrameView<'_>]; 2], phase: Phase) -> Vec<Vec<u8>> {
+/// The planes of the finished frame. Rows are a few bytes apart, which must not be written.
+fn made(maker: &dyn FrameMaker, sources: [&[FrameView<'_>]; 2]) -> Vec<Vec<u8>> {
     const GAP: usize = 5;
-    let views = sources[0];
-    let mut memory: Vec<_> =
-        views.iter().map(|view| vec![0xa5_u8; (view.row_bytes() + GAP) * view.height()]).collect();
-    interpolator.choose(phase);
-    for (index, (view, memory)) in views.iter().zip(&mut memory).enumerate() {
+    let plane = |(index, view): (usize, &FrameView<'_>)| {
         let stride = view.row_bytes() + GAP;
-        let mut plane = PlaneMut::with_format(memory, view.size(), stride, view.format()).unwrap();
-        interpolator.make_plane(index, [view, &sources[1][index]], &mut plane).unwrap();
-    }
-    let rows = |(view, memory): (&FrameView<'_>, Vec<u8>)| {
-        let rows = memory.chunks_exact(view.row_bytes() + GAP);
-        rows.flat_map(|row| {
+        let mut memory = vec![0xa5_u8; stride * view.height()];
+        let mut plane = PlaneMut::with_format(&mut memory, view.size(), stride, view.format()).unwrap();
+        maker.write_plane(index, [view, &sources[1][index]], &mut plane).unwrap();
+        let rows = memory.chunks_exact(stride).flat_map(|row| {
             assert_eq!(row[view.row_bytes()..], [0xa5; GAP], "bytes between rows");
             row[..view.row_bytes()].to_vec()
-        })
-        .collect()
+        });
+        rows.collect()
     };
-    views.iter().zip(memory).map(rows).collect()
+    sources[0].iter().enumerate().map(plane).collect()
 }
 
 const PHASES: [(u32, u32); 5] = [(1, 2), (1, 3), (2, 5), (4, 5), (63, 64)];
 
-#[test]
-fn frames_of_any_size_equal_the_oracle() {
+fn check_sizes(makers: Makers, contents: &[Content]) {
     for size in [(1, 1), (2, 1), (1, 9), (7, 5), (8, 8), (9, 17), (16, 15), (33, 40), (65, 47)] {
-        for content in [Content::Moved, Content::Noise, Content::Flat] {
+        for &content in contents {
             let pair = Pair::new(content, size, &[HALVED, HALVED], 8);
-            pair.check(&pair.fields(), &PHASES);
+            pair.check(makers, &pair.fields(), &PHASES);
         }
     }
 }
 
-#[test]
-fn vectors_of_any_length_equal_the_oracle() {
+fn check_vectors(makers: Makers) {
     for (size, longest) in [((1, 1), i16::MAX), ((24, 40), 200), ((57, 31), 2000), ((40, 48), i16::MAX)] {
         let pair = Pair::new(Content::Noise, size, &[INTERLEAVED], 8);
-        pair.check(&pair.random_fields(longest), &PHASES);
+        pair.check(makers, &pair.random_fields(longest), &PHASES);
     }
 }
 
-#[test]
-fn planes_of_all_kinds_equal_the_oracle() {
+fn check_planes(makers: Makers) {
     let size = (45, 35);
     for chroma in
         [&[][..], &[HALVED, HALVED], &[INTERLEAVED], &[WIDE, WIDE], &[Sampling::LUMA, Sampling::LUMA]]
     {
         for depth in [8, 10, 16] {
             let pair = Pair::new(Content::Moved, size, chroma, depth);
-            pair.check(&pair.random_fields(300), &PHASES[..3]);
-            pair.check(&pair.fields(), &PHASES[2..3]);
+            pair.check(makers, &pair.random_fields(300), &PHASES[..3]);
+            pair.check(makers, &pair.fields(), &PHASES[2..3]);
         }
     }
 }
 
-/// Those that are searched at half and at a quarter of the size.
+/// A frame that is searched at half its size.
+fn check_halved(makers: Makers) {
+    let pair = Pair::new(Content::Moved, (1090, 482), &[], 8);
+    pair.check(makers, &pair.random_fields(100), &PHASES[1..2]);
+}
+
+#[test]
+fn frames_of_any_size_equal_the_oracle() {
+    check_sizes(cpu, &[Content::Moved, Content::Noise, Content::Flat]);
+}
+
+#[test]
+fn vectors_of_any_length_equal_the_oracle() {
+    check_vectors(cpu);
+}
+
+#[test]
+fn planes_of_all_kinds_equal_the_oracle() {
+    check_planes(cpu);
+}
+
 #[test]
 fn large_frames_equal_the_oracle() {
-    for size in [(1025, 513), (2051, 1027)] {
-        let pair = Pair::new(Content::Moved, size, &[], 8);
-        let luma = &pair.views()[0][0].clone();
-        let mut interpolator = Interpolator::new(size, &pair.samplings, 0).unwrap();
-        assert_eq!(samples(&interpolator.load(luma).unwrap()), samples(&oracle::search_frame(luma)));
+    check_halved(cpu);
+}
+
+/// On the devices of OPENCL_TEST_DEVICE, else on all.
+#[cfg(feature = "opencl")]
+mod opencl_devices {
+    use super::*;
+
+    #[test]
+    fn frames_of_any_size_equal_the_oracle() {
+        check_sizes(opencl, &[Content::Moved, Content::Noise]);
     }
-    let pair = Pair::new(Content::Moved, (1090, 482), &[], 8);
-    pair.check(&pair.random_fields(100), &PHASES[1..2]);
+
+    #[test]
+    fn vectors_of_any_length_equal_the_oracle() {
+        check_vectors(opencl);
+    }
+
+    #[test]
+    fn planes_of_all_kinds_equal_the_oracle() {
+        check_planes(opencl);
+    }
+
+    #[test]
+    fn large_frames_equal_the_oracle() {
+        check_halved(opencl);
+    }
+
+    #[test]
+    fn small_groups_and_little_local_memory_are_enough() {
+        fn limited(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+            let mut makers: Vec<(String, Box<dyn FrameMaker>)> = Vec::new();
+            for mut device in common::all_devices() {
+                device.kind = DeviceKind::Gpu;
+                for (largest_group, local_memory) in [(1, 176), (7, 1000), (24, 2000), (1024, 488)] {
+                    (device.largest_group, device.local_memory) = (largest_group, local_memory);
+                    device.largest_second = largest_group;
+                    let maker = Box::new(OpenClInterpolator::new(&device, format).unwrap());
+                    makers.push((format!("groups of {largest_group}"), maker));
+                }
+                device.local_memory = 100;
+                assert!(OpenClInterpolator::new(&device, format).is_err());
+            }
+            makers
+        }
+        let pair = Pair::new(Content::Moved, (45, 35), &[INTERLEAVED], 8);
+        pair.check(limited, &pair.fields(), &PHASES[..2]);
+    }
+
+    /// Frames follow one another, and what has begun is given up.
+    #[test]
+    fn a_stream_of_frames_equals_the_oracle() {
+        let pairs = [Content::Moved, Content::Noise, Content::Checkerboard]
+            .map(|content| Pair::new(content, (50, 36), &[HALVED, HALVED], 8));
+        let frames: Vec<_> = pairs.iter().flat_map(|pair| &pair.frames).collect();
+        let samplings = &pairs[0].samplings;
+        for (name, mut maker) in opencl(&pairs[0].format()) {
+            for (index, frame) in frames.iter().enumerate() {
+                let next: Vec<_> = frame.iter().map(Frame::view).collect();
+                maker.load(&next).unwrap();
+                let Some(previous) = index.checked_sub(1) else { continue };
+                let previous: Vec<_> = frames[previous].iter().map(Frame::view).collect();
+                let fields = pairs[index / 2].random_fields(40 * index as i16);
+                let fields = fields.each_ref().map(|field| &field[..]);
+                maker.set_motion(fields).unwrap();
+                maker.begin(Phase::MIDDLE).unwrap();
+                if index % 2 == 0 {
+                    maker.cancel();
+                    maker.begin(Phase::MIDDLE).unwrap();
+                }
+                maker.finish().unwrap();
+                let sources = [&previous[..], &next[..]];
+                let expected = oracle::interpolate(sources, samplings, fields, Phase::MIDDLE);
+                let expected: Vec<_> = expected.iter().map(samples).collect();
+                assert_eq!(made(&*maker, sources), expected, "{name}, frame {index}");
+            }
+            assert!(maker.finish().is_err());
+            assert!((0..=maker.depth()).any(|_| maker.begin(Phase::MIDDLE).is_err()));
+        }
+    }
+}
+
+/// Those that are searched at once, at half and at a quarter of the size.
+#[test]
+fn search_frames_equal_the_oracle() {
+    for size in [(1, 1), (33, 40), (1025, 513), (2051, 1027)] {
+        for depth in [8, 10] {
+            let pair = Pair::new(Content::Moved, size, &[], depth);
+            let luma = &pair.views()[0][0].clone();
+            for level in Level::available() {
+                let mut searched = SearchedPair::with_level(size, 0, level).unwrap();
+                assert_eq!(samples(&searched.load(luma).unwrap()), samples(&oracle::search_frame(luma)));
+            }
+        }
+    }
 }
 
 #[test]
 fn planes_of_another_size_are_refused() {
     let pair = Pair::new(Content::Moved, (32, 32), &[HALVED, HALVED], 8);
     let other = Pair::new(Content::Moved, (32, 30), &[HALVED, HALVED], 8);
-    let mut interpolator = Interpolator::new((32, 32), &pair.samplings, 1).unwrap();
-    let size = |error| matches!(error, CompensationError::PlaneSize(..));
-    assert!(interpolator.load(&other.views()[0][0]).is_err_and(size));
-    interpolator.load(&pair.views()[0][0]).unwrap();
-    interpolator.load(&pair.views()[1][0]).unwrap();
-    let fields = other.random_fields(10);
-    let too_few = &fields[0][1..];
-    assert!(
-        interpolator
-            .set_motion([too_few, too_few])
-            .is_err_and(|error| matches!(error, CompensationError::FieldSize { .. }))
-    );
+    let deep = Pair::new(Content::Moved, (32, 32), &[HALVED, HALVED], 10);
+    let size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
+    let too_few = &other.random_fields(10)[0][1..];
+    let field_size = |error: &CompensationError| matches!(error, CompensationError::FieldSize { .. });
+    let makers = cpu(&pair.format()).into_iter();
+    #[cfg(feature = "opencl")]
+    let makers = makers.chain(opencl(&pair.format()));
+    for (name, mut maker) in makers {
+        let of_planes = |error: InterpolationError| match error {
+            InterpolationError::Planes(error) => error,
+            error => panic!("{name}: {error}"),
+        };
+        assert!(size(&of_planes(maker.load(&other.views()[0]).unwrap_err())));
+        let depth = of_planes(maker.load(&deep.views()[0]).unwrap_err());
+        assert!(matches!(depth, CompensationError::BitDepth(8, 10)), "{depth}");
+        maker.load(&pair.views()[0]).unwrap();
+        maker.load(&pair.views()[1]).unwrap();
+        assert!(field_size(&of_planes(maker.set_motion([too_few, too_few]).unwrap_err())));
+    }
+    let mut searched = SearchedPair::new((32, 32), 1).unwrap();
+    assert!(size(&searched.load(&other.views()[0][0]).unwrap_err()));
+    assert!(field_size(&searched.is_scene_cut([too_few, too_few]).unwrap_err()));
 }
 
-/// Whether the interpolator finds a scene cut between two frames.
+/// Whether a scene cut is found between two frames.
 fn is_scene_cut(previous: &Frame, next: &Frame) -> bool {
     let pair = Pair { samplings: vec![Sampling::LUMA], frames: [vec![previous.clone()], vec![next.clone()]] };
     let size = previous.view().size();
-    let mut interpolator = Interpolator::new(size, &pair.samplings, 1).unwrap();
-    interpolator.load(&previous.view()).unwrap();
-    interpolator.load(&next.view()).unwrap();
-    let fields = pair.fields();
-    interpolator.set_motion(fields.each_ref().map(|field| &field[..])).unwrap()
+    let mut searched = SearchedPair::new(size, 1).unwrap();
+    searched.load(&previous.view()).unwrap();
+    searched.load(&next.view()).unwrap();
+    searched.is_scene_cut(pair.fields().each_ref().map(|field| &field[..])).unwrap()
 }
 
 /// A still scene of coarse grain, of which `part` is shown in 16ths over black.

@@ -119,6 +119,19 @@ pub(super) fn open(
     Ok((devices, if is_weighted { Balance::Static } else { grouping.balance }))
 }
 
+/// The first OpenCL GPU that `list` names.
+///
+/// # Errors
+/// As [`parse`], and if there is no such device.
+pub(super) fn first_gpu(list: &str) -> Result<Option<DeviceSelector>, SetupError> {
+    for Named { selector, .. } in parse(list)? {
+        if selector != DeviceSelector::Native && opencl::is_gpu(&selector)? {
+            return Ok(Some(selector));
+        }
+    }
+    Ok(None)
+}
+
 /// What takes over when the last device has failed.
 pub(super) fn fallback(grouping: Grouping, tuning: &Tuning, parameters: &Parameters) -> Option<Fallback> {
     let (tuning, parameters) = (*tuning, parameters.clone());

@@ -52,10 +52,7 @@ impl<'a> PlaneMut<'a> {
     /// [`CompensationError::PlaneSize`] if its size differs, [`CompensationError::BitDepth`] if its depth does.
     pub fn copy_from(&mut self, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         check_sizes(&self.view(), plane)?;
-        for (y, row) in self.samples.chunks_mut(self.stride).enumerate() {
-            let bytes = plane.row(y);
-            row[..bytes.len()].copy_from_slice(bytes);
-        }
+        plane.copy_to_rows(self.samples, self.stride);
         Ok(())
     }
 

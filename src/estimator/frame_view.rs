@@ -157,21 +157,31 @@ impl<'a> FrameView<'a> {
     /// # Panics
     /// If `to` is shorter than `row_bytes · height`.
     pub(crate) fn copy_to(&self, to: &mut [u8]) {
+        self.copy_to_rows(&mut to[..self.row_bytes() * self.height], self.row_bytes());
+    }
+
+    /// The same to rows that begin `pitch` bytes apart; the last one may end with its last sample.
+    ///
+    /// # Panics
+    /// If `to` has fewer rows.
+    pub(crate) fn copy_to_rows(&self, to: &mut [u8], pitch: usize) {
         let (width, height, stride) = (self.row_bytes(), self.height, self.stride);
-        let to = &mut to[..width * height];
+        assert!(to.len() >= pitch * (height - 1) + width, "{} bytes for {height} rows", to.len());
+        let to = &mut to[..pitch * (height - 1) + width];
         let rows_a_task = (BYTES_A_TASK / width).max(1);
-        let tasks = Mutex::new(to.chunks_mut(rows_a_task * width).enumerate());
+        let tasks = Mutex::new(to.chunks_mut(rows_a_task * pitch).enumerate());
         let work = || {
             loop {
                 let next = lock(&tasks).next();
                 let Some((task, to)) = next else { return };
-                let from = self.band(task * rows_a_task..task * rows_a_task + to.len() / width);
-                if stride == width {
+                let first = task * rows_a_task;
+                let from = self.band(first..first + to.len().div_ceil(pitch));
+                if stride == width && pitch == width {
                     to.copy_from_slice(from.as_bytes());
                 } else {
-                    to.chunks_exact_mut(width)
+                    to.chunks_mut(pitch)
                         .enumerate()
-                        .for_each(|(y, to)| to.copy_from_slice(from.row(y)));
+                        .for_each(|(y, to)| to[..width].copy_from_slice(from.row(y)));
                 }
             }
         };

@@ -1,7 +1,7 @@
 //! Frames between frames: motion compensation from the previous and the next frame of a stream.
 //!
-//! `docs/algorithms.md` has the definition, and [`oracle`] says it in plain loops. [`Interpolator`] makes the same
-//! frames faster, on the CPU.
+//! `docs/algorithms.md` has the definition, and [`oracle`] says it in plain loops. Each [`FrameMaker`] makes the same
+//! frames faster: [`Interpolator`] on the CPU, others on devices.
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes
 //! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The fields
@@ -10,6 +10,7 @@
 
 mod cells;
 mod choice;
+mod frame_maker;
 mod interpolator;
 mod luma_points;
 pub mod oracle;
@@ -19,8 +20,13 @@ mod projection;
 mod rules;
 mod scene_cut;
 mod search_frame;
+mod searched_pair;
 mod starts;
 
+pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 pub use interpolator::Interpolator;
 pub use phase::Phase;
+#[cfg(feature = "opencl")]
+pub(crate) use rules::{BLOCK, block_of, check_fields, found_grid, grid, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
+pub use searched_pair::SearchedPair;

@@ -1,40 +1,40 @@
 //! What the definition fixes: sizes, vectors, windows and weights.
 
-use crate::compensation::Sampling;
+use crate::compensation::{CompensationError, Sampling};
 use crate::estimator::pyramid::Quality;
 use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, References, SetupError, Window};
 
 /// The side of a block in luma samples. Each has one vector.
-pub(super) const BLOCK: usize = 8;
+pub(crate) const BLOCK: usize = 8;
 
 /// The most samples of a frame that is searched: 960 x 540 and a few more.
 pub const SEARCHED_SAMPLES: usize = 1 << 19;
 
 /// The largest component of a vector, in half samples.
-pub(super) const LONGEST: i32 = 2048;
+pub(crate) const LONGEST: i32 = 2048;
 
 /// What the difference of a vector to one of its eight neighbours adds to its cost at most, in half samples.
-pub(super) const MOST_DIFFERENCE: u32 = 32;
+pub(crate) const MOST_DIFFERENCE: u32 = 32;
 
 /// How far outside a frame, in quarter luma samples, a sample still counts as one of it.
-pub(super) const TOLERANCE: i32 = 2;
+pub(crate) const TOLERANCE: i32 = 2;
 
 /// The luma samples that a projected block must share with a block of the grid.
-pub(super) const LEAST_OVERLAP: i32 = 16;
+pub(crate) const LEAST_OVERLAP: i32 = 16;
 
 /// How often frames of this size are halved for the search.
-pub(super) fn halvings(width: usize, height: usize) -> u32 {
+pub(crate) fn halvings(width: usize, height: usize) -> u32 {
     let samples = |halvings: u32| halved(width, halvings) * halved(height, halvings);
     (0..).find(|&halvings| samples(halvings) <= SEARCHED_SAMPLES).unwrap_or_default()
 }
 
 /// A width or height after some halvings.
-pub(super) fn halved(length: usize, halvings: u32) -> usize {
+pub(crate) fn halved(length: usize, halvings: u32) -> usize {
     length.div_ceil(1 << halvings)
 }
 
 /// The parameters of the search for the motion between frames of `width` x `height` luma samples: in both directions,
-/// in frames of the size that [`Interpolator::load`](super::Interpolator::load) returns.
+/// in frames of the size that [`SearchedPair::load`](super::SearchedPair::load) returns.
 ///
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched.
@@ -51,15 +51,36 @@ pub fn search_parameters(width: usize, height: usize) -> Result<Parameters, Setu
     Ok(parameters)
 }
 
+/// The blocks of the fields that the search finds for frames of this size.
+pub(crate) fn found_grid((width, height): (usize, usize)) -> Grid {
+    let halvings = halvings(width, height);
+    grid(halved(width, halvings), halved(height, halvings))
+}
+
+/// Checks that both fields are such fields.
+///
+/// # Errors
+/// [`CompensationError::FieldSize`].
+pub(crate) fn check_fields(
+    size: (usize, usize),
+    fields: [&[MotionVector]; 2],
+) -> Result<(), CompensationError> {
+    let needed = found_grid(size).blocks();
+    match fields.iter().find(|field| field.len() != needed) {
+        Some(field) => Err(CompensationError::FieldSize { needed, present: field.len() }),
+        None => Ok(()),
+    }
+}
+
 /// The blocks of a frame.
-pub(super) fn grid(width: usize, height: usize) -> Grid {
+pub(crate) fn grid(width: usize, height: usize) -> Grid {
     Grid { columns: width.div_ceil(BLOCK), rows: height.div_ceil(BLOCK) }
 }
 
 /// A vector from the previous to the next frame, in half luma samples. Quarter samples gain nothing: both ends of half
 /// samples lie at quarter samples in the middle, and those of finer vectors would be rounded differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HalfVector {
+pub(crate) struct HalfVector {
     pub x: i16,
     pub y: i16,
 }
@@ -90,12 +111,12 @@ impl HalfVector {
 /// The window of a block over `side` samples between its centre and that of the next block, as far as it falls; it rises
 /// the other way. Both together are twice `side`.
 #[inline(always)]
-pub(super) fn window(side: usize, at: usize) -> u32 {
+pub(crate) fn window(side: usize, at: usize) -> u32 {
     2 * (side - at) as u32 - 1
 }
 
 /// The samples of a block on each axis in a plane.
-pub(super) fn block_of(sampling: Sampling) -> (usize, usize) {
+pub(crate) fn block_of(sampling: Sampling) -> (usize, usize) {
     (BLOCK >> u32::from(sampling.halved_x), BLOCK >> u32::from(sampling.halved_y))
 }
 

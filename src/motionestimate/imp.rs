@@ -71,7 +71,7 @@ impl MotionEstimate {
         if let Some(reason) = choice.fallback {
             gst::warning!(CAT, imp = self, "Falling back to {}: {reason}", session.device());
             if !std::mem::replace(&mut state.warned_fallback, true) {
-                warn_of_fallback(&*self.obj(), session.device(), &reason);
+                warn_of_fallback(&*self.obj(), "Searching", session.device(), &reason);
             }
         }
         for warning in choice.warnings {

@@ -12,13 +12,13 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
 use super::maker::MakeError;
-use super::motion::{MotionError, MotionSearch};
+use super::motion::{MotionChoice, MotionError, MotionSearch};
 use super::settings::InterpolationSettings;
 use super::statistics::InterpolationStatistics;
 use super::stream::{InterpolateStream, Shown};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
 use super::{caps, retime};
-use crate::backend::Choice;
+use crate::interpolation::InterpolationError;
 use crate::lock::lock;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::video;
@@ -180,8 +180,7 @@ impl MotionInterpolate {
         let began = Instant::now();
         let loaded = stream.load(buffer, time, retiming);
         lock(&self.statistics).loading += began.elapsed();
-        let notices = stream.maker.motion().map(MotionSearch::take_notices).unwrap_or_default();
-        tell_notices(&*self.obj(), *CAT, notices);
+        self.tell_notices(stream);
         if let Err(error) = loaded {
             let message = make_message(&error, stream);
             return Err(self.fail(&mut guard, message));
@@ -189,16 +188,30 @@ impl MotionInterpolate {
         Ok(())
     }
 
-    /// Says which devices search, and why not those that were asked for.
-    fn tell_choice(&self, motion: &MotionSearch, choice: Choice) {
-        let device = motion.device();
-        if let Some(reason) = choice.fallback {
-            warn_of_fallback(&*self.obj(), device, &reason);
+    /// Says which devices search and make frames, and why not those that were asked for.
+    fn tell_choice(&self, motion: &MotionSearch, choice: MotionChoice) {
+        let (device, maker) = (motion.device(), motion.maker());
+        // One reason is enough.
+        if let Some(reason) = choice.search.fallback {
+            warn_of_fallback(&*self.obj(), "Searching", device, &reason);
+        } else if let Some(reason) = choice.maker {
+            warn_of_fallback(&*self.obj(), "Making frames", maker, &reason);
         }
-        for warning in &choice.warnings {
+        for warning in &choice.search.warnings {
             warn_of_tuning(&*self.obj(), warning);
         }
-        gst::info!(CAT, imp = self, "{device} searches");
+        gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
+        lock(&self.statistics).set_devices(device, maker);
+    }
+
+    /// Says what has happened to the devices.
+    fn tell_notices(&self, stream: &mut InterpolateStream) {
+        let Some(motion) = stream.maker.motion() else { return };
+        let notices = motion.take_notices();
+        if !notices.is_empty() {
+            lock(&self.statistics).set_devices(motion.device(), motion.maker());
+            tell_notices(&*self.obj(), *CAT, notices);
+        }
     }
 
     /// Counts a frame at `time` that is dropped, because it is not after the one before.
@@ -267,7 +280,8 @@ impl MotionInterpolate {
         let FramePlace::Between(phase) = frame.place else { return Err(gst::FlowError::Error) };
         let mut buffer = self.acquire(stream.info())?;
         let began = Instant::now();
-        let made = stream.maker.make(phase, buffer.make_mut());
+        let made = stream.make(phase, buffer.make_mut());
+        self.tell_notices(stream);
         let statistics = &mut *lock(&self.statistics);
         statistics.making += began.elapsed();
         statistics.made += u64::from(made.is_ok());
@@ -362,6 +376,9 @@ fn make_message(error: &MakeError, stream: &InterpolateStream) -> gst::ErrorMess
     match error {
         MakeError::Motion(MotionError::Search(error)) => {
             gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+        }
+        MakeError::Motion(MotionError::Make(error @ InterpolationError::Device(_))) => {
+            gst::error_msg!(gst::LibraryError::Failed, ("No frame can be made: {error}"), ["{error:?}"])
         }
         _ => gst::error_msg!(
             gst::StreamError::Format,

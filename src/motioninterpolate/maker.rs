@@ -2,14 +2,14 @@
 
 use gst_video::{VideoFrameRef, VideoInfo};
 
-use super::motion::{MotionError, MotionSearch, PairMotion};
+use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::backend::Choice;
-use crate::compensation::{CompensationError, Sampling, weighted_mean};
-use crate::estimator::SetupError;
-use crate::interpolation::Phase;
+use crate::compensation::{CompensationError, weighted_mean};
+use crate::estimator::{FrameView, SetupError};
+use crate::interpolation::{FrameFormat, Phase};
 use crate::settings::DeviceSettings;
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
+use crate::video::sample_format;
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum MakeError {
     /// Two planes do not fit together.
     #[error(transparent)]
     Planes(#[from] CompensationError),
-    /// The search for motion failed.
+    /// The search for motion failed, or what makes frames along it.
     #[error(transparent)]
     Motion(#[from] MotionError),
 }
@@ -42,8 +42,7 @@ pub enum Decision {
 /// The two newest input frames of a sequence, and what makes frames between them.
 pub struct Maker {
     info: VideoInfo,
-    /// One for each plane.
-    samplings: Vec<Sampling>,
+    format: FrameFormat,
     previous: Option<gst::Buffer>,
     next: Option<gst::Buffer>,
     /// While `mode=motion`.
@@ -53,7 +52,12 @@ pub struct Maker {
 impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
-        Self { info: info.clone(), samplings: samplings(info), previous: None, next: None, motion: None }
+        let format = FrameFormat {
+            size: (info.width() as usize, info.height() as usize),
+            samplings: samplings(info),
+            samples: sample_format(info),
+        };
+        Self { info: info.clone(), format, previous: None, next: None, motion: None }
     }
 
     /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened.
@@ -64,7 +68,7 @@ impl Maker {
         &mut self,
         mode: MotionInterpolateMode,
         devices: &DeviceSettings,
-    ) -> Result<Option<(&mut MotionSearch, Choice)>, SetupError> {
+    ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, SetupError> {
         if mode != MotionInterpolateMode::Motion {
             self.motion = None;
             return Ok(None);
@@ -72,8 +76,7 @@ impl Maker {
         if self.motion.as_ref().is_some_and(|motion| motion.is_of(devices)) {
             return Ok(None);
         }
-        let size = (self.info.width() as usize, self.info.height() as usize);
-        let (motion, choice) = MotionSearch::open(devices, size, &self.samplings)?;
+        let (motion, choice) = MotionSearch::open(devices, &self.format)?;
         Ok(Some((self.motion.insert(motion), choice)))
     }
 
@@ -88,8 +91,10 @@ impl Maker {
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
     pub fn load(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
         if let Some(motion) = &mut self.motion {
-            let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
-            motion.load(&plane(&frame, &self.info, 0, Sampling::LUMA)?)?;
+            let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, &self.info);
+            let (previous, next) = (self.next.as_deref().map(map).transpose()?, map(&buffer)?);
+            let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format));
+            motion.load(previous.transpose()?.as_deref(), &planes(&next, &self.info, &self.format)?)?;
         }
         self.previous = self.next.replace(buffer);
         Ok(())
@@ -134,27 +139,43 @@ impl Maker {
         (decision, is_cut)
     }
 
-    /// Makes the frame at `phase` between the two frames in `out`.
+    /// Makes the frame at `phase` between the two frames in `out`. `upcoming` is the phase of the frame between them that is
+    /// likely to be wanted next.
     ///
     /// # Errors
-    /// [`MakeError`] if a buffer does not hold the frame its caps promise.
-    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
+    /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
+    pub fn make(
+        &mut self,
+        phase: Phase,
+        upcoming: Option<Phase>,
+        out: &mut gst::BufferRef,
+    ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let (info, samplings) = (&self.info, &self.samplings[..]);
+        let (info, format) = (&self.info, &self.format);
         let previous = VideoFrameRef::from_buffer_ref_readable(previous, info)?;
         let next = VideoFrameRef::from_buffer_ref_readable(next, info)?;
         let mut out = VideoFrameRef::from_buffer_ref_writable(out, info)?;
+        let (previous, next) = (planes(&previous, info, format)?, planes(&next, info, format)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
-        let interpolator = motion.map(|motion| motion.choose(phase));
-        for (index, &sampling) in samplings.iter().enumerate() {
-            let [previous, next] = [&previous, &next].map(|frame| plane(frame, info, index, sampling));
-            let (previous, next, mut out) = (previous?, next?, plane_mut(&mut out, info, index, sampling)?);
-            match interpolator {
-                Some(interpolator) => interpolator.make_plane(index, [&previous, &next], &mut out)?,
-                None => weighted_mean(&previous, &next, phase.previous_weight(), &mut out)?,
+        let maker = motion.map(|motion| motion.make(phase, upcoming, [&previous, &next])).transpose()?;
+        for (index, (previous, next)) in previous.iter().zip(&next).enumerate() {
+            let mut out = plane_mut(&mut out, info, index, format.samplings[index])?;
+            match maker {
+                Some(maker) => maker.write_plane(index, [previous, next], &mut out)?,
+                None => weighted_mean(previous, next, phase.previous_weight(), &mut out)?,
             }
         }
         Ok(())
     }
+}
+
+/// All planes of a mapped frame.
+fn planes<'a>(
+    frame: &'a VideoFrameRef<&gst::BufferRef>,
+    info: &VideoInfo,
+    format: &FrameFormat,
+) -> Result<Vec<FrameView<'a>>, PlaneError> {
+    let samplings = format.samplings.iter().enumerate();
+    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
 }

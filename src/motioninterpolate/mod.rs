@@ -36,8 +36,10 @@
  *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
  * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
  *
- * `device`, `pipeline-depth`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for
- * the search of `mode=motion`; the other modes search nothing.
+ * `device`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for the search of
+ * `mode=motion`; the other modes search nothing. The same device makes the frames; with a list of devices its first
+ * OpenCL GPU, else the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
+ * frames.
  *
  * ## Speed
  *
@@ -86,6 +88,8 @@
  * | `scene-cuts` | guint64 | the same, because of a scene cut |
  * | `late` | guint64 | frames that were not made because they would have been too late |
  * | `out-of-order` | guint64 | input frames that were dropped because of their timestamps |
+ * | `search-device` | string | names of the devices that search; empty before they are opened |
+ * | `make-device` | string | name of the device that makes frames; empty before it is opened |
  * | `load-time` | guint64 | mean time to take an input frame, with its search, ns |
  * | `make-time` | guint64 | mean time to make a frame, ns |
  *

@@ -1,20 +1,36 @@
 //! The search for the motion between input frames, and the frames that are made along it.
 
-use crate::backend::Choice;
-use crate::compensation::{CompensationError, Sampling};
+use std::collections::VecDeque;
+use std::iter;
+
+use crate::backend::{self, Choice};
+use crate::compensation::CompensationError;
 use crate::estimator::{EstimateError, FrameView, Notice, Output, SetupError, Slot};
-use crate::interpolation::{Interpolator, Phase, search_parameters};
+use crate::interpolation::{
+    FrameFormat, FrameMaker, InterpolationError, Phase, SearchedPair, search_parameters,
+};
 use crate::session::Session;
-use crate::settings::DeviceSettings;
+use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
 use crate::tuning::{Kernel, Tuning};
 
-/// The devices that search, and what they have found between the two newest frames.
+/// The planes of a mapped frame.
+pub type Planes<'a> = [FrameView<'a>];
+
+/// The devices that search, what they have found between the two newest frames, and what makes frames of that.
 pub struct MotionSearch {
     devices: DeviceSettings,
+    format: FrameFormat,
     session: Session,
-    interpolator: Interpolator,
+    searched: SearchedPair,
     newest: Option<Slot>,
     pair: PairMotion,
+    /// Of the previous frame in the next one, and of the next in the previous one.
+    fields: Option<[Output; 2]>,
+    maker: Box<dyn FrameMaker>,
+    /// The frames that have begun.
+    begun: VecDeque<Phase>,
+    /// What has happened to `maker`.
+    notices: Vec<Notice>,
 }
 
 /// What is known of the two newest frames.
@@ -28,22 +44,37 @@ pub enum PairMotion {
     SceneCut,
 }
 
+/// How the devices of a [`MotionSearch`] were chosen.
+pub struct MotionChoice {
+    /// Those that search.
+    pub search: Choice,
+    /// Why frames are not made where it was asked for.
+    pub maker: Option<SetupError>,
+}
+
 impl MotionSearch {
-    /// Opens `devices` for frames of `width` x `height` luma samples with planes sampled like this.
+    /// Opens `devices` for frames of `format`.
     ///
     /// # Errors
     /// [`SetupError`] of the devices, or if there is too little memory.
-    pub fn open(
-        devices: &DeviceSettings,
-        (width, height): (usize, usize),
-        samplings: &[Sampling],
-    ) -> Result<(Self, Choice), SetupError> {
-        let parameters = search_parameters(width, height)?;
-        let (session, choice) =
+    pub fn open(devices: &DeviceSettings, format: &FrameFormat) -> Result<(Self, MotionChoice), SetupError> {
+        let parameters = search_parameters(format.size.0, format.size.1)?;
+        let (session, search) =
             devices.open(Kernel::Auto, Tuning { depth: Some(1), ..Tuning::default() }, &parameters)?;
-        let interpolator = Interpolator::new((width, height), samplings, devices.threads as usize)?;
-        let devices = devices.clone();
-        Ok((Self { devices, session, interpolator, newest: None, pair: PairMotion::Unknown }, choice))
+        let (maker, fallback) = devices.open_maker(format)?;
+        let opened = Self {
+            devices: devices.clone(),
+            format: format.clone(),
+            session,
+            searched: SearchedPair::new(format.size, devices.threads as usize)?,
+            newest: None,
+            pair: PairMotion::Unknown,
+            fields: None,
+            maker,
+            begun: VecDeque::new(),
+            notices: Vec::new(),
+        };
+        Ok((opened, MotionChoice { search, maker: fallback }))
     }
 
     /// Whether it was opened for `devices`.
@@ -51,14 +82,21 @@ impl MotionSearch {
         self.devices == *devices
     }
 
-    /// The names of the devices.
+    /// The names of the devices that search.
     pub fn device(&self) -> &str {
         self.session.device()
     }
 
+    /// The name of the device that makes frames.
+    pub fn maker(&self) -> &str {
+        self.maker.device()
+    }
+
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        self.session.take_notices()
+        let mut notices = self.session.take_notices();
+        notices.append(&mut self.notices);
+        notices
     }
 
     /// What is known of the two newest frames.
@@ -66,39 +104,120 @@ impl MotionSearch {
         self.pair
     }
 
-    /// Goes on to the next frame, and searches between it and the one before in both directions.
+    /// Goes on to the next frame, and searches between it and the one before, `previous`, in both directions. A device
+    /// copies the frame meanwhile.
     ///
     /// # Errors
-    /// [`EstimateError`] if the last device fails, [`CompensationError`] if the plane has another size.
-    pub fn load(&mut self, luma: &FrameView<'_>) -> Result<(), MotionError> {
-        self.pair = PairMotion::Unknown;
-        let search_frame = self.interpolator.load(luma)?;
-        let next = self.session.add(search_frame)?;
-        let Some(previous) = self.newest.replace(next) else { return Ok(()) };
-        self.session.begin(previous, next, ())?;
-        self.session.begin(next, previous, ())?;
-        let [forward, backward]: [Output; 2] = [self.session.finish()?.1, self.session.finish()?.1];
-        self.session.release(previous);
-        let is_cut = self.interpolator.set_motion([&forward.vectors, &backward.vectors])?;
+    /// [`MotionError`] if the last device fails, or a plane has another size.
+    pub fn load(&mut self, previous: Option<&Planes<'_>>, next: &Planes<'_>) -> Result<(), MotionError> {
+        self.cancel();
+        (self.pair, self.fields) = (PairMotion::Unknown, None);
+        if let Err(error) = self.maker.load(next) {
+            self.fall_back(error, [previous, Some(next)])?;
+        }
+        let search_frame = self.searched.load(&next[0])?;
+        let next_slot = self.session.add(search_frame)?;
+        let Some(previous_slot) = self.newest.replace(next_slot) else { return Ok(()) };
+        self.session.begin(previous_slot, next_slot, ())?;
+        self.session.begin(next_slot, previous_slot, ())?;
+        let fields: [Output; 2] = [self.session.finish()?.1, self.session.finish()?.1];
+        self.session.release(previous_slot);
+        let vectors = fields.each_ref().map(|field| &field.vectors[..]);
+        let is_cut = self.searched.is_scene_cut(vectors)?;
+        if let Err(error) = self.maker.set_motion(vectors) {
+            self.fall_back(error, [previous, Some(next)])?;
+            self.maker.set_motion(vectors).map_err(MotionError::Make)?;
+        }
+        self.fields = Some(fields);
         self.pair = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
         Ok(())
     }
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
+        self.cancel();
         self.session.cancel();
         self.session.release_frames();
-        (self.newest, self.pair) = (None, PairMotion::Unknown);
+        (self.newest, self.pair, self.fields) = (None, PairMotion::Unknown, None);
     }
 
-    /// Chooses the vectors of the frame at `phase` between the two newest frames. Returns what makes its planes.
-    pub fn choose(&mut self, phase: Phase) -> &Interpolator {
-        self.interpolator.choose(phase);
-        &self.interpolator
+    /// Gives up the frames that have begun.
+    fn cancel(&mut self) {
+        if !self.begun.is_empty() {
+            self.maker.cancel();
+            self.begun.clear();
+        }
+    }
+
+    /// Makes the frame at `phase` between the two newest frames, whose planes `sources` are. `upcoming` is the phase of the
+    /// frame between them that is likely to be wanted next: a device begins it. Returns what writes the planes.
+    ///
+    /// # Errors
+    /// [`MotionError::Make`].
+    pub fn make(
+        &mut self,
+        phase: Phase,
+        upcoming: Option<Phase>,
+        sources: [&Planes<'_>; 2],
+    ) -> Result<&dyn FrameMaker, MotionError> {
+        if self.begun.front() != Some(&phase) {
+            self.cancel();
+        }
+        if let Err(error) = self.make_on_device(phase, upcoming) {
+            self.begun.clear();
+            self.fall_back(error, sources.map(Some))?;
+            if let Some(fields) = &self.fields {
+                let fields = fields.each_ref().map(|field| &field.vectors[..]);
+                self.maker.set_motion(fields).map_err(MotionError::Make)?;
+            }
+            self.make_on_device(phase, None).map_err(MotionError::Make)?;
+        }
+        Ok(&*self.maker)
+    }
+
+    /// As [`Self::make`], by the maker that there is.
+    fn make_on_device(&mut self, phase: Phase, upcoming: Option<Phase>) -> Result<(), InterpolationError> {
+        for phase in iter::once(phase).chain(upcoming) {
+            if !self.begun.contains(&phase) && self.begun.len() < self.maker.depth() {
+                self.maker.begin(phase)?;
+                self.begun.push_back(phase);
+            }
+        }
+        self.begun.pop_front();
+        self.maker.finish()
+    }
+
+    /// Lets the CPU make frames after the device has failed, and loads `frames`, the previous and the next one.
+    ///
+    /// # Errors
+    /// `error` if no device has failed, or the CPU is not to take over.
+    fn fall_back(
+        &mut self,
+        error: InterpolationError,
+        frames: [Option<&Planes<'_>>; 2],
+    ) -> Result<(), MotionError> {
+        let InterpolationError::Device(EstimateError::Device { device, message }) = &error else {
+            return Err(MotionError::Make(error));
+        };
+        if self.devices.on_device_failure == MotionEstimateOnDeviceFailure::Error {
+            return Err(MotionError::Make(error));
+        }
+        let Ok(maker) = backend::native_maker(&self.format, self.devices.threads as usize) else {
+            return Err(MotionError::Make(error));
+        };
+        let name = maker.device();
+        self.notices.push(Notice::Failure(format!(
+            "{device} failed to make frames ({message}); continuing on {name}"
+        )));
+        self.maker = maker;
+        for planes in frames.into_iter().flatten() {
+            self.maker.load(planes).map_err(MotionError::Make)?;
+        }
+        Ok(())
     }
 }
 
-/// Why the motion of a frame is not found.
+/// Why the motion of a frame is not found, or a frame not made.
 #[derive(Debug, thiserror::Error)]
 pub enum MotionError {
     /// The search failed.
@@ -107,4 +226,7 @@ pub enum MotionError {
     /// A plane does not have the size of the stream's frames.
     #[error(transparent)]
     Plane(#[from] CompensationError),
+    /// A frame is not made.
+    #[error(transparent)]
+    Make(InterpolationError),
 }

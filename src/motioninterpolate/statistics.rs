@@ -24,6 +24,9 @@ pub struct InterpolationStatistics {
     pub late: u64,
     /// Input frames whose time was not after that of the frame before.
     pub out_of_order: u64,
+    /// The devices that search, and the one that makes frames; empty before `mode=motion` has opened them.
+    pub search_device: String,
+    pub make_device: String,
     /// The time that frames took to load, with the search.
     pub loading: Duration,
     /// The time that frames took to make.
@@ -31,6 +34,11 @@ pub struct InterpolationStatistics {
 }
 
 impl InterpolationStatistics {
+    /// Notes which devices search, and which one makes frames.
+    pub fn set_devices(&mut self, search: &str, make: &str) {
+        (self.search_device, self.make_device) = (search.into(), make.into());
+    }
+
     /// The structure that applications read. The element's documentation lists the fields.
     pub fn structure(&self) -> gst::Structure {
         gst::Structure::builder(NAME)
@@ -42,6 +50,8 @@ impl InterpolationStatistics {
             .field("scene-cuts", self.scene_cuts)
             .field("late", self.late)
             .field("out-of-order", self.out_of_order)
+            .field("search-device", &self.search_device)
+            .field("make-device", &self.make_device)
             .field("load-time", mean_ns(self.loading, self.frames_in))
             .field("make-time", mean_ns(self.making, self.made))
             .build()

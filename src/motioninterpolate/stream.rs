@@ -5,6 +5,7 @@ use gst_video::VideoInfo;
 use super::maker::{Decision, MakeError, Maker};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
+use crate::interpolation::Phase;
 use crate::meta;
 
 /// Why a buffer cannot be used.
@@ -161,6 +162,15 @@ impl InterpolateStream {
             self.maker.release();
         }
         frame
+    }
+
+    /// Makes the frame at `phase` between the two newest frames in `out`.
+    ///
+    /// # Errors
+    /// As [`Maker::make`].
+    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
+        let upcoming = self.timeline.as_ref().and_then(Timeline::upcoming);
+        self.maker.make(phase, upcoming, out)
     }
 
     /// What `frame` shows.

@@ -239,6 +239,14 @@ impl Timeline {
         Some(OutputFrame { time, duration: end - time, place })
     }
 
+    /// The phase of the output frame that [`Self::pop`] returns next, if that is between the two input frames.
+    pub fn upcoming(&self) -> Option<Phase> {
+        match self.place()? {
+            FramePlace::Between(phase) => Some(phase),
+            _ => None,
+        }
+    }
+
     /// The next output frame that is before `end`, in nanoseconds of the input, where the last input frame ends. It
     /// shows that frame.
     pub fn pop_before(&mut self, end: u64) -> Option<OutputFrame> {

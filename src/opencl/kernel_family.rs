@@ -168,18 +168,10 @@ impl BuildContext<'_> {
         group_size: Option<usize>,
         options: &str,
     ) -> Result<cl::KernelObject, SetupError> {
-        let build = |four_samples| {
-            let options = program::options(file, four_samples, self.parameters, group_size) + options;
-            program::build(self.context, self.device, self.kernel.name(), &file.source(), &options)
-        };
-        let four_samples = self.four_samples();
-        let program = build(four_samples).or_else(|error| match error {
-            // The compiler lacks instructions that the device seems to have.
-            SetupError::KernelBuild { .. } if four_samples != 0 => {
-                build(0).inspect(|_| self.context.refuse_four_samples())
-            }
-            error => Err(error),
-        })?;
+        let options =
+            |four_samples| program::options(file, four_samples, self.parameters, group_size) + options;
+        let (source, kernel) = (file.source(), self.kernel.name());
+        let program = program::build_for_four_samples(self.context, self.device, kernel, &source, options)?;
         program.kernel(name).map_err(|error| self.device.refused(error))
     }
 
@@ -190,7 +182,7 @@ impl BuildContext<'_> {
 
     /// `FOUR_SAMPLES` in `common.cl`: the instructions for four samples that the device has, and its compiler takes.
     pub(super) fn four_samples(&self) -> u8 {
-        if self.context.lacks_four_samples() { 0 } else { self.device.four_samples() }
+        program::four_samples(self.context, self.device)
     }
 
     pub(super) fn buffer(&self, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {

@@ -1,7 +1,7 @@
-//! Full, three-step and hierarchical search on OpenCL devices.
+//! Full, three-step and hierarchical search on OpenCL devices, and frames made on them.
 //!
 //! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
-//! of them with one of the kernels in `kernels/`.
+//! of them with one of the kernels in `kernels/`, [`OpenClInterpolator`] makes frames between frames.
 
 mod cache;
 mod cl;
@@ -12,6 +12,7 @@ mod families;
 mod flight;
 mod frame;
 mod host;
+mod interpolation;
 mod kernel_family;
 mod program;
 mod watch;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use device::{DeviceKind, OpenClDevice, devices};
+pub use interpolation::OpenClInterpolator;
 pub use program::try_build;
 
 use crate::estimator::{

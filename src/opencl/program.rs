@@ -11,12 +11,13 @@ use crate::tuning::Kernel;
 
 /// Included files and the lines that include them. A file that includes another comes before it. Offline
 /// compilers follow the lines themselves.
-const INCLUDED: [(&str, &str); 5] = [
+const INCLUDED: [(&str, &str); 6] = [
     ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
     ("#include \"groups.cl\"", include_str!("../../kernels/groups.cl")),
     ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
     ("#include \"levels.cl\"", include_str!("../../kernels/levels.cl")),
     ("#include \"fields.cl\"", include_str!("../../kernels/fields.cl")),
+    ("#include \"points.cl\"", include_str!("../../kernels/points.cl")),
 ];
 
 /// A file of kernels.
@@ -35,6 +36,8 @@ pub(super) enum KernelFile {
     Hierarchical,
     Refinement,
     Blocks,
+    Interpolation,
+    Compensation,
 }
 
 impl KernelFile {
@@ -53,6 +56,8 @@ impl KernelFile {
             Self::Hierarchical => include_str!("../../kernels/hierarchical.cl"),
             Self::Refinement => include_str!("../../kernels/refinement.cl"),
             Self::Blocks => include_str!("../../kernels/blocks.cl"),
+            Self::Interpolation => include_str!("../../kernels/interpolation.cl"),
+            Self::Compensation => include_str!("../../kernels/compensation.cl"),
         }
     }
 
@@ -100,6 +105,34 @@ pub(super) fn build(
     let key = [options, source].join("\n");
     let cache = ProgramCache::of_user();
     context.shared_program(key, || build_with(cache.as_ref(), context, device, kernel, source, options))
+}
+
+/// `FOUR_SAMPLES` in `common.cl`: the instructions for four samples that the device has, and its compiler takes.
+pub(super) fn four_samples(context: &Context, device: &OpenClDevice) -> u8 {
+    if context.lacks_four_samples() { 0 } else { device.four_samples() }
+}
+
+/// As [`build`] with what `options` makes of the `-D` option for the instructions for four samples that the device has;
+/// without these instructions if its compiler refuses them.
+///
+/// # Errors
+/// As [`build`].
+pub(super) fn build_for_four_samples(
+    context: &Context,
+    device: &OpenClDevice,
+    kernel: &'static str,
+    source: &str,
+    options: impl Fn(u8) -> String,
+) -> Result<Arc<Program>, SetupError> {
+    let build = |four_samples| build(context, device, kernel, source, &options(four_samples));
+    let four_samples = four_samples(context, device);
+    build(four_samples).or_else(|error| match error {
+        // The compiler lacks instructions that the device seems to have.
+        SetupError::KernelBuild { .. } if four_samples != 0 => {
+            build(0).inspect(|_| context.refuse_four_samples())
+        }
+        error => Err(error),
+    })
 }
 
 /// As [`build`], with `cache`.

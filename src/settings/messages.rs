@@ -29,13 +29,13 @@ pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
     }
 }
 
-/// Warns that `element` searches on `device`, because of `reason`, and not where it was asked to.
-pub fn warn_of_fallback(element: &impl IsA<gst::Element>, device: &str, reason: &SetupError) {
+/// Warns that `element` does `what`, such as "Searching", on `device`, because of `reason`, and not where it was asked to.
+pub fn warn_of_fallback(element: &impl IsA<gst::Element>, what: &str, device: &str, reason: &SetupError) {
     let debug = setup_debug(reason);
     gst::element_warning!(
         element,
         gst::ResourceError::Failed,
-        ("Searching on {device} instead: {reason}"),
+        ("{what} on {device} instead: {reason}"),
         ["{debug}"]
     );
 }

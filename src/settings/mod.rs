@@ -9,6 +9,7 @@ use gst::prelude::*;
 
 use crate::backend::{self, OnDeviceFailure};
 use crate::estimator::{Parameters, SetupError};
+use crate::interpolation::FrameFormat;
 use crate::session::{Balance, Session, Split};
 use crate::tuning::{Kernel, Tuning};
 
@@ -125,6 +126,15 @@ impl DeviceSettings {
             on_failure: self.on_device_failure.into(),
         };
         backend::open(&device, kernel, &tuning, grouping, parameters)
+    }
+
+    /// What makes frames of `format` on one of these devices.
+    ///
+    /// # Errors
+    /// As [`backend::open_maker`].
+    pub fn open_maker(&self, format: &FrameFormat) -> Result<backend::OpenedMaker, SetupError> {
+        let Ok(device) = self.device.parse();
+        backend::open_maker(&device, format, self.threads as usize)
     }
 }
 

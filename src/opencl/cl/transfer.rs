@@ -61,6 +61,35 @@ impl Queue {
         check("clEnqueueUnmapMemObject", code).map(|()| Event(event))
     }
 
+    /// Begins to copy `data` to `buffer`, from byte `first` on.
+    ///
+    /// # Safety
+    /// `data` is neither moved, freed nor written until the event, or the queue, is done.
+    pub(in crate::opencl) unsafe fn begin_write(
+        &self,
+        buffer: &Buffer,
+        first: usize,
+        data: &[u8],
+    ) -> Result<Event> {
+        let (start, mut event) = (data.as_ptr().cast(), ptr::null_mut());
+        // SAFETY: `start` points to so many bytes, which the caller keeps in place; no wait list; there is space for one
+        // event; the call refuses bytes past the end of the buffer.
+        let code = unsafe {
+            ffi::clEnqueueWriteBuffer(
+                self.0,
+                buffer.0,
+                0,
+                first,
+                data.len(),
+                start,
+                0,
+                ptr::null(),
+                &mut event,
+            )
+        };
+        check("clEnqueueWriteBuffer", code).map(|()| Event(event))
+    }
+
     /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
     ///
     /// # Panics

@@ -1,0 +1,285 @@
+// Made frames: the points of a frame, and the vectors of the blocks at a phase. compensation.cl makes the planes.
+//
+// docs/algorithms.md defines them. In the order in which the host launches these kernels:
+//
+//   make_points        for each frame that is loaded
+//   clear_projection   the following for each frame that is made
+//   project_costs      the least cost of the vectors that go through a block
+//   project_firsts     the first vector with this cost
+//   choose_vectors     among those around a block, by the samples at both ends
+//
+//   found       the two fields of the search, forward and backward, one after the other
+//   projection  2 x 2 x columns x rows numbers: the least cost of each block in the first and in the second field, then
+//               the number of the first block with this cost in either; ~0 where no vector goes through a block
+//   chosen      a PhaseVector of block (column, row) at row * columns + column
+
+#include "common.cl"
+#include "points.cl"
+
+// Items that share a block, 1 to 8.
+#ifndef ITEMS
+#define ITEMS 8
+#endif
+
+// Blocks of a group.
+#ifndef LANES
+#define LANES 8
+#endif
+
+// The largest component of a vector, in half samples.
+#define LONGEST 2048
+
+// What the difference of a vector to a neighbour adds to its cost at most.
+#define MOST_DIFFERENCE 32
+
+// The luma samples that a projected block must share with a block of the grid.
+#define LEAST_OVERLAP 16
+
+// The vectors that a block chooses from: its own, those of eight neighbours, that of the other field, and zero.
+#define CANDIDATES 11
+#define NEIGHBOURS 8
+
+// The same fields as the host's `PhaseArg`.
+typedef struct {
+    int numerator, denominator;
+} Phase;
+
+static inline int six_taps(int a, int b, int c, int d, int e, int f)
+{
+    return a + f - 5 * (b + e) + 20 * (c + d);
+}
+
+// Four adjacent points of each of the four planes, from (x, y) on, of samples without their `lower` lowest bits.
+static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int lower, int x, int y, int4 *points)
+{
+    const int most = PEAK >> lower;
+    __global const raw_t *rows[6];
+#pragma unroll
+    for (int k = 0; k < 6; ++k)
+        rows[k] = luma + (size_t)clamp(y + k - 2, 0, f.height - 1) * (size_t)pitch;
+    // From two samples before the first point to three after the last: they themselves, and the sums of the filter down.
+    int middle[9], down[9];
+#pragma unroll
+    for (int i = 0; i < 9; ++i) {
+        const int column = clamp(x + i - 2, 0, f.width - 1);
+        int samples[6];
+#pragma unroll
+        for (int k = 0; k < 6; ++k)
+            samples[k] = sample_of(rows[k][column]) >> lower;
+        middle[i] = samples[2];
+        down[i] = six_taps(samples[0], samples[1], samples[2], samples[3], samples[4], samples[5]);
+    }
+    int whole[4], right[4], below[4], both[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int *m = middle + i, *d = down + i;
+        whole[i] = m[2];
+        right[i] = (six_taps(m[0], m[1], m[2], m[3], m[4], m[5]) + 16) >> 5;
+        below[i] = (d[2] + 16) >> 5;
+        both[i] = (six_taps(d[0], d[1], d[2], d[3], d[4], d[5]) + 512) >> 10;
+    }
+    points[0] = vload4(0, whole);
+    points[1] = clamp(vload4(0, right), 0, most);
+    points[2] = clamp(vload4(0, below), 0, most);
+    points[3] = clamp(vload4(0, both), 0, most);
+}
+
+// Makes the points of a frame: those of the upper eight bits, and in `deep` those of all bits, if there are more. An item
+// makes four of each plane. `luma` has rows `pitch` samples apart.
+__kernel void make_points(__global const raw_t *luma, int pitch, __global uchar *points, __global ushort *deep,
+                          FrameShape f)
+{
+    const int column = 4 * (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.pitch || row >= f.height + 2 * ROWS_AROUND)
+        return;
+    const size_t at = (size_t)row * (size_t)f.pitch + (size_t)column;
+    const int x = column - COLUMNS_AROUND, y = row - ROWS_AROUND;
+    int4 made[4];
+    four_points(luma, pitch, f, DEPTH - 8, x, y, made);
+#pragma unroll
+    for (int plane = 0; plane < 4; ++plane)
+        *(__global uchar4 *)(points + (size_t)plane * (size_t)f.plane + at) = convert_uchar4(made[plane]);
+#if DEPTH > 8
+    four_points(luma, pitch, f, 0, x, y, made);
+#pragma unroll
+    for (int plane = 0; plane < 4; ++plane)
+        *(__global ushort4 *)(deep + (size_t)plane * (size_t)f.plane + at) = convert_ushort4(made[plane]);
+#endif
+}
+
+// Where a vector of `length` half samples starts, in quarter samples.
+static inline int start_of(int length, Phase phase)
+{
+    // Rounded down. No vector is longer than LONGEST and the phase is below 1, so that what is divided is not negative.
+    const int divisor = 2 * phase.denominator;
+    const int scaled = 4 * length * phase.numerator + phase.denominator + 2 * LONGEST * divisor;
+    return 2 * LONGEST - (int)((uint)scaled / (uint)divisor);
+}
+
+// The vector of block `block` of a field, in half samples from the previous to the next frame, and its cost.
+static inline int2 vector_of(__global const MotionVector *found, FrameShape f, int field, int block, uint *cost)
+{
+    const int column = block % f.columns >> f.halvings, row = block / f.columns >> f.halvings;
+    const MotionVector vector = found[field * f.found_blocks + row * f.found_columns + column];
+    *cost = vector.cost;
+    const int2 half_samples = ((int2)(vector.x, vector.y) * (1 << f.halvings) + 8) >> 4;
+    const int2 limited = clamp(half_samples, -LONGEST, LONGEST);
+    return field == 0 ? limited : -limited;
+}
+
+// Clears the projection. An item clears one number.
+__kernel void clear_projection(__global uint *projection, FrameShape f)
+{
+    const int item = (int)get_global_id(0);
+    if (item < 4 * f.columns * f.rows && get_global_id(1) == 0)
+        projection[item] = ~0u;
+}
+
+// Does `use` for each block that a block at `place` covers, with its number in `to`: they are in two columns and two rows
+// at most.
+#define FOR_EACH_COVERED(f, place, use)                                                    \
+    for (int n = 0; n < 4; ++n) {                                                          \
+        const int2 other = (place >> 3) + (int2)(n & 1, n >> 1);                           \
+        const int2 shared = SIDE - convert_int2(abs(SIDE * other - place));                \
+        const bool is_inside = all(other >= 0) && other.x < f.columns && other.y < f.rows; \
+        if (is_inside && shared.x * shared.y >= LEAST_OVERLAP) {                           \
+            const int to = other.y * f.columns + other.x;                                  \
+            use;                                                                           \
+        }                                                                                  \
+    }
+
+// Where block `block` of a field is at the phase, in whole samples.
+static inline int2 place_of(FrameShape f, Phase phase, int field, int block, int2 vector)
+{
+    const int2 start = (int2)(start_of(vector.x, phase), start_of(vector.y, phase));
+    const int2 way = field == 0 ? start : start + 2 * vector;
+    return SIDE * (int2)(block % f.columns, block / f.columns) + (-way >> 2);
+}
+
+// Finds the least cost of the vectors that go through each block. Item (block, field) does the vector of a block.
+__kernel void project_costs(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase)
+{
+    const int block = (int)get_global_id(0), field = (int)get_global_id(1), blocks = f.columns * f.rows;
+    if (block >= blocks || field > 1)
+        return;
+    uint cost;
+    const int2 vector = vector_of(found, f, field, block, &cost);
+    const int2 place = place_of(f, phase, field, block, vector);
+    __global uint *costs = projection + field * blocks;
+    FOR_EACH_COVERED(f, place, atomic_min(costs + to, cost));
+}
+
+// Finds the first of those with the least cost, as project_costs.
+__kernel void project_firsts(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase)
+{
+    const int block = (int)get_global_id(0), field = (int)get_global_id(1), blocks = f.columns * f.rows;
+    if (block >= blocks || field > 1)
+        return;
+    uint cost;
+    const int2 vector = vector_of(found, f, field, block, &cost);
+    const int2 place = place_of(f, phase, field, block, vector);
+    __global const uint *costs = projection + field * blocks;
+    __global uint *firsts = projection + (2 + field) * blocks;
+    FOR_EACH_COVERED(f, place, if (costs[to] == cost) atomic_min(firsts + to, (uint)block));
+}
+
+// The vector that goes through a block; its own where none does.
+static inline int2 projected(__global const MotionVector *found, __global const uint *projection, FrameShape f, int field,
+                             int block)
+{
+    const uint first = projection[(2 + field) * f.columns * f.rows + block];
+    uint cost;
+    return vector_of(found, f, field, first == ~0u ? block : (int)first, &cost);
+}
+
+// Candidate `number` of a block, in the order of the definition.
+static inline int2 candidate(__global const MotionVector *found, __global const uint *projection, FrameShape f, int2 block,
+                             int number)
+{
+    if (number == CANDIDATES - 1)
+        return (int2)(0, 0);
+    // The neighbours are numbered row by row without the block itself, which comes first.
+    const int around = number == 0 ? 4 : number <= 4 ? number - 1 : number;
+    const int2 step = number > NEIGHBOURS ? (int2)(0, 0) : (int2)(around % 3 - 1, around / 3 - 1);
+    const int2 at = clamp(block + step, (int2)(0, 0), (int2)(f.columns, f.rows) - 1);
+    return projected(found, projection, f, number > NEIGHBOURS, at.y * f.columns + at.x);
+}
+
+// What the items of a block share.
+typedef struct {
+    PhaseVector vectors[CANDIDATES];
+    uint costs[CANDIDATES * ITEMS];  // candidate c, item i: at c * ITEMS + i
+    uint keys[CANDIDATES];
+} BlockChoice;
+
+// Chooses the vector of each block. Items ITEMS * l to ITEMS * (l + 1) - 1 of a group share its block l.
+__kernel __attribute__((reqd_work_group_size(ITEMS * LANES, 1, 1)))
+void choose_vectors(__global const uchar *previous, __global const uchar *next, __global const MotionVector *found,
+                    __global const uint *projection, __global PhaseVector *chosen, FrameShape f, Phase phase)
+{
+    __local BlockChoice lanes[LANES];
+    const int item = (int)get_local_id(0) % ITEMS, lane = (int)get_local_id(0) / ITEMS;
+    const int number = (int)get_group_id(0) * LANES + lane;
+    // Without a block, items do the last one again and write nothing.
+    const int index = min(number, f.columns * f.rows - 1);
+    const int2 block = (int2)(index % f.columns, index / f.columns);
+    __local BlockChoice *shared = lanes + lane;
+    for (int c = item; c < CANDIDATES; c += ITEMS) {
+        const int2 vector = candidate(found, projection, f, block, c);
+        const int2 start = (int2)(start_of(vector.x, phase), start_of(vector.y, phase));
+        shared->vectors[c] = convert_short4((int4)(start, 2 * vector));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Equal vectors start at the same place, so that what is left of them tells them apart.
+    uint ways[CANDIDATES];
+#pragma unroll
+    for (int c = 0; c < CANDIDATES; ++c)
+        ways[c] = as_uint(shared->vectors[c].zw);
+    uint repeated = 0;
+#pragma unroll
+    for (int c = 1; c < CANDIDATES; ++c) {
+        bool is_known = false;
+#pragma unroll
+        for (int earlier = 0; earlier < c; ++earlier)
+            is_known |= ways[earlier] == ways[c];
+        repeated |= (uint)is_known << c;
+    }
+    for (int c = 0; c < CANDIDATES; ++c) {
+        if (repeated >> c & 1)
+            continue;
+        const int4 vector = convert_int4(shared->vectors[c]);
+        uint cost = 0;
+        for (int row = item; row < SIDE; row += ITEMS) {
+            const int2 start = 4 * (SIDE * block + (int2)(0, row)) + vector.xy;
+            const uint2 a = eight_samples(previous, f, start), b = eight_samples(next, f, start + vector.zw);
+            cost = compare_four(a.y, b.y, compare_four(a.x, b.x, cost));
+        }
+        shared->costs[c * ITEMS + item] = cost;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int c = item; c < CANDIDATES; c += ITEMS) {
+        uint key = ~0u;
+        if (!(repeated >> c & 1)) {
+            uint cost = 0;
+            for (int i = 0; i < ITEMS; ++i)
+                cost += shared->costs[c * ITEMS + i];
+            for (int n = 1; n <= NEIGHBOURS; ++n) {
+                const int2 apart = convert_int2(abs(convert_int2(shared->vectors[c].zw) - convert_int2(shared->vectors[n].zw)));
+                // Of half samples.
+                cost += 2 * (uint)min((apart.x + apart.y) / 2, MOST_DIFFERENCE);
+            }
+            key = cost << 4 | (uint)c;
+        }
+        shared->keys[c] = key;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    if (item == 0 && number < f.columns * f.rows) {
+        uint best = shared->keys[0];
+        for (int c = 1; c < CANDIDATES; ++c)
+            best = min(best, shared->keys[c]);
+        chosen[number] = shared->vectors[best & 15];
+    }
+}

@@ -1,0 +1,82 @@
+// What the kernels that make frames share: the shape of frames, and luma between samples. Included after common.cl.
+//
+// docs/algorithms.md defines made frames. Built with -D DEPTH: the bits of a sample of the frames, and -D SHIFT: the bits
+// below it in its two bytes, if it has more than eight.
+//
+// The *points* of a frame are four planes of its luma: plane HALF_X + HALF_Y * 2 has the samples at whole positions (0),
+// half a sample to the right (HALF_X), half a sample below (HALF_Y), and both. The point at (x, y) of a plane is number
+//     plane * FrameShape.plane + (y + ROWS_AROUND) * FrameShape.pitch + x + COLUMNS_AROUND
+// for x from -COLUMNS_AROUND to width + COLUMNS_AROUND - 1, y from -ROWS_AROUND to height + ROWS_AROUND - 1. So no read
+// needs a branch at the edges: from three samples outside the frame on, the points repeat. FrameShape.pitch and
+// FrameShape.plane are multiples of 4.
+
+#define COLUMNS_AROUND 16
+#define ROWS_AROUND 4
+
+// Samples on a side of a block of luma.
+#define SIDE 8
+
+// A sample of the frames in memory.
+#if DEPTH == 8
+typedef uchar raw_t;
+#else
+typedef ushort raw_t;
+#endif
+
+// The largest sample.
+#define PEAK ((1 << DEPTH) - 1)
+
+// The same fields as the host's `FrameShape`.
+typedef struct {
+    int width, height;  // in luma samples
+    int columns, rows;  // in blocks
+    int found_columns;  // blocks of a row of the fields that the search found
+    int found_blocks;   // of one of them
+    int halvings;       // how often frames were halved to be searched
+    int pitch;          // points from one row to the next
+    int plane;          // points from a plane to the next
+} FrameShape;
+
+// A vector at a phase, in quarter samples: from the place that it is for to where it starts in the previous frame (x, y),
+// and from there to where it ends in the next one (z, w).
+typedef short4 PhaseVector;
+
+// A sample from what is in memory.
+static inline int sample_of(raw_t raw)
+{
+    return raw >> SHIFT & PEAK;
+}
+
+// The number of the point `half_samples` half samples, 0 to 2, from the sample `whole`.
+static inline size_t point_number(FrameShape f, int2 whole, int2 half_samples)
+{
+    const int2 at = whole + (half_samples >> 1) + (int2)(COLUMNS_AROUND, ROWS_AROUND);
+    const size_t plane = (size_t)((half_samples.y & 1) * 2 + (half_samples.x & 1));
+    return plane * (size_t)f.plane + (size_t)at.y * (size_t)f.pitch + (size_t)at.x;
+}
+
+// The sample at or before a position of SIDE samples, in quarter samples, or another after which the same samples follow.
+static inline int2 whole_sample(FrameShape f, int2 position)
+{
+    return clamp(position >> 2, (int2)(-(SIDE + 4), -ROWS_AROUND), (int2)(f.width, f.height) + 2);
+}
+
+// Eight points of eight bits from number `at` on.
+static inline uint2 eight_points(__global const uchar *points, size_t at)
+{
+    __global const uint *from = (__global const uint *)(points + (at & ~(size_t)3));
+    const uint shift = (uint)at & 3;
+    const uint middle = from[1];
+    return (uint2)(join_words(from[0], middle, shift), join_words(middle, from[2], shift));
+}
+
+// The eight samples of a row from `position` on, in quarter samples.
+static inline uint2 eight_samples(__global const uchar *points, FrameShape f, int2 position)
+{
+    int2 first, second;
+    points_around(position, &first, &second);
+    const int2 whole = whole_sample(f, position);
+    const uint2 a = eight_points(points, point_number(f, whole, first));
+    const uint2 b = eight_points(points, point_number(f, whole, second));
+    return (uint2)(average_four(a.x, b.x), average_four(a.y, b.y));
+}

@@ -1,0 +1,109 @@
+//! What makes frames, on the CPU or on a device.
+
+use super::Phase;
+use crate::compensation::{CompensationError, PlaneMut, Sampling};
+use crate::estimator::{EstimateError, FrameView, MotionVector, SampleFormat};
+
+/// What the frames are that are loaded and made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameFormat {
+    /// Luma samples a row, and rows.
+    pub size: (usize, usize),
+    /// How each plane is sampled, luma first.
+    pub samplings: Vec<Sampling>,
+    /// How samples lie in memory.
+    pub samples: SampleFormat,
+}
+
+impl FrameFormat {
+    /// The number of samples a row and of rows of a plane.
+    ///
+    /// # Panics
+    /// If there is no such plane.
+    pub fn plane_size(&self, plane: usize) -> (usize, usize) {
+        self.samplings[plane].plane_size(self.size.0, self.size.1)
+    }
+
+    /// Checks that `plane` may be plane `index` of such a frame.
+    ///
+    /// # Errors
+    /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+    pub(crate) fn check(&self, index: usize, plane: &FrameView<'_>) -> Result<(), CompensationError> {
+        let ((width, height), depth) = (self.plane_size(index), self.samples.depth());
+        if plane.size() != (width, height) {
+            return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
+        }
+        if plane.format().depth() != depth {
+            return Err(CompensationError::BitDepth(depth, plane.format().depth()));
+        }
+        Ok(())
+    }
+}
+
+/// Why a frame is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum InterpolationError {
+    /// A plane or a field is not one of the stream.
+    #[error(transparent)]
+    Planes(#[from] CompensationError),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] EstimateError),
+}
+
+/// Makes frames between the two that were loaded last.
+///
+/// It is used so: [`Self::load`] the planes of each frame of a stream; search the motion between the frames that
+/// [`SearchedPair`](super::SearchedPair) makes of luma, both ways; hand the fields to [`Self::set_motion`]; then, for
+/// each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
+pub trait FrameMaker: Send {
+    /// The name of what makes the frames.
+    fn device(&self) -> &str;
+
+    /// The most frames that may have begun and are not finished.
+    fn depth(&self) -> usize;
+
+    /// Makes the frame with these planes the next one, and what was the next one the previous. A device may go on to
+    /// copy it after that.
+    ///
+    /// # Errors
+    /// [`InterpolationError`] if a plane has another size or depth, or the device fails.
+    fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
+
+    /// Takes the fields between the two frames: that of the previous frame in the next one, and that of the next in the
+    /// previous one.
+    ///
+    /// # Errors
+    /// [`InterpolationError`] if a field is not one of searched frames, or the device fails.
+    fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<(), InterpolationError>;
+
+    /// Begins the frame at `phase`. Nothing is loaded and no motion set before it is finished.
+    ///
+    /// # Errors
+    /// [`InterpolationError::Device`] if the device fails, or [`Self::depth`] frames have begun.
+    fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError>;
+
+    /// Waits for the frame that was begun first, until [`Self::write_plane`] can write it.
+    ///
+    /// # Errors
+    /// [`InterpolationError::Device`] if nothing has begun, or the device fails.
+    fn finish(&mut self) -> Result<(), InterpolationError>;
+
+    /// Writes plane `index` of the frame that was finished last; no other one may have begun since. `sources` are these
+    /// planes of the previous and of the next frame, which were loaded.
+    ///
+    /// # Errors
+    /// [`CompensationError`] if a plane has another size or depth.
+    ///
+    /// # Panics
+    /// If there is no such plane.
+    fn write_plane(
+        &self,
+        index: usize,
+        sources: [&FrameView<'_>; 2],
+        plane: &mut PlaneMut<'_>,
+    ) -> Result<(), CompensationError>;
+
+    /// Gives up the frames that have begun.
+    fn cancel(&mut self);
+}

@@ -1,0 +1,303 @@
+//! The kernels that make frames (`kernels/interpolation.cl`, `compensation.cl`), their buffers and their launches.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::super::cl::{self, Arg, Buffer, Event, KernelObject, Program, Queue};
+use super::super::context::Context;
+use super::super::device::{DeviceKind, OpenClDevice};
+use super::super::program::{self, KernelFile};
+use super::layout::{InterpolationLayout, PlanesShape};
+use crate::compensation::Sampling;
+use crate::estimator::{MotionVector, SetupError};
+use crate::interpolation::{BLOCK, FrameFormat, Phase, block_of};
+
+/// What an error calls these kernels.
+const NAME: &str = "interpolation";
+
+/// Items of a group of kernels without local memory, on two axes: of those that work on planes, and on lists.
+const PLANE_GROUP: [usize; 2] = [32, 4];
+const LIST_GROUP: [usize; 2] = [128, 1];
+
+/// The vectors that a block chooses from: `CANDIDATES` in `interpolation.cl`.
+const CANDIDATES: usize = 11;
+
+/// Field for field `Phase` in `interpolation.cl`.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct PhaseArg {
+    numerator: i32,
+    denominator: i32,
+}
+
+/// How the blocks of `choose_vectors` are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ChoiceShape {
+    /// Items that share a block.
+    items: usize,
+    /// Blocks of a group.
+    lanes: usize,
+}
+
+impl ChoiceShape {
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if the device has too little local memory.
+    fn new(device: &OpenClDevice) -> Result<Self, SetupError> {
+        let most = |wanted: usize, limit: usize| 1 << wanted.min(limit.max(1)).ilog2();
+        let (items, lanes) = if device.kind == DeviceKind::Cpu { (1, 1) } else { (BLOCK, BLOCK) };
+        let items = most(items, device.largest_group);
+        let lanes =
+            lanes.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
+        if lanes == 0 {
+            let (needed, has) = (Self::lane_bytes(items), device.local_memory);
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: format!("to make frames it needs {needed} bytes of local memory, and it has {has}"),
+            });
+        }
+        Ok(Self { items, lanes })
+    }
+
+    /// Local memory of a block: `BlockChoice` in the kernel.
+    fn lane_bytes(items: usize) -> usize {
+        let candidate = size_of::<[i16; 4]>() + size_of::<u32>() * (items + 1);
+        (CANDIDATES * candidate).next_multiple_of(align_of::<u64>())
+    }
+}
+
+/// A kernel, and its groups on two axes.
+struct GroupedKernel {
+    kernel: KernelObject,
+    group: [usize; 2],
+}
+
+impl GroupedKernel {
+    fn new(
+        device: &OpenClDevice,
+        program: &Program,
+        name: &CStr,
+        wanted: [usize; 2],
+    ) -> Result<Self, SetupError> {
+        let kernel = program.kernel(name).map_err(|error| device.refused(error))?;
+        let group = device.group_of(&kernel, wanted)?;
+        Ok(Self { kernel, group })
+    }
+
+    /// Queues it for at least so many items.
+    ///
+    /// # Safety
+    /// As [`Queue::launch`].
+    unsafe fn launch(&mut self, queue: &Queue, args: &[Arg<'_>], items: [usize; 3]) -> cl::Result<Event> {
+        let [across, down] = self.group;
+        let groups = [items[0].div_ceil(across), items[1].div_ceil(down), items[2]];
+        // SAFETY: the caller guarantees it.
+        unsafe { queue.launch_after(&mut self.kernel, args, groups, [across, down, 1], &[]) }
+    }
+}
+
+/// A frame on the device.
+pub(super) struct DeviceFrame {
+    /// All planes as they came.
+    pub(super) planes: Buffer,
+    /// Luma at whole and half samples: its upper eight bits, and all bits if there are more.
+    points: Buffer,
+    deep_points: Option<Buffer>,
+}
+
+impl DeviceFrame {
+    pub(super) fn new(
+        context: &Context,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        layout: &InterpolationLayout,
+    ) -> Result<Self, SetupError> {
+        let points = |bytes: usize| device.buffer(context, "luma between samples", bytes * layout.points());
+        let is_deep = format.samples.depth() > 8;
+        Ok(Self {
+            planes: device.buffer(context, "the planes of a frame", layout.bytes)?,
+            points: points(1)?,
+            deep_points: is_deep.then(|| points(2)).transpose()?,
+        })
+    }
+
+    /// What luma is made from.
+    fn luma(&self) -> &Buffer {
+        self.deep_points.as_ref().unwrap_or(&self.points)
+    }
+}
+
+/// The kernels and what they keep between them.
+pub(super) struct InterpolationKernels {
+    make_points: GroupedKernel,
+    clear_projection: GroupedKernel,
+    project_costs: GroupedKernel,
+    project_firsts: GroupedKernel,
+    choose_vectors: KernelObject,
+    choice: ChoiceShape,
+    /// That of luma, and that of chroma.
+    compensate: [Option<GroupedKernel>; 2],
+    /// The planes that each of them makes.
+    shapes: [PlanesShape; 2],
+    chroma: Sampling,
+    /// The fields that the search found, one after the other.
+    pub(super) found: Buffer,
+    projection: Buffer,
+    chosen: Buffer,
+    layout: Arc<InterpolationLayout>,
+}
+
+impl InterpolationKernels {
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if planes of chroma differ in their sampling, or a limit of the device does not
+    /// allow it; [`SetupError::Memory`]; [`SetupError::KernelBuild`].
+    pub(super) fn new(
+        context: &Context,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        layout: Arc<InterpolationLayout>,
+    ) -> Result<Self, SetupError> {
+        let chroma = format.samplings.get(1).copied().unwrap_or(Sampling::LUMA);
+        if format.samplings[1..].iter().any(|&sampling| sampling != chroma) {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: "it makes frames only if all planes of chroma are sampled alike".into(),
+            });
+        }
+        let choice = ChoiceShape::new(device)?;
+        let samples = format!("-D DEPTH={} -D SHIFT={} ", format.samples.depth(), format.samples.shift());
+        let build = |file: KernelFile, options: String| {
+            let options = samples.clone() + &options;
+            program::build_for_four_samples(context, device, NAME, &file.source(), |four| {
+                format!("-D FOUR_SAMPLES={four} {options}")
+            })
+        };
+        let ChoiceShape { items, lanes } = choice;
+        let interpolation = build(KernelFile::Interpolation, format!("-D ITEMS={items} -D LANES={lanes}"))?;
+        let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
+        let compensate = |options: String| {
+            let program = build(KernelFile::Compensation, options)?;
+            GroupedKernel::new(device, &program, c"compensate", PLANE_GROUP)
+        };
+        let of_chroma = format!(
+            "-D LUMA=0 -D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
+            u8::from(chroma.halved_x),
+            u8::from(chroma.halved_y),
+            chroma.pixel()
+        );
+        let has_chroma = format.samplings.len() > 1;
+        let blocks = layout.grid.blocks();
+        let buffer = |what, bytes| device.buffer(context, what, bytes);
+        Ok(Self {
+            make_points: grouped(c"make_points", PLANE_GROUP)?,
+            clear_projection: grouped(c"clear_projection", LIST_GROUP)?,
+            project_costs: grouped(c"project_costs", LIST_GROUP)?,
+            project_firsts: grouped(c"project_firsts", LIST_GROUP)?,
+            choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
+            choice,
+            compensate: [
+                Some(compensate("-D LUMA=1".into())?),
+                has_chroma.then(|| compensate(of_chroma)).transpose()?,
+            ],
+            shapes: [layout.plane_shape(0, 1), layout.plane_shape(usize::from(has_chroma), chroma.pixel())],
+            chroma,
+            found: buffer("fields", 2 * size_of::<MotionVector>() * layout.found.blocks())?,
+            projection: buffer("projected vectors", 4 * size_of::<u32>() * blocks)?,
+            chosen: buffer("vectors", size_of::<[i16; 4]>() * blocks)?,
+            layout,
+        })
+    }
+
+    /// Queues what is made of a frame whose planes were loaded.
+    pub(super) fn prepare(&mut self, queue: &Queue, frame: &DeviceFrame, bytes: usize) -> cl::Result<()> {
+        let (width, height) = self.layout.point_size();
+        let args = [
+            Arg::Buffer(&frame.planes),
+            Arg::Int((self.layout.planes[0].pitch / bytes) as i32),
+            Arg::Buffer(&frame.points),
+            Arg::Buffer(frame.luma()),
+            Arg::Struct(bytemuck::bytes_of(&self.layout.shape)),
+        ];
+        // SAFETY: it clamps what it reads to the luma plane, which is the first one, and leaves out items that are not
+        // in a plane of points, of which the buffers hold four.
+        unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
+        Ok(())
+    }
+
+    /// Queues the frame at `phase` between `previous` and `next`, with the fields in `found`, whose planes are written to
+    /// `made`. Returns the event of its end.
+    pub(super) fn make(
+        &mut self,
+        queue: &Queue,
+        [previous, next]: [&DeviceFrame; 2],
+        phase: Phase,
+        made: &Buffer,
+    ) -> cl::Result<Event> {
+        let blocks = self.layout.grid.blocks();
+        let shape = Arg::Struct(bytemuck::bytes_of(&self.layout.shape));
+        let both = phase.previous_weight() as i32;
+        let phase = PhaseArg { numerator: phase.numerator() as i32, denominator: phase.denominator() as i32 };
+        let phase = Arg::Struct(bytemuck::bytes_of(&phase));
+        let [found, projection, chosen] =
+            [&self.found, &self.projection, &self.chosen].map(|buffer| Arg::Buffer(buffer));
+        // SAFETY: it leaves out items past the last of four numbers a block, which the buffer holds.
+        unsafe { self.clear_projection.launch(queue, &[projection, shape], [4 * blocks, 1, 1])? };
+        let args = [found, projection, shape, phase];
+        for kernel in [&mut self.project_costs, &mut self.project_firsts] {
+            // SAFETY: they leave out items past the last block, read the fields of all blocks that the search had, and
+            // write to numbers of blocks of the grid alone.
+            unsafe { kernel.launch(queue, &args, [blocks, 2, 1])? };
+        }
+        let ChoiceShape { items, lanes } = self.choice;
+        let args = [
+            Arg::Buffer(&previous.points),
+            Arg::Buffer(&next.points),
+            found,
+            projection,
+            chosen,
+            shape,
+            phase,
+        ];
+        // SAFETY: lanes past the last block repeat its work and write nothing; blocks around are limited to the grid, and
+        // so are positions to the points.
+        unsafe {
+            queue.launch(&mut self.choose_vectors, &args, [blocks.div_ceil(lanes)], [items * lanes])?;
+        }
+        let mut end = None;
+        for (is_chroma, kernel) in self.compensate.iter_mut().enumerate() {
+            let Some(kernel) = kernel else { continue };
+            let sources =
+                [previous, next].map(|frame| if is_chroma == 0 { frame.luma() } else { &frame.planes });
+            let sampling = if is_chroma == 0 { Sampling::LUMA } else { self.chroma };
+            let planes = if is_chroma == 0 { 1 } else { self.layout.planes.len() - 1 };
+            let args = [
+                Arg::Buffer(sources[0]),
+                Arg::Buffer(sources[1]),
+                chosen,
+                Arg::Buffer(made),
+                shape,
+                Arg::Struct(bytemuck::bytes_of(&self.shapes[is_chroma])),
+                Arg::Int(both),
+            ];
+            let place = self.layout.planes[is_chroma];
+            let cell = block_of(sampling).0 * sampling.pixel();
+            // Half a cell lies before the first sample.
+            let cells = place.size.0.div_ceil(cell) + 1;
+            // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
+            // frames, and writes rows of planes up to a multiple of their alignment.
+            end = Some(unsafe { kernel.launch(queue, &args, [cells, place.size.1, planes])? });
+        }
+        end.map_or_else(|| queue.marker(), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_fits_the_least_local_memory() {
+        assert!(BLOCK * ChoiceShape::lane_bytes(BLOCK) <= 32 << 10);
+    }
+}

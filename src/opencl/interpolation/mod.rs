@@ -1,0 +1,298 @@
+//! Frames made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded.
+
+mod kernels;
+mod layout;
+
+use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cl::{self, Buffer, Event, Queue};
+use super::context::Context;
+use super::device::OpenClDevice;
+use super::host::PinnedBlock;
+use crate::compensation::{CompensationError, PlaneMut};
+use crate::estimator::{EstimateError, FrameView, MotionVector, SetupError};
+use crate::interpolation::{FrameFormat, FrameMaker, InterpolationError, Phase, check_fields};
+use crate::pace::{PATIENCE, Pace};
+use kernels::{DeviceFrame, InterpolationKernels};
+use layout::InterpolationLayout;
+
+/// The most frames that have begun: while one is downloaded, the next one is made.
+const DEPTH: usize = 2;
+
+/// The samples that a made frame compares and predicts for each of its own, at most and about: how long it may take
+/// follows from it.
+const WORK: usize = 64;
+
+/// Makes frames on one OpenCL device.
+///
+/// For planes of S bytes in all and W × H luma samples it allocates on the device 4 · S bytes, 8 · W · H for luma between
+/// samples (24 · W · H with samples of more than eight bits), and half a byte a sample for vectors; in page-locked memory
+/// 4 · S bytes. All of it is allocated when it is opened.
+pub struct OpenClInterpolator {
+    name: String,
+    format: FrameFormat,
+    layout: Arc<InterpolationLayout>,
+    /// Those that are not finished.
+    begun: VecDeque<BegunFrame>,
+    /// The room of the next frame that begins, and that of the one that was finished last.
+    room: usize,
+    finished: usize,
+    pace: Pace,
+    // A device that hangs may still use these: they are dropped only if it does not.
+    objects: ManuallyDrop<Objects>,
+    context: ManuallyDrop<Arc<Context>>,
+}
+
+/// A frame that has begun.
+struct BegunFrame {
+    room: usize,
+    /// Done when the frame is on the host.
+    read: Event,
+    begun: Instant,
+}
+
+/// What was made in the context.
+struct Objects {
+    kernels: InterpolationKernels,
+    /// The previous frame, and the next one.
+    frames: [UploadedFrame; 2],
+    fields: StagedBlock,
+    rooms: Vec<MadeRoom>,
+    /// Uploads and kernels, in this order for each frame.
+    work: Arc<Queue>,
+    download: Arc<Queue>,
+}
+
+/// A frame on the device, and the memory from which it gets there.
+struct UploadedFrame {
+    device: DeviceFrame,
+    staging: StagedBlock,
+}
+
+/// Page-locked memory from which the device reads.
+struct StagedBlock {
+    host: PinnedBlock,
+    /// Done when the device has read what was written last.
+    read: Option<Event>,
+}
+
+/// Where a made frame is: on the device, and where it arrives on the host.
+struct MadeRoom {
+    device: Buffer,
+    host: PinnedBlock,
+}
+
+impl Drop for OpenClInterpolator {
+    fn drop(&mut self) {
+        // Commands in flight may use host memory that is freed below.
+        let _ = self.wait_for_all();
+        if self.context.watch().is_lost() {
+            // The driver may still use these objects, and may wait forever when they are released: their
+            // memory is leaked.
+            return;
+        }
+        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
+        // is dropped before the context.
+        unsafe {
+            self.begun.clear();
+            ManuallyDrop::drop(&mut self.objects);
+            ManuallyDrop::drop(&mut self.context);
+        }
+    }
+}
+
+impl OpenClInterpolator {
+    /// Opens `device` for frames of `format`.
+    ///
+    /// # Errors
+    /// [`SetupError`]: too little memory, kernels that do not build, what the device does not support or reports.
+    pub fn new(device: &OpenClDevice, format: &FrameFormat) -> Result<Self, SetupError> {
+        if !device.is_little_endian {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: "its words have their highest byte first, and the kernels read samples as words"
+                    .into(),
+            });
+        }
+        let context = device.context()?;
+        let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
+        let (work, download) = (queue()?, queue()?);
+        let layout = Arc::new(InterpolationLayout::new(format));
+        let host = |bytes| PinnedBlock::new(&context, device, &work, bytes);
+        let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
+        let frame = || {
+            Ok::<_, SetupError>(UploadedFrame {
+                device: DeviceFrame::new(&context, device, format, &layout)?,
+                staging: staged(layout.bytes)?,
+            })
+        };
+        let room = |_| {
+            let made = device.buffer(&context, "a made frame", layout.bytes)?;
+            Ok(MadeRoom { device: made, host: host(layout.bytes)? })
+        };
+        let objects = Objects {
+            kernels: InterpolationKernels::new(&context, device, format, layout.clone())?,
+            frames: [frame()?, frame()?],
+            fields: staged(2 * size_of::<MotionVector>() * layout.found.blocks())?,
+            rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
+            work,
+            download,
+        };
+        Ok(Self {
+            name: device.name.clone(),
+            format: format.clone(),
+            layout,
+            begun: VecDeque::with_capacity(DEPTH),
+            room: 0,
+            finished: 0,
+            pace: Pace::default(),
+            objects: ManuallyDrop::new(objects),
+            context: ManuallyDrop::new(context),
+        })
+    }
+
+    /// How long a command may take from now on.
+    fn allowed(&self) -> Duration {
+        let (width, height) = self.format.size;
+        self.pace.allowed(PATIENCE, (WORK * width * height) as f64)
+    }
+
+    /// Waits until no command runs any more.
+    fn wait_for_all(&self) -> cl::Result<()> {
+        let (watch, limit) = (self.context.watch(), self.allowed().saturating_mul(DEPTH as u32));
+        let worked = watch.finish(&self.objects.work, limit);
+        worked.and(watch.finish(&self.objects.download, limit))
+    }
+
+    fn failed(&self, error: cl::Error) -> InterpolationError {
+        let message = match error {
+            cl::Error::SILENT => {
+                format!("no answer for {:?}", self.context.watch().lost_after().unwrap_or_default())
+            }
+            error => error.to_string(),
+        };
+        EstimateError::Device { device: self.name.clone(), message }.into()
+    }
+
+    /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies
+    /// the next plane, and after that.
+    fn upload(&mut self, planes: &[FrameView<'_>]) -> cl::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        watch.check()?;
+        let Objects { kernels, frames, work, .. } = &mut *self.objects;
+        frames.swap(0, 1);
+        let UploadedFrame { device, staging } = &mut frames[1];
+        if let Some(read) = staging.read.take() {
+            watch.wait(&read, allowed)?;
+        }
+        for (plane, place) in planes.iter().zip(&self.layout.planes) {
+            // SAFETY: the device has read what was there before, and reads other planes meanwhile.
+            let bytes = &mut unsafe { staging.host.as_mut_slice() }[place.range()];
+            plane.copy_to_rows(bytes, place.pitch);
+            // SAFETY: the memory lives as long as the device, which waits for its queues, and it is written again only
+            // after the event.
+            staging.read = Some(unsafe { work.begin_write(&device.planes, place.first, bytes)? });
+            work.flush()?;
+        }
+        kernels.prepare(work, device, self.format.samples.bytes())?;
+        work.flush()
+    }
+
+    /// Begins to upload both fields.
+    fn upload_fields(&mut self, fields: [&[MotionVector]; 2]) -> cl::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        watch.check()?;
+        let Objects { kernels, fields: staging, work, .. } = &mut *self.objects;
+        if let Some(read) = staging.read.take() {
+            watch.wait(&read, allowed)?;
+        }
+        // SAFETY: the device has read what was there before.
+        let bytes = unsafe { staging.host.as_mut_slice() };
+        let (forward, backward) = bytes.split_at_mut(size_of_val(fields[0]));
+        forward.copy_from_slice(bytemuck::cast_slice(fields[0]));
+        backward.copy_from_slice(bytemuck::cast_slice(fields[1]));
+        // SAFETY: as in `upload`.
+        staging.read = Some(unsafe { work.begin_write(&kernels.found, 0, bytes)? });
+        work.flush()
+    }
+
+    fn queue_frame(&mut self, phase: Phase) -> cl::Result<()> {
+        self.context.watch().check()?;
+        let begun = Instant::now();
+        let Objects { kernels, frames, rooms, work, download, .. } = &mut *self.objects;
+        let MadeRoom { device, host } = &mut rooms[self.room];
+        let [previous, next] = frames.each_ref().map(|frame| &frame.device);
+        let made = kernels.make(work, [previous, next], phase, device)?;
+        work.flush()?;
+        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
+        // is not read before the event is done.
+        let read = unsafe { download.begin_read(device, host.target(), host.bytes(), &made)? };
+        download.flush()?;
+        self.begun.push_back(BegunFrame { room: self.room, read, begun });
+        self.room = (self.room + 1) % DEPTH;
+        Ok(())
+    }
+}
+
+impl FrameMaker for OpenClInterpolator {
+    fn device(&self) -> &str {
+        &self.name
+    }
+
+    fn depth(&self) -> usize {
+        DEPTH
+    }
+
+    fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
+        for (index, plane) in planes.iter().enumerate() {
+            self.format.check(index, plane)?;
+        }
+        self.upload(planes).map_err(|error| self.failed(error))
+    }
+
+    fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<(), InterpolationError> {
+        check_fields(self.format.size, fields)?;
+        self.upload_fields(fields).map_err(|error| self.failed(error))
+    }
+
+    fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError> {
+        if self.begun.len() == DEPTH {
+            return Err(EstimateError::InFlight(DEPTH).into());
+        }
+        self.queue_frame(phase).map_err(|error| self.failed(error))
+    }
+
+    fn finish(&mut self) -> Result<(), InterpolationError> {
+        let allowed = self.allowed();
+        let BegunFrame { room, read, begun } =
+            self.begun.pop_front().ok_or(EstimateError::NothingInFlight)?;
+        self.context.watch().wait(&read, allowed).map_err(|error| self.failed(error))?;
+        self.pace.count(1.0, begun.elapsed());
+        self.finished = room;
+        Ok(())
+    }
+
+    fn write_plane(
+        &self,
+        index: usize,
+        _sources: [&FrameView<'_>; 2],
+        plane: &mut PlaneMut<'_>,
+    ) -> Result<(), CompensationError> {
+        self.format.check(index, &plane.view())?;
+        // SAFETY: the download is done, and the device writes here again only for a frame that begins later.
+        let bytes = unsafe { self.objects.rooms[self.finished].host.as_slice() };
+        let place = self.layout.planes[index];
+        let made =
+            FrameView::with_format(&bytes[place.range()], place.size, place.pitch, self.format.samples)
+                .unwrap_or_else(|error| unreachable!("the layout has room for it: {error}"));
+        plane.copy_from(&made)
+    }
+
+    fn cancel(&mut self) {
+        let _ = self.wait_for_all();
+        self.begun.clear();
+    }
+}

@@ -1,8 +1,10 @@
 //! Made frames of real clips: every second frame is left out, made again and compared.
 //!
-//! `cargo bench --bench interpolation -- [--threads N] CLIP...` prints for each clip the mean PSNR of luma, that of the mean of both
-//! neighbours, and the median times of a frame on the CPU: loading it, searching both ways, making the frame between,
-//! with 4:2:0 chroma. N is 1 unless given, 0 for one thread a core.
+//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...` prints for each clip the mean PSNR of luma,
+//! that of the mean of both neighbours, and the median times of a frame: loading it, searching both ways, making the frame
+//! between, with 4:2:0 chroma. Devices are named as by the property `device`, native unless given; frames that are not made
+//! on the CPU are compared with those that the CPU makes. N is the number of the CPU's threads, 1 unless given, 0 for one a
+//! core.
 #![allow(missing_docs)]
 
 #[path = "../examples/shared/luma.rs"]
@@ -13,10 +15,11 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::compensation::{PlaneMut, Sampling, psnr};
-use gstmotionestimate::estimator::{Device, Frame, FrameView, Output, Slot, search};
-use gstmotionestimate::interpolation::{Interpolator, Phase, search_parameters};
-use gstmotionestimate::native::Native;
+use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, Output, SampleFormat};
+use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, SearchedPair, search_parameters};
+use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// Frames of a clip.
 const FRAMES: usize = 41;
@@ -24,10 +27,11 @@ const FRAMES: usize = 41;
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<()> {
-    let (mut clips, mut threads) = (Vec::new(), 1);
+    let (mut clips, mut device, mut threads) = (Vec::new(), DeviceSelector::Native, 1);
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--device" => device = arguments.next().ok_or("--device NAME")?.parse()?,
             "--threads" => threads = arguments.next().ok_or("--threads N")?.parse()?,
             // What `cargo bench` adds.
             "--bench" => {}
@@ -35,7 +39,7 @@ fn main() -> Result<()> {
         }
     }
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench interpolation -- [--threads N] CLIP...");
+        eprintln!("usage: cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...");
         return Ok(());
     }
     println!(
@@ -43,52 +47,55 @@ fn main() -> Result<()> {
     );
     for clip in &clips {
         let frames = luma::luma(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
-        println!("{clip}: {}", measure(&frames, threads)?);
+        println!("{clip}: {}", measure(&frames, &device, threads)?);
     }
     Ok(())
 }
 
-fn measure(frames: &[Frame], threads: usize) -> Result<String> {
+fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<String> {
     let (width, height) = frames.first().ok_or("no frames")?.view().size();
     let chroma = Sampling { halved_x: true, halved_y: true, interleaved: false };
-    let samplings = [Sampling::LUMA, chroma, chroma];
-    let sizes = samplings.map(|sampling| sampling.plane_size(width, height));
+    let format = FrameFormat {
+        size: (width, height),
+        samplings: vec![Sampling::LUMA, chroma, chroma],
+        samples: SampleFormat::EIGHT_BITS,
+    };
+    let sizes = [0, 1, 2].map(|plane| format.plane_size(plane));
+    let tuning = Tuning { threads: Some(threads), depth: Some(1), ..Tuning::default() };
     let parameters = search_parameters(width, height)?;
-    let mut fields = [(); 2].map(|()| Output::new(parameters.grid().blocks()));
-    let mut native = Native::new(parameters)?.with_threads(threads)?;
-    let mut interpolator = Interpolator::new((width, height), &samplings, threads)?;
-    let mut memory = sizes.map(|(width, height)| vec![0; width * height]);
+    let (mut session, _) =
+        backend::open::<()>(device, Kernel::Auto, &tuning, Grouping::default(), &parameters)?;
+    let (mut maker, _) = backend::open_maker(device, &format, threads)?;
+    let mut reference = backend::native_maker(&format, threads)?;
+    let mut searched = SearchedPair::new(format.size, threads)?;
+    let [mut memory, mut expected] = [(); 2].map(|()| sizes.map(|(width, height)| vec![0; width * height]));
     let mut stages = [const { Vec::new() }; 3];
     let (mut made_psnr, mut mean_psnr) = (Vec::new(), Vec::new());
-    let mut slots = [Slot::A, Slot::B];
+    let mut newest = None;
     for (index, frame) in frames.iter().enumerate().step_by(2) {
+        let planes = planes(frame, &sizes)?;
+        reference.load(&planes)?;
         let start = Instant::now();
-        let search_frame = interpolator.load(&frame.view())?;
+        maker.load(&planes)?;
+        let search_frame = searched.load(&planes[0])?;
         stages[0].push(start.elapsed());
-        slots.swap(0, 1);
-        let [previous, next] = slots;
         let start = Instant::now();
-        native.load(next, &search_frame)?;
-        if index == 0 {
-            continue;
-        }
-        let [forward, backward] = &mut fields;
-        search(&mut native, previous, next, forward)?;
-        search(&mut native, next, previous, backward)?;
+        let next = session.add(search_frame)?;
+        let Some(previous) = newest.replace(next) else { continue };
+        session.begin(previous, next, ())?;
+        session.begin(next, previous, ())?;
+        let found: [Output; 2] = [session.finish()?.1, session.finish()?.1];
+        session.release(previous);
         stages[1].push(start.elapsed());
+        let fields = found.each_ref().map(|output| &output.vectors[..]);
+        let previous = self::planes(&frames[index - 2], &sizes)?;
         let start = Instant::now();
-        interpolator.set_motion([&forward.vectors, &backward.vectors])?;
-        // Luma in the place of chroma, which takes as long.
-        interpolator.choose(Phase::MIDDLE);
-        let luma = [&frames[index - 2], frame].map(Frame::view);
-        for (plane, (&(width, height), memory)) in sizes.iter().zip(&mut memory).enumerate() {
-            let [previous, next] =
-                luma.map(|luma| FrameView::new(luma.as_bytes(), width, height, luma.stride()));
-            let (previous, next) = (previous?, next?);
-            let mut made = PlaneMut::new(memory, width, height, width)?;
-            interpolator.make_plane(plane, [&previous, &next], &mut made)?;
-        }
+        make(&mut *maker, fields, [&previous, &planes], &mut memory)?;
         stages[2].push(start.elapsed());
+        make(&mut *reference, fields, [&previous, &planes], &mut expected)?;
+        if memory != expected {
+            return Err(format!("{} makes another frame {} than the CPU", maker.device(), index - 1).into());
+        }
         let original = frames[index - 1].view();
         made_psnr.push(psnr(&FrameView::new(&memory[0], width, height, width)?, &original)?);
         let [before, after] = [&frames[index - 2], frame].map(Frame::view);
@@ -104,12 +111,38 @@ fn measure(frames: &[Frame], threads: usize) -> Result<String> {
         1e3 * times[times.len() / 2].as_secs_f64()
     });
     Ok(format!(
-        "{:.2} dB ({:.2}); {:.2} + {:.2} + {:.2} = {:.2} ms",
+        "{:.2} dB ({:.2}); {:.2} + {:.2} + {:.2} = {:.2} ms, frames by {}",
         mean(&made_psnr),
         mean(&mean_psnr),
         times[0],
         times[1],
         times[2],
-        times.iter().sum::<f64>()
+        times.iter().sum::<f64>(),
+        maker.device()
     ))
+}
+
+/// The planes of a frame: luma in the place of chroma, which takes as long.
+fn planes<'a>(frame: &'a Frame, sizes: &[(usize, usize)]) -> Result<Vec<FrameView<'a>>> {
+    let luma = frame.view();
+    let plane = |&(width, height)| FrameView::new(luma.as_bytes(), width, height, luma.stride());
+    Ok(sizes.iter().map(plane).collect::<std::result::Result<_, _>>()?)
+}
+
+/// Makes the frame half way.
+fn make(
+    maker: &mut dyn FrameMaker,
+    fields: [&[MotionVector]; 2],
+    [previous, next]: [&[FrameView<'_>]; 2],
+    memory: &mut [Vec<u8>],
+) -> Result<()> {
+    maker.set_motion(fields)?;
+    maker.begin(Phase::MIDDLE)?;
+    maker.finish()?;
+    for (index, memory) in memory.iter_mut().enumerate() {
+        let (width, height) = previous[index].size();
+        let mut plane = PlaneMut::new(memory, width, height, width)?;
+        maker.write_plane(index, [&previous[index], &next[index]], &mut plane)?;
+    }
+    Ok(())
 }

@@ -94,7 +94,7 @@ fn made_frames_are_those_of_the_oracle_on_every_device() {
         let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
         for device in devices() {
             // A device compiles its kernels for seconds.
-            if *device != "native" && format != VideoFormat::Nv12 {
+            if *device != "native" && ![VideoFormat::Nv12, VideoFormat::P01010le].contains(&format) {
                 continue;
             }
             let mut harness = harness(&format!("motioninterpolate device={device}"), &info, (75, 1));
@@ -110,6 +110,10 @@ fn made_frames_are_those_of_the_oracle_on_every_device() {
                 }
             }
             assert_eq!((count(&harness, "made"), count(&harness, "scene-cuts")), (6, 0));
+            let [searches, makes] =
+                ["search-device", "make-device"].map(|field| stats(&harness).get::<String>(field).unwrap());
+            assert_eq!(searches == "native", *device == "native");
+            assert_eq!(makes, searches, "what is named searches, and makes frames");
         }
     }
 }
@@ -159,6 +163,44 @@ fn mode_and_devices_may_change_between_frames() {
             assert_eq!(found, mean(pair), "{pair}");
         }
     }
+}
+
+/// Without a GPU in the list: PoCL searches as one of its devices.
+#[cfg(feature = "opencl")]
+#[test]
+fn a_list_of_devices_searches_and_the_cpu_makes_frames() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let frames: Vec<_> = (0..3).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let mut harness = harness("motioninterpolate device=cpu,native", &info, (50, 1));
+    frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
+    let found = pull(&mut harness);
+    for pair in 0..2 {
+        let expected = expected(&info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE);
+        assert_eq!(samples(&found[2 * pair + 1], &info), expected, "{pair}");
+    }
+    assert_eq!(stats(&harness).get::<&str>("make-device"), Ok("native"));
+}
+
+/// Frames that are made one ahead are not shown in the place of others.
+#[cfg(feature = "opencl")]
+#[test]
+fn a_change_of_mode_gives_up_what_a_device_has_begun() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let mut harness = harness("motioninterpolate device=cpu", &info, (125, 1));
+    // Of four frames between two input frames.
+    let phase = |number| Phase::new(number, 5).unwrap();
+    frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    element(&harness).set_property_from_str("mode", "repeat");
+    push(&mut harness, frames[2].clone());
+    element(&harness).set_property_from_str("mode", "motion");
+    push(&mut harness, frames[3].clone());
+    let found = pull(&mut harness);
+    for number in 1..5 {
+        let expected = expected(&info, [&frames[0], &frames[1]], phase(number));
+        assert_eq!(samples(&found[number as usize], &info), expected, "{number}/5");
+    }
+    assert_eq!(found.len(), 16);
 }
 
 #[test]

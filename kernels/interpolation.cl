@@ -49,14 +49,11 @@ static inline int six_taps(int a, int b, int c, int d, int e, int f)
     return a + f - 5 * (b + e) + 20 * (c + d);
 }
 
-// Four adjacent points of each of the four planes, from (x, y) on, of samples without their `lower` lowest bits.
-static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int lower, int x, int y, int4 *points)
+// Four adjacent points of each of the four planes, one plane after the other, from (x, y) on, of samples without their
+// `lower` lowest bits.
+static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int lower, int x, int y, int *points)
 {
     const int most = PEAK >> lower;
-    __global const raw_t *rows[6];
-#pragma unroll
-    for (int k = 0; k < 6; ++k)
-        rows[k] = luma + (size_t)clamp(y + k - 2, 0, f.height - 1) * (size_t)pitch;
     // From two samples before the first point to three after the last: they themselves, and the sums of the filter down.
     int middle[9], down[9];
 #pragma unroll
@@ -65,23 +62,19 @@ static inline void four_points(__global const raw_t *luma, int pitch, FrameShape
         int samples[6];
 #pragma unroll
         for (int k = 0; k < 6; ++k)
-            samples[k] = sample_of(rows[k][column]) >> lower;
+            samples[k] =
+                sample_of(luma[(size_t)clamp(y + k - 2, 0, f.height - 1) * (size_t)pitch + (size_t)column]) >> lower;
         middle[i] = samples[2];
         down[i] = six_taps(samples[0], samples[1], samples[2], samples[3], samples[4], samples[5]);
     }
-    int whole[4], right[4], below[4], both[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         const int *m = middle + i, *d = down + i;
-        whole[i] = m[2];
-        right[i] = (six_taps(m[0], m[1], m[2], m[3], m[4], m[5]) + 16) >> 5;
-        below[i] = (d[2] + 16) >> 5;
-        both[i] = (six_taps(d[0], d[1], d[2], d[3], d[4], d[5]) + 512) >> 10;
+        points[i] = m[2];
+        points[4 + i] = clamp((six_taps(m[0], m[1], m[2], m[3], m[4], m[5]) + 16) >> 5, 0, most);
+        points[8 + i] = clamp((d[2] + 16) >> 5, 0, most);
+        points[12 + i] = clamp((six_taps(d[0], d[1], d[2], d[3], d[4], d[5]) + 512) >> 10, 0, most);
     }
-    points[0] = vload4(0, whole);
-    points[1] = clamp(vload4(0, right), 0, most);
-    points[2] = clamp(vload4(0, below), 0, most);
-    points[3] = clamp(vload4(0, both), 0, most);
 }
 
 // Makes the points of a frame: those of the upper eight bits, and in `deep` those of all bits, if there are more. An item
@@ -94,16 +87,16 @@ __kernel void make_points(__global const raw_t *luma, int pitch, __global uchar 
         return;
     const size_t at = (size_t)row * (size_t)f.pitch + (size_t)column;
     const int x = column - COLUMNS_AROUND, y = row - ROWS_AROUND;
-    int4 made[4];
+    int made[16];
     four_points(luma, pitch, f, DEPTH - 8, x, y, made);
 #pragma unroll
     for (int plane = 0; plane < 4; ++plane)
-        *(__global uchar4 *)(points + (size_t)plane * (size_t)f.plane + at) = convert_uchar4(made[plane]);
+        *(__global uchar4 *)(points + (size_t)plane * (size_t)f.plane + at) = convert_uchar4(vload4((size_t)plane, made));
 #if DEPTH > 8
     four_points(luma, pitch, f, 0, x, y, made);
 #pragma unroll
     for (int plane = 0; plane < 4; ++plane)
-        *(__global ushort4 *)(deep + (size_t)plane * (size_t)f.plane + at) = convert_ushort4(made[plane]);
+        *(__global ushort4 *)(deep + (size_t)plane * (size_t)f.plane + at) = convert_ushort4(vload4((size_t)plane, made));
 #endif
 }
 
@@ -123,7 +116,7 @@ static inline int2 vector_of(__global const MotionVector *found, FrameShape f, i
     const MotionVector vector = found[field * f.found_blocks + row * f.found_columns + column];
     *cost = vector.cost;
     const int2 half_samples = ((int2)(vector.x, vector.y) * (1 << f.halvings) + 8) >> 4;
-    const int2 limited = clamp(half_samples, -LONGEST, LONGEST);
+    const int2 limited = clamp(half_samples, (int2)(-LONGEST), (int2)(LONGEST));
     return field == 0 ? limited : -limited;
 }
 

@@ -9,12 +9,14 @@ mod forms;
 #[path = "../benches/papers/halldal/recurrence.rs"]
 mod recurrence;
 
-use common::{Case, Content, check, frames};
+use common::{Case, Content, Noise, check, frames};
 use forms::{FieldPredictor, PredictionForm};
+use gstmotionestimate::compensation::{PlaneMut, Sampling};
 use gstmotionestimate::estimator::{
-    Algorithm, Border, Grid, Metric, MotionVector, Parameters, Quality, SubSample, Window, prediction,
+    Algorithm, Border, Frame, Grid, Metric, MotionVector, Parameters, Quality, SubSample, Window, prediction,
 };
-use gstmotionestimate::opencl::{DeviceKind, OpenCl, devices};
+use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, oracle};
+use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClInterpolator, devices};
 use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 
 /// Three steps of a window that is wider than the frames are high, one block size for each number
@@ -160,6 +162,55 @@ fn paper_kernels_are_exact() {
             let expected: Vec<_> =
                 prediction::median_predictors(grid, &vectors).into_iter().map(|p| [p.x, p.y]).collect();
             assert_eq!(run(PredictionForm::Median), expected, "{grid:?}");
+        }
+    }
+}
+
+/// Frames of a few blocks, of eight bits and of ten, in the groups of a CPU and of a GPU.
+#[test]
+fn made_frames_are_exact() {
+    let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
+    let interleaved = Sampling { interleaved: true, ..halved };
+    for mut device in devices() {
+        for (kind, depth, chroma) in
+            [(DeviceKind::Cpu, 8, vec![halved, halved]), (DeviceKind::Gpu, 10, vec![interleaved])]
+        {
+            device.kind = kind;
+            let (size, mut noise) = ((37, 18), Noise::new(depth));
+            let samplings = [&[Sampling::LUMA], &chroma[..]].concat();
+            let mut planes = || -> Vec<Frame> {
+                let mut plane = |sampling: &Sampling| {
+                    let size = sampling.plane_size(size.0, size.1);
+                    Frame::deep_from_fn(depth, size, |_, _| u16::from(noise.next()) << (depth - 8))
+                };
+                samplings.iter().map(&mut plane).collect()
+            };
+            let frames = [planes(), planes()];
+            let [previous, next] =
+                frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
+            let mut vector = |cost: u32| {
+                let [x, y] = [noise.next(), noise.next()].map(|byte| 8 * (i16::from(byte) - 128));
+                MotionVector { x, y, cost: cost % 4 }
+            };
+            let fields: [Vec<_>; 2] = [(); 2].map(|()| (0..15).map(&mut vector).collect());
+            let fields = fields.each_ref().map(|field| &field[..]);
+            let phase = Phase::new(2, 5).unwrap();
+            let format = FrameFormat { size, samplings: samplings.clone(), samples: previous[0].format() };
+            let mut maker = OpenClInterpolator::new(&device, &format).unwrap();
+            maker.load(&previous).unwrap();
+            maker.load(&next).unwrap();
+            maker.set_motion(fields).unwrap();
+            maker.begin(phase).unwrap();
+            maker.finish().unwrap();
+            let expected = oracle::interpolate([&previous, &next], &samplings, fields, phase);
+            for (index, expected) in expected.iter().enumerate() {
+                let expected = expected.view();
+                let mut memory = vec![0; expected.row_bytes() * expected.height()];
+                let (size, stride, format) = (expected.size(), expected.row_bytes(), expected.format());
+                let mut plane = PlaneMut::with_format(&mut memory, size, stride, format).unwrap();
+                maker.write_plane(index, [&previous[index], &next[index]], &mut plane).unwrap();
+                assert_eq!(memory, expected.as_bytes(), "{kind:?}, plane {index}");
+            }
         }
     }
 }

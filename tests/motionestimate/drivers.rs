@@ -3,12 +3,12 @@
 //! user's do.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use gstmotionestimate::tuning::Kernel;
 
+use crate::launched::{Scratch, text};
 use crate::support::*;
 
 #[test]
@@ -44,74 +44,34 @@ fn window_with_more_candidates_than_a_work_group_has_items() {
     assert!(text.contains("reference-naive") && text.contains("16641"), "{text}");
 }
 
-/// A directory of its own for each test, removed at its end.
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("motionestimate-{}-{name}", std::process::id()));
-        for directory in ["plugins", "vendors"] {
-            fs::create_dir_all(path.join(directory)).expect("a directory");
-        }
-        let plugin = std::env::current_exe().expect("this test").with_file_name("libgstmotionestimate.so");
-        symlink(&plugin, path.join("plugins/libgstmotionestimate.so")).expect("a link");
-        Self(path)
-    }
-
-    fn vendors(&self) -> PathBuf {
-        self.0.join("vendors")
-    }
-
-    /// Where a file of this name is.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// `gst-launch-1.0` with the plugin.
-    pub fn gst_launch(&self) -> Command {
-        let mut command = Command::new("gst-launch-1.0");
-        command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
-        command
-    }
-
-    /// Searches three frames with the drivers in [`Self::vendors`].
-    fn launch(&self, settings: &[&str]) -> Output {
-        self.gst_launch()
-            .args("-m videotestsrc num-buffers=3 ! motionestimate".split(' '))
-            .args(settings)
-            .args("! fakesink".split(' '))
-            .env("OCL_ICD_VENDORS", self.vendors())
-            .env_remove("OCL_ICD_FILENAMES")
-            .output()
-            .expect("gst-launch-1.0 is part of GStreamer's tools")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing depends on it.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Searches three frames with the drivers in [`Scratch::vendors`].
+fn launch(scratch: &Scratch, settings: &[&str]) -> Output {
+    scratch
+        .gst_launch()
+        .args("-m videotestsrc num-buffers=3 ! motionestimate".split(' '))
+        .args(settings)
+        .args("! fakesink".split(' '))
+        .env("OCL_ICD_VENDORS", scratch.vendors())
+        .env_remove("OCL_ICD_FILENAMES")
+        .output()
+        .expect("gst-launch-1.0 is part of GStreamer's tools")
 }
 
 fn check_auto_works_and_named_devices_do_not(scratch: &Scratch) {
-    let text = |output: &Output| {
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-    };
-    let auto = scratch.launch(&["device=auto"]);
+    let auto = launch(scratch, &["device=auto"]);
     let auto_text = text(&auto);
     assert!(auto.status.success(), "{auto_text}");
     assert!(auto_text.contains("frames-with-vectors=(guint64)2"), "{auto_text}");
     assert!(auto_text.contains("device=(string)native"), "{auto_text}");
     assert!(!auto_text.contains("WARNING"), "{auto_text}");
 
-    let fallback = scratch.launch(&["device=auto", "kernel=reference"]);
+    let fallback = launch(scratch, &["device=auto", "kernel=reference"]);
     let fallback_text = text(&fallback);
     assert!(fallback.status.success(), "{fallback_text}");
     assert!(fallback_text.contains("Searching on native instead"), "{fallback_text}");
 
     for device in ["0:0", "gpu", "cpu"] {
-        let named = scratch.launch(&[&format!("device={device}")]);
+        let named = launch(scratch, &[&format!("device={device}")]);
         let named_text = text(&named);
         assert!(!named.status.success(), "{named_text}");
         assert!(named_text.contains(&format!("no device matches \"{device}\"")), "{named_text}");

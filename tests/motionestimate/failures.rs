@@ -2,34 +2,11 @@
 //! process of its own, which loads the plugin as a user's does.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::LazyLock;
+use std::process::Output;
 
-use crate::drivers::Scratch;
+use crate::launched::{Scratch, failing_opencl, text};
 
 const FRAMES: u32 = 12;
-
-/// The library that makes OpenCL fail.
-fn failing_opencl() -> &'static Path {
-    static PATH: LazyLock<std::path::PathBuf> = LazyLock::new(|| {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/failing_opencl.c");
-        let built = Command::new("cc")
-            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-            .args([&path, &source])
-            .arg("-ldl")
-            .output()
-            .expect("a C compiler");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        path
-    });
-    &PATH
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
 
 /// How a device is lost.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,8 @@ mod drivers;
 mod events;
 #[cfg(feature = "opencl")]
 mod failures;
+#[path = "../launched/mod.rs"]
+mod launched;
 mod lifecycle;
 mod properties;
 mod references;

@@ -4,7 +4,12 @@ mod allocation;
 mod bad_input;
 mod caps;
 mod events;
+#[cfg(feature = "opencl")]
+mod failures;
 mod frames;
+#[cfg(feature = "opencl")]
+#[path = "../launched/mod.rs"]
+mod launched;
 mod live;
 mod motion;
 mod speed;

@@ -40,6 +40,8 @@ pub struct OpenClInterpolator {
     /// The room of the next frame that begins, and that of the one that was finished last.
     room: usize,
     finished: usize,
+    /// Whether a frame has been finished.
+    has_made: bool,
     pace: Pace,
     // A device that hangs may still use these: they are dropped only if it does not.
     objects: ManuallyDrop<Objects>,
@@ -148,6 +150,7 @@ impl OpenClInterpolator {
             begun: VecDeque::with_capacity(DEPTH),
             room: 0,
             finished: 0,
+            has_made: false,
             pace: Pace::default(),
             objects: ManuallyDrop::new(objects),
             context: ManuallyDrop::new(context),
@@ -270,7 +273,10 @@ impl FrameMaker for OpenClInterpolator {
         let BegunFrame { room, read, begun } =
             self.begun.pop_front().ok_or(EstimateError::NothingInFlight)?;
         self.context.watch().wait(&read, allowed).map_err(|error| self.failed(error))?;
-        self.pace.count(1.0, begun.elapsed());
+        // Some drivers compile kernels at the first launch: the first frame says nothing of the others.
+        if std::mem::replace(&mut self.has_made, true) {
+            self.pace.count(1.0, begun.elapsed());
+        }
         self.finished = room;
         Ok(())
     }

@@ -1,0 +1,70 @@
+//! Pipelines in processes of their own, which load the plugin as a user's do.
+#![allow(dead_code)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+/// A directory of its own for each test, removed at its end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("motionestimate-{}-{name}", std::process::id()));
+        for directory in ["plugins", "vendors"] {
+            fs::create_dir_all(path.join(directory)).expect("a directory");
+        }
+        let plugin = std::env::current_exe().expect("this test").with_file_name("libgstmotionestimate.so");
+        symlink(&plugin, path.join("plugins/libgstmotionestimate.so")).expect("a link");
+        Self(path)
+    }
+
+    /// Where its OpenCL drivers are named.
+    pub fn vendors(&self) -> PathBuf {
+        self.0.join("vendors")
+    }
+
+    /// Where a file of this name is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// `gst-launch-1.0` with the plugin.
+    pub fn gst_launch(&self) -> Command {
+        let mut command = Command::new("gst-launch-1.0");
+        command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
+        command
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing depends on it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The library that makes OpenCL fail.
+#[cfg(feature = "opencl")]
+pub fn failing_opencl() -> &'static Path {
+    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/failing_opencl.c");
+        let built = Command::new("cc")
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+            .args([&path, &source])
+            .arg("-ldl")
+            .output()
+            .expect("a C compiler");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        path
+    });
+    &PATH
+}
+
+/// What it has printed.
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}

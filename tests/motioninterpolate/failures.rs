@@ -1,0 +1,83 @@
+//! An OpenCL device that is lost in mid-stream: PoCL behind calls that begin to fail.
+
+use std::fs;
+use std::process::Output;
+
+use crate::launched::{Scratch, failing_opencl, text};
+
+const FRAMES: usize = 8;
+
+/// Bytes of a frame.
+const BYTES: usize = 96 * 80 * 3 / 2;
+
+/// What becomes of the stream with `settings`, and its frames, where the device is lost when `call` was made so often.
+fn interpolate(
+    scratch: &Scratch,
+    settings: &str,
+    lost: Option<(&str, u32)>,
+    hangs: bool,
+) -> (Output, Vec<u8>) {
+    let frames = scratch.path("frames.raw");
+    let mut command = scratch.gst_launch();
+    command
+        .args(format!("-m videotestsrc num-buffers={FRAMES} pattern=ball motion=sweep").split(' '))
+        .args("! video/x-raw,format=I420,width=96,height=80,framerate=25/1 ! motioninterpolate".split(' '))
+        .args(settings.split(' '))
+        .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
+        .arg(format!("location={}", frames.display()));
+    if let Some((call, after)) = lost {
+        command.env("LD_PRELOAD", failing_opencl());
+        command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
+        if hangs {
+            command.env("FAILING_HANGS", "1");
+        }
+    }
+    let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
+    (output, fs::read(frames).unwrap_or_default())
+}
+
+fn check(name: &str, call: (&str, u32), hangs: bool) {
+    let scratch = Scratch::new(&format!("interpolate-{name}"));
+    let (_, expected) = interpolate(&scratch, "device=native", None, false);
+    assert!(expected.len() >= BYTES * 3 * (FRAMES - 1), "{} bytes", expected.len());
+    let (output, frames) = interpolate(&scratch, "device=0:0", Some(call), hangs);
+    let text = text(&output);
+    assert!(output.status.success(), "{call:?}: {text}");
+    // What searches, and what makes frames, on the same device.
+    assert_eq!(text.matches("WARNING").count(), 2, "{call:?}: {text}");
+    assert_eq!(text.matches("continuing on native").count() % 2, 0, "{call:?}: {text}");
+    assert!(text.contains(" failed to make frames ("), "{call:?}: {text}");
+    assert!(text.contains("make-device=(string)native"), "{call:?}: {text}");
+    assert!(frames == expected, "other frames after {call:?} failed");
+}
+
+/// The calls by which a frame is uploaded, made, downloaded and waited for. The search uploads by another one.
+#[test]
+fn the_cpu_makes_frames_after_a_device_is_lost() {
+    for call in [
+        ("clEnqueueWriteBuffer", 7),
+        ("clEnqueueWriteBuffer", 8),
+        ("clEnqueueWriteBuffer", 12),
+        ("clEnqueueNDRangeKernel", 90),
+        ("clEnqueueReadBuffer", 8),
+        ("clGetEventInfo", 20),
+    ] {
+        check(&format!("{}-{}", call.0, call.1), call, false);
+    }
+}
+
+/// It takes the ten seconds that a device may be silent.
+#[test]
+fn the_cpu_makes_frames_after_a_device_hangs() {
+    check("hangs", ("clEnqueueWriteBuffer", 12), true);
+}
+
+#[test]
+fn the_failure_is_an_error_where_it_is_to_be() {
+    let scratch = Scratch::new("interpolate-error");
+    let settings = "device=0:0 on-device-failure=error";
+    let (output, _) = interpolate(&scratch, settings, Some(("clEnqueueWriteBuffer", 8)), false);
+    let text = text(&output);
+    assert!(!output.status.success() && text.contains("out of resources (-5)"), "{text}");
+    assert!(text.contains("No frame can be made"), "{text}");
+}

@@ -121,7 +121,8 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
 fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     init();
-    for mode in ["motion", "blend", "repeat"] {
+    let on_devices = devices().into_iter().map(|device| format!("motion device={device}"));
+    for mode in on_devices.chain(["blend".into(), "repeat".into()]) {
         let (mut harness, bytes) = around(&format!("motioninterpolate mode={mode}"), 640, 480);
         harness.set_sink_caps_str("video/x-raw,framerate=60/1");
         let (mut before, mut sent) = (0, 0);

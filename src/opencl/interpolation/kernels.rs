@@ -239,8 +239,7 @@ impl InterpolationKernels {
         let both = phase.previous_weight() as i32;
         let phase = PhaseArg { numerator: phase.numerator() as i32, denominator: phase.denominator() as i32 };
         let phase = Arg::Struct(bytemuck::bytes_of(&phase));
-        let [found, projection, chosen] =
-            [&self.found, &self.projection, &self.chosen].map(Arg::Buffer);
+        let [found, projection, chosen] = [&self.found, &self.projection, &self.chosen].map(Arg::Buffer);
         // SAFETY: it leaves out items past the last of four numbers a block, which the buffer holds.
         unsafe { self.clear_projection.launch(queue, &[projection, shape], [4 * blocks, 1, 1])? };
         let args = [found, projection, shape, phase];

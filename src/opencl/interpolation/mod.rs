@@ -29,8 +29,7 @@ const WORK: usize = 64;
 /// Makes frames on one OpenCL device.
 ///
 /// For planes of S bytes in all and W × H luma samples it allocates on the device 4 · S bytes, 8 · W · H for luma between
-/// samples (24 · W · H with samples of more than eight bits), and half a byte a sample for vectors; in page-locked memory
-/// 4 · S bytes. All of it is allocated when it is opened.
+/// samples (24 · W · H with samples of more than eight bits), and 0.4 · W · H for vectors; in page-locked memory 4 · S bytes. All of it is allocated when it is opened.
 pub struct OpenClInterpolator {
     name: String,
     format: FrameFormat,

@@ -1,7 +1,12 @@
 //! Whether two frames show different scenes.
 
+use std::ops::Add;
+
+use rayon::prelude::*;
+
 use super::rules::BLOCK;
 use crate::estimator::{FrameView, MotionVector};
+use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// What a block differs from its mean, or from what it is matched with, so that it counts.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
@@ -14,32 +19,33 @@ struct Votes {
     against: usize,
 }
 
+impl Add for Votes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            blocks: self.blocks + other.blocks,
+            counted: self.counted + other.counted,
+            against: self.against + other.against,
+        }
+    }
+}
+
 impl Votes {
     /// The votes of the blocks of `current` that lie wholly inside, which the search has found in `reference`.
     ///
     /// A block matches badly if it differs from its match hardly less than from its own mean. Brightness does not count:
     /// both are compared with their own means, so that fades and flashes are no cuts.
-    fn of(current: &FrameView<'_>, reference: &FrameView<'_>, found: &[MotionVector]) -> Self {
-        let mut votes = Self::default();
-        let columns = current.width().div_ceil(BLOCK);
-        for (index, vector) in found.iter().enumerate() {
-            let (x, y) = (BLOCK * (index % columns), BLOCK * (index / columns));
-            if x + BLOCK > current.width() || y + BLOCK > current.height() {
-                continue;
-            }
-            let whole = |at: usize, units: i16| at as i32 + ((i32::from(units) + 16) >> 5);
-            let block = minus_mean(current, (x as i32, y as i32));
-            let matched = minus_mean(reference, (whole(x, vector.x), whole(y, vector.y)));
-            let detail: u32 = block.iter().map(|sample| u32::from(sample.unsigned_abs())).sum();
-            let mismatch: u32 =
-                block.iter().zip(matched).map(|(&sample, other)| u32::from(sample.abs_diff(other))).sum();
-            votes.blocks += 1;
-            if detail.max(mismatch) >= LEAST_DETAIL {
-                votes.counted += 1;
-                votes.against += usize::from(4 * mismatch >= 3 * detail);
-            }
-        }
-        votes
+    fn of(
+        instructions: Instructions,
+        [current, reference]: [&FrameView<'_>; 2],
+        found: &[MotionVector],
+    ) -> Self {
+        let rows = found.par_chunks(current.width().div_ceil(BLOCK)).take(current.height() / BLOCK);
+        let votes = rows
+            .enumerate()
+            .map(|(row, found)| instructions.run(BlockRow { current, reference, row, found }));
+        votes.reduce(Self::default, Self::add)
     }
 
     /// Whether more than a quarter of the blocks count.
@@ -53,31 +59,85 @@ impl Votes {
     }
 }
 
+/// A row of blocks that lies wholly inside `current`.
+struct BlockRow<'a> {
+    current: &'a FrameView<'a>,
+    reference: &'a FrameView<'a>,
+    row: usize,
+    found: &'a [MotionVector],
+}
+
+impl Work for BlockRow<'_> {
+    type Output = Votes;
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) -> Votes {
+        let Self { current, reference, row, found } = self;
+        let mut votes = Votes::default();
+        for (column, vector) in found.iter().enumerate().take(current.width() / BLOCK) {
+            let (x, y) = (BLOCK * column, BLOCK * row);
+            let block = minus_mean(current, (x as i32, y as i32));
+            let matched = minus_mean(reference, (whole(x, vector.x), whole(y, vector.y)));
+            let (mut detail, mut mismatch) = (0, 0);
+            for at in 0..BLOCK * BLOCK {
+                detail += u32::from(block[at].unsigned_abs());
+                mismatch += u32::from(block[at].abs_diff(matched[at]));
+            }
+            votes.blocks += 1;
+            if detail.max(mismatch) >= LEAST_DETAIL {
+                votes.counted += 1;
+                votes.against += usize::from(4 * mismatch >= 3 * detail);
+            }
+        }
+        votes
+    }
+}
+
+/// Where a vector of `units` leads from `at`, in whole samples.
+#[inline(always)]
+fn whole(at: usize, units: i16) -> i32 {
+    at as i32 + ((i32::from(units) + 16) >> 5)
+}
+
 /// The 8 x 8 samples of `frame` from `(x, y)` on, less their mean. Outside the frame, its edge samples repeat.
+#[inline(always)]
 fn minus_mean(frame: &FrameView<'_>, (x, y): (i32, i32)) -> [i16; BLOCK * BLOCK] {
     let mut samples = [0; BLOCK * BLOCK];
     let is_inside = |at: i32, length: usize| usize::try_from(at).is_ok_and(|at| at + BLOCK <= length);
     if is_inside(x, frame.width()) && is_inside(y, frame.height()) {
-        for (row, samples) in samples.chunks_exact_mut(BLOCK).enumerate() {
-            let row = &frame.row(y as usize + row)[x as usize..][..BLOCK];
-            samples.iter_mut().zip(row).for_each(|(to, &sample)| *to = sample.into());
+        for row in 0..BLOCK {
+            let from = &frame.row(y as usize + row)[x as usize..][..BLOCK];
+            for column in 0..BLOCK {
+                samples[BLOCK * row + column] = from[column].into();
+            }
         }
     } else {
         for (index, sample) in samples.iter_mut().enumerate() {
             *sample = frame.extended(x + (index % BLOCK) as i32, y + (index / BLOCK) as i32).into();
         }
     }
-    let sum: i16 = samples.iter().sum();
+    let mut sum = 0;
+    for sample in samples {
+        sum += sample;
+    }
     let mean = (sum + 32) >> 6;
-    samples.map(|sample| sample - mean)
+    for sample in &mut samples {
+        *sample -= mean;
+    }
+    samples
 }
 
 /// Whether `previous` and `next` show different scenes, by the fields that were found in both directions: blocks match
 /// badly both ways, and there is detail in one of them at least. Both are frames that were searched.
 pub(super) fn is_scene_cut(
+    instructions: Instructions,
     [previous, next]: [&FrameView<'_>; 2],
     [forward, backward]: [&[MotionVector]; 2],
 ) -> bool {
-    let votes = [Votes::of(previous, next, forward), Votes::of(next, previous, backward)];
-    votes.iter().any(|votes| votes.is_detailed()) && votes.iter().all(|votes| votes.is_against())
+    let forward = Votes::of(instructions, [previous, next], forward);
+    // Hardly ever there is more to do.
+    forward.is_against() && {
+        let backward = Votes::of(instructions, [next, previous], backward);
+        backward.is_against() && (forward.is_detailed() || backward.is_detailed())
+    }
 }

@@ -70,9 +70,8 @@ impl SearchedPair {
     /// [`CompensationError::FieldSize`] if a field is not one of search frames.
     pub fn is_scene_cut(&self, fields: [&[MotionVector]; 2]) -> Result<bool, CompensationError> {
         check_fields(self.size, fields)?;
-        Ok(match &self.frames {
-            [Some(previous), Some(next)] => is_scene_cut([&previous.view(), &next.view()], fields),
-            _ => false,
-        })
+        let [Some(previous), Some(next)] = &self.frames else { return Ok(false) };
+        let frames = [&previous.view(), &next.view()];
+        Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, fields)))
     }
 }

@@ -123,11 +123,11 @@ impl MotionSearch {
         let fields: [Output; 2] = [self.session.finish()?.1, self.session.finish()?.1];
         self.session.release(previous_slot);
         let vectors = fields.each_ref().map(|field| &field.vectors[..]);
-        let is_cut = self.searched.is_scene_cut(vectors)?;
         if let Err(error) = self.maker.set_motion(vectors) {
             self.fall_back(error, [previous, Some(next)])?;
             self.maker.set_motion(vectors).map_err(MotionError::Make)?;
         }
+        let is_cut = self.searched.is_scene_cut(vectors)?;
         self.fields = Some(fields);
         self.pair = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
         Ok(())

@@ -405,7 +405,7 @@ impl ObjectImpl for MotionInterpolate {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
             let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
                 .nick("Statistics")
-                .blurb("Frames that came, passed, were made, repeated or too late, and mean times in ns")
+                .blurb("Frames that came, passed, were made, repeated or too late, devices, and mean times in ns")
                 .read_only()
                 .build();
             let mut properties = InterpolationSettings::param_specs();

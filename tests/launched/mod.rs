@@ -47,7 +47,6 @@ impl Drop for Scratch {
 }
 
 /// The library that makes OpenCL fail.
-#[cfg(feature = "opencl")]
 pub fn failing_opencl() -> &'static Path {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");

@@ -1,4 +1,5 @@
-// What all kernels share: the layout of frames, the metric, the order of candidates, the record of a vector.
+// What all kernels share: the layout of frames, the metric, the order of candidates, the record of a vector, and where
+// samples between samples come from.
 //
 // A frame lies in a buffer with a margin on each side, so that kernels need no branch at the edges.
 // The sample at (x, y), counted from the frame's first sample, begins with byte

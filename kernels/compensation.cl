@@ -34,14 +34,14 @@
 #define WINDOW_BITS (8 - HALVED_X - HALVED_Y)
 #define SUM_BITS (6 + WINDOW_BITS)
 
-// The same fields as the host's `PlaneShape`.
+// The same fields as the host's `PlanesShape`.
 typedef struct {
     ulong first;        // the plane's first byte; that of the first one of several
     ulong bytes;        // from a plane to the next
     int columns, rows;  // in pixels
     int width;          // samples a row
     int pitch;          // bytes from one row to the next
-} PlaneShape;
+} PlanesShape;
 
 #if LUMA
 #if DEPTH == 8
@@ -51,7 +51,7 @@ typedef ushort source_t;
 #endif
 
 // Reads the samples of a cell's row from `position` on.
-static inline void read_row(__global const source_t *points, FrameShape f, PlaneShape plane, int number, int2 position,
+static inline void read_row(__global const source_t *points, FrameShape f, PlanesShape plane, int number, int2 position,
                             uint *samples)
 {
 #if DEPTH == 8
@@ -69,7 +69,7 @@ static inline void read_row(__global const source_t *points, FrameShape f, Plane
 typedef uchar source_t;
 
 // Reads the samples of a cell's row of plane `number` from `position` on.
-static inline void read_row(__global const source_t *planes, FrameShape f, PlaneShape plane, int number, int2 position,
+static inline void read_row(__global const source_t *planes, FrameShape f, PlanesShape plane, int number, int2 position,
                             uint *samples)
 {
     const int2 whole = position >> 3, last = (int2)(plane.columns, plane.rows) - 1;
@@ -93,7 +93,7 @@ static inline void read_row(__global const source_t *planes, FrameShape f, Plane
 // Predicts a cell's row whose first pixel is `pixel`, in 64ths of a sample. `both` is the weight of the previous frame where
 // both frames count, in 64ths.
 static inline void predict_row(__global const source_t *previous, __global const source_t *next, FrameShape f,
-                               PlaneShape plane, int number, int2 pixel, PhaseVector vector, uint both, uint *predicted)
+                               PlanesShape plane, int number, int2 pixel, PhaseVector vector, uint both, uint *predicted)
 {
     const int4 quarters = convert_int4(vector);
     const int2 start = UNITS * pixel + STEPS * quarters.xy, end = start + STEPS * quarters.zw;
@@ -128,9 +128,9 @@ typedef ulong half_row_t;
 #endif
 
 // Makes a plane or, of several planes of the same shape, plane number get_global_id(2). `previous` and `next` are the points
-// of luma, or the planes of the frames. PlaneShape.pitch is a multiple of 8, so that the last part of a row has room.
+// of luma, or the planes of the frames. PlanesShape.pitch is a multiple of 8, so that the last part of a row has room.
 __kernel void compensate(__global const source_t *previous, __global const source_t *next,
-                         __global const PhaseVector *chosen, __global uchar *made, FrameShape f, PlaneShape plane, int both)
+                         __global const PhaseVector *chosen, __global uchar *made, FrameShape f, PlanesShape plane, int both)
 {
     const int cell = (int)get_global_id(0), y = (int)get_global_id(1), number = (int)get_global_id(2);
     const int x = CELL_WIDTH * cell - HALF_WIDTH;

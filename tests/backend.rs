@@ -1,8 +1,10 @@
 //! Which device and kernel a name opens, and what is said where it opens none.
 #![allow(missing_docs)]
 
-use gstmotionestimate::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device};
-use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Window};
+use gstmotionestimate::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device, open_maker};
+use gstmotionestimate::compensation::Sampling;
+use gstmotionestimate::estimator::{Algorithm, Parameters, SampleFormat, SetupError, Window};
+use gstmotionestimate::interpolation::FrameFormat;
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 fn parameters() -> Parameters {
@@ -37,6 +39,30 @@ fn native_is_listed_first_and_opens() {
         Kernel::NATIVE.iter().any(|kernel| kernel.name() == opened.info().kernel)
             && choice.fallback.is_none()
     );
+}
+
+#[test]
+fn frames_are_made_on_the_device_that_is_named_or_the_first_gpu_of_a_list() {
+    let samplings = vec![Sampling::LUMA];
+    let format = FrameFormat { size: (16, 16), samplings, samples: SampleFormat::EIGHT_BITS };
+    let maker = |device: &str| {
+        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, 1)?;
+        assert!(fallback.is_none(), "{device}: {fallback:?}");
+        Ok::<_, SetupError>(maker.device().to_owned())
+    };
+    let devices = devices();
+    let gpu = devices.iter().find(|device| device.kind == "gpu");
+    let gpu = gpu.map_or("native", |device| &device.name);
+    assert_eq!(maker("native").unwrap(), "native");
+    for device in &devices {
+        assert_eq!(maker(&device.selector.to_string()).unwrap(), device.name);
+    }
+    assert_eq!(maker("all").unwrap(), gpu);
+    let best = maker("auto").unwrap();
+    assert_eq!(best == "native", gpu == "native");
+    for device in ["no such device", "native,no such device", "native,"] {
+        assert_eq!(maker(device).is_err(), device.contains("such"), "{device}");
+    }
 }
 
 #[test]

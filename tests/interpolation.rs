@@ -217,6 +217,8 @@ fn large_frames_equal_the_oracle() {
 /// On the devices of OPENCL_TEST_DEVICE, else on all.
 #[cfg(feature = "opencl")]
 mod opencl_devices {
+    use gstmotionestimate::estimator::{SampleFormat, SetupError};
+
     use super::*;
 
     #[test]
@@ -258,6 +260,16 @@ mod opencl_devices {
         }
         let pair = Pair::new(Content::Moved, (45, 35), &[INTERLEAVED], 8);
         pair.check(limited, &pair.fields(), &PHASES[..2]);
+    }
+
+    #[test]
+    fn frames_of_too_many_samples_are_refused() {
+        let samplings = vec![Sampling::LUMA];
+        let format = FrameFormat { size: (1 << 16, 1 << 15), samplings, samples: SampleFormat::EIGHT_BITS };
+        for device in common::all_devices() {
+            let refused = OpenClInterpolator::new(&device, &format).err();
+            assert!(matches!(refused, Some(SetupError::Memory { .. })), "{refused:?}");
+        }
     }
 
     /// Frames follow one another, and what has begun is given up.

@@ -44,7 +44,7 @@ impl Votes {
         let rows = found.par_chunks(current.width().div_ceil(BLOCK)).take(current.height() / BLOCK);
         let votes = rows
             .enumerate()
-            .map(|(row, found)| instructions.run(BlockRow { current, reference, row, found }));
+            .map(|(row, found)| instructions.run(VotingRow { current, reference, row, found }));
         votes.reduce(Self::default, Self::add)
     }
 
@@ -60,14 +60,14 @@ impl Votes {
 }
 
 /// A row of blocks that lies wholly inside `current`.
-struct BlockRow<'a> {
+struct VotingRow<'a> {
     current: &'a FrameView<'a>,
     reference: &'a FrameView<'a>,
     row: usize,
     found: &'a [MotionVector],
 }
 
-impl Work for BlockRow<'_> {
+impl Work for VotingRow<'_> {
     type Output = Votes;
 
     #[inline(always)]

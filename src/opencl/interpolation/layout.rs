@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::estimator::Grid;
+use crate::estimator::{Grid, SetupError};
 use crate::interpolation::{FrameFormat, found_grid, grid, halvings};
 
 /// Rows and planes begin at multiples of so many bytes. `compensation.cl` writes a row in parts of at most
@@ -35,7 +35,7 @@ pub(super) struct FrameShape {
     plane: i32,
 }
 
-/// Field for field `PlaneShape` in `compensation.cl`.
+/// Field for field `PlanesShape` in `compensation.cl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct PlanesShape {
@@ -76,7 +76,9 @@ pub(super) struct InterpolationLayout {
 }
 
 impl InterpolationLayout {
-    pub(super) fn new(format: &FrameFormat) -> Self {
+    /// # Errors
+    /// [`SetupError::Memory`] if `device` cannot number the points of a frame.
+    pub(super) fn new(format: &FrameFormat, device: &str) -> Result<Self, SetupError> {
         let (width, height) = format.size;
         let mut bytes = 0_usize;
         let place = |index| {
@@ -89,7 +91,13 @@ impl InterpolationLayout {
         let planes = (0..format.samplings.len()).map(place).collect();
         let (grid, found) = (grid(width, height), found_grid(format.size));
         let pitch = (width + 2 * COLUMNS_AROUND).next_multiple_of(POINT_ALIGNMENT);
-        // Frames have at most 32768 samples an axis: all of it fits 31 bits.
+        let plane = pitch * (height + 2 * ROWS_AROUND);
+        let limit = i32::MAX as u64;
+        if plane as u64 > limit {
+            let (device, what) = (device.to_owned(), "luma between samples");
+            return Err(SetupError::Memory { device, what, needed: plane as u64, limit });
+        }
+        // All else is less.
         let shape = FrameShape {
             width: width as i32,
             height: height as i32,
@@ -99,9 +107,9 @@ impl InterpolationLayout {
             found_blocks: found.blocks() as i32,
             halvings: halvings(width, height) as i32,
             pitch: pitch as i32,
-            plane: (pitch * (height + 2 * ROWS_AROUND)) as i32,
+            plane: plane as i32,
         };
-        Self { planes, bytes, grid, found, shape }
+        Ok(Self { planes, bytes, grid, found, shape })
     }
 
     /// Points of a row, and rows of a plane of points.

@@ -9,7 +9,7 @@ use super::super::cl::{self, Arg, Buffer, Event, KernelObject, Program, Queue};
 use super::super::context::Context;
 use super::super::device::{DeviceKind, OpenClDevice};
 use super::super::program::{self, KernelFile};
-use super::layout::{InterpolationLayout, PlanesShape};
+use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
 use crate::compensation::Sampling;
 use crate::estimator::{MotionVector, SetupError};
 use crate::interpolation::{BLOCK, FrameFormat, Phase, block_of};
@@ -97,6 +97,36 @@ impl GroupedKernel {
     }
 }
 
+/// What makes planes of one shape.
+struct PlanesKernel {
+    kernel: GroupedKernel,
+    shape: PlanesShape,
+    /// Cells of a row, rows, and planes.
+    items: [usize; 3],
+}
+
+impl PlanesKernel {
+    /// Queues it after all that it needs. `sources` are the points of luma, or the planes of the frames.
+    ///
+    /// # Safety
+    /// `chosen` has the vectors of the blocks of `frame`, and the other buffers the points or planes of such frames.
+    unsafe fn launch(
+        &mut self,
+        queue: &Queue,
+        sources: [&Buffer; 2],
+        [chosen, made]: [&Buffer; 2],
+        frame: &FrameShape,
+        both: i32,
+    ) -> cl::Result<Event> {
+        let [previous, next, chosen, made] = [sources[0], sources[1], chosen, made].map(Arg::Buffer);
+        let [frame, planes] = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
+        let args = [previous, next, chosen, made, frame, planes, Arg::Int(both)];
+        // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
+        // frames, and writes rows of planes up to a multiple of their alignment.
+        unsafe { self.kernel.launch(queue, &args, self.items) }
+    }
+}
+
 /// A frame on the device.
 pub(super) struct DeviceFrame {
     /// All planes as they came.
@@ -136,11 +166,8 @@ pub(super) struct InterpolationKernels {
     project_firsts: GroupedKernel,
     choose_vectors: KernelObject,
     choice: ChoiceShape,
-    /// That of luma, and that of chroma.
-    compensate: [Option<GroupedKernel>; 2],
-    /// The planes that each of them makes.
-    shapes: [PlanesShape; 2],
-    chroma: Sampling,
+    compensate_luma: PlanesKernel,
+    compensate_chroma: Option<PlanesKernel>,
     /// The fields that the search found, one after the other.
     pub(super) found: Buffer,
     projection: Buffer,
@@ -176,9 +203,17 @@ impl InterpolationKernels {
         let ChoiceShape { items, lanes } = choice;
         let interpolation = build(KernelFile::Interpolation, format!("-D ITEMS={items} -D LANES={lanes}"))?;
         let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
-        let compensate = |options: String| {
+        // Of planes that are sampled alike, from plane `first` on.
+        let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
             let program = build(KernelFile::Compensation, options)?;
-            GroupedKernel::new(device, &program, c"compensate", PLANE_GROUP)
+            let (width, height) = layout.planes[first].size;
+            // Half a cell lies before the first sample.
+            let cells = width.div_ceil(block_of(sampling).0 * sampling.pixel()) + 1;
+            Ok::<_, SetupError>(PlanesKernel {
+                kernel: GroupedKernel::new(device, &program, c"compensate", PLANE_GROUP)?,
+                shape: layout.plane_shape(first, sampling.pixel()),
+                items: [cells, height, count],
+            })
         };
         let of_chroma = format!(
             "-D LUMA=0 -D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
@@ -186,7 +221,7 @@ impl InterpolationKernels {
             u8::from(chroma.halved_y),
             chroma.pixel()
         );
-        let has_chroma = format.samplings.len() > 1;
+        let planes = format.samplings.len();
         let blocks = layout.grid.blocks();
         let buffer = |what, bytes| device.buffer(context, what, bytes);
         Ok(Self {
@@ -196,12 +231,10 @@ impl InterpolationKernels {
             project_firsts: grouped(c"project_firsts", LIST_GROUP)?,
             choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
             choice,
-            compensate: [
-                Some(compensate("-D LUMA=1".into())?),
-                has_chroma.then(|| compensate(of_chroma)).transpose()?,
-            ],
-            shapes: [layout.plane_shape(0, 1), layout.plane_shape(usize::from(has_chroma), chroma.pixel())],
-            chroma,
+            compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
+            compensate_chroma: (planes > 1)
+                .then(|| compensate(1, planes - 1, chroma, of_chroma))
+                .transpose()?,
             found: buffer("fields", 2 * size_of::<MotionVector>() * layout.found.blocks())?,
             projection: buffer("projected vectors", 4 * size_of::<u32>() * blocks)?,
             chosen: buffer("vectors", size_of::<[i16; 4]>() * blocks)?,
@@ -209,12 +242,17 @@ impl InterpolationKernels {
         })
     }
 
-    /// Queues what is made of a frame whose planes were loaded.
-    pub(super) fn prepare(&mut self, queue: &Queue, frame: &DeviceFrame, bytes: usize) -> cl::Result<()> {
+    /// Queues what is made of a frame whose planes were loaded, of samples of so many bytes.
+    pub(super) fn prepare(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        sample_bytes: usize,
+    ) -> cl::Result<()> {
         let (width, height) = self.layout.point_size();
         let args = [
             Arg::Buffer(&frame.planes),
-            Arg::Int((self.layout.planes[0].pitch / bytes) as i32),
+            Arg::Int((self.layout.planes[0].pitch / sample_bytes) as i32),
             Arg::Buffer(&frame.points),
             Arg::Buffer(frame.luma()),
             Arg::Struct(bytemuck::bytes_of(&self.layout.shape)),
@@ -263,31 +301,14 @@ impl InterpolationKernels {
         unsafe {
             queue.launch(&mut self.choose_vectors, &args, [blocks.div_ceil(lanes)], [items * lanes])?;
         }
-        let mut end = None;
-        for (is_chroma, kernel) in self.compensate.iter_mut().enumerate() {
-            let Some(kernel) = kernel else { continue };
-            let sources =
-                [previous, next].map(|frame| if is_chroma == 0 { frame.luma() } else { &frame.planes });
-            let sampling = if is_chroma == 0 { Sampling::LUMA } else { self.chroma };
-            let planes = if is_chroma == 0 { 1 } else { self.layout.planes.len() - 1 };
-            let args = [
-                Arg::Buffer(sources[0]),
-                Arg::Buffer(sources[1]),
-                chosen,
-                Arg::Buffer(made),
-                shape,
-                Arg::Struct(bytemuck::bytes_of(&self.shapes[is_chroma])),
-                Arg::Int(both),
-            ];
-            let place = self.layout.planes[is_chroma];
-            let cell = block_of(sampling).0 * sampling.pixel();
-            // Half a cell lies before the first sample.
-            let cells = place.size.0.div_ceil(cell) + 1;
-            // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
-            // frames, and writes rows of planes up to a multiple of their alignment.
-            end = Some(unsafe { kernel.launch(queue, &args, [cells, place.size.1, planes])? });
-        }
-        end.map_or_else(|| queue.marker(), Ok)
+        let (vectors, frame) = ([&self.chosen, made], &self.layout.shape);
+        let luma = [previous.luma(), next.luma()];
+        // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
+        let end = unsafe { self.compensate_luma.launch(queue, luma, vectors, frame, both)? };
+        let Some(chroma) = &mut self.compensate_chroma else { return Ok(end) };
+        let planes = [&previous.planes, &next.planes];
+        // SAFETY: as above.
+        unsafe { chroma.launch(queue, planes, vectors, frame, both) }
     }
 }
 

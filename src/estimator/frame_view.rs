@@ -142,6 +142,21 @@ impl<'a> FrameView<'a> {
         }
     }
 
+    /// The samples of eight bits from `(x, y)` on, and the bytes from one row to the next, if `width` x `height` of them
+    /// are inside.
+    #[inline(always)]
+    pub(crate) fn inside(
+        &self,
+        (x, y): (i32, i32),
+        (width, height): (usize, usize),
+    ) -> Option<(&'a [u8], usize)> {
+        debug_assert!(self.format.bytes() == 1);
+        // Negative positions become large.
+        let (x, y) = (x as u32 as usize, y as u32 as usize);
+        (x + width <= self.width && y + height <= self.height)
+            .then(|| (&self.samples[y * self.stride + x..], self.stride))
+    }
+
     /// A view of these rows alone, at least one.
     ///
     /// # Panics

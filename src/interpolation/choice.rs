@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::rules::{BLOCK, HalfVector};
-use super::starts::Starts;
+use super::rules::{AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, PREFETCHED};
+use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
 use crate::native::arch::register::{Register, SampleRegister};
 use crate::native::hierarchical::quarter_samples::{NarrowRegister, QuarterSamples};
@@ -12,8 +12,11 @@ use crate::native::level::{InstructionSet, Instructions, Work};
 /// Registers that hold the samples of a block, two rows each.
 const REGISTERS: usize = BLOCK / 2;
 
-/// The vectors that a block chooses from: its own, those of eight neighbours, that of the other field, and zero.
-const MOST_CANDIDATES: usize = 11;
+/// The candidates of the first field: the block's own and its neighbours, columns and rows from that above left.
+const PLACES: [(usize, usize); 9] = [(1, 1), (0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2), (2, 2)];
+
+/// The vectors that a block chooses from: these, that of the other field, and zero.
+const CANDIDATES: usize = PLACES.len() + 2;
 
 /// The choice at a phase.
 pub(super) struct VectorChoice<'a> {
@@ -26,51 +29,34 @@ pub(super) struct VectorChoice<'a> {
 }
 
 impl VectorChoice<'_> {
-    /// Writes the vector of each block.
-    pub fn choose(&self, instructions: Instructions, chosen: &mut [HalfVector]) {
+    /// Writes the ends of the vector of each block.
+    pub fn choose(&self, instructions: Instructions, chosen: &mut [BlockEnds]) {
         chosen.par_chunks_mut(self.grid.columns).enumerate().for_each(|(row, chosen)| {
             instructions.run(ChosenRow { choice: self, row, chosen });
         });
     }
 
-    /// The candidates of a block in order, each once, and the vectors of its neighbours.
+    /// The positions that `vector` leads to from a block at `origin`, in quarter samples.
     #[inline(always)]
-    fn candidates(&self, column: usize, row: usize) -> (VectorSet, [HalfVector; 8]) {
-        let Grid { columns, rows } = self.grid;
-        let [forward, backward] = self.projected;
-        let above = row.saturating_sub(1) * columns;
-        let below = (row + 1).min(rows - 1) * columns;
-        let (left, right) = (column.saturating_sub(1), (column + 1).min(columns - 1));
-        let at = row * columns;
-        let neighbours = [
-            forward[above + left],
-            forward[above + column],
-            forward[above + right],
-            forward[at + left],
-            forward[at + right],
-            forward[below + left],
-            forward[below + column],
-            forward[below + right],
-        ];
-        let own = forward[at + column];
-        let mut candidates = VectorSet { vectors: [own; MOST_CANDIDATES], count: 1 };
-        if neighbours != [own; 8] {
-            for vector in neighbours {
-                candidates.add(vector);
-            }
-        }
-        candidates.add(backward[at + column]);
-        candidates.add(HalfVector::default());
-        (candidates, neighbours)
+    fn ends(&self, origin: (i32, i32), vector: HalfVector) -> [(i32, i32); 2] {
+        self.starts.ends(vector).ways().map(|(x, y)| (origin.0 + x, origin.1 + y))
     }
 
-    /// The sum of the absolute differences of both ends of `vector`.
+    /// Prefetches the samples at both ends of `vector`.
+    #[inline(always)]
+    fn prefetch<E: InstructionSet>(&self, engine: E, origin: (i32, i32), vector: HalfVector) {
+        for (luma, end) in self.luma.iter().zip(self.ends(origin, vector)) {
+            luma.prefetch_anywhere::<E, BLOCK>(engine, end);
+        }
+    }
+
+    /// The sum of the absolute differences of both ends of `vector`, from a block at `origin` in quarter samples.
     #[inline(always)]
     fn difference<E: InstructionSet>(&self, origin: (i32, i32), vector: HalfVector) -> u32 {
         let [previous, next] = &self.luma;
-        let [start, end] = self.starts.ends(vector);
-        let start = previous.load::<E, BLOCK, REGISTERS>(origin, previous.near(origin, start));
-        let end = next.load::<E, BLOCK, REGISTERS>(origin, next.near(origin, end));
+        let [start, end] = self.ends(origin, vector);
+        let start = previous.load_anywhere::<E, BLOCK, REGISTERS>(start);
+        let end = next.load_anywhere::<E, BLOCK, REGISTERS>(end);
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
             let mut sums = NarrowRegister::<E>::zero();
@@ -82,19 +68,67 @@ impl VectorChoice<'_> {
     }
 }
 
-/// Vectors that differ.
-struct VectorSet {
-    vectors: [HalfVector; MOST_CANDIDATES],
-    count: usize,
+/// Blocks of a row whose candidates are compared with their neighbours at once.
+const LANES: usize = 16;
+
+/// The candidates of blocks beside each other, a component of their vectors.
+type CandidateLanes = [[i16; LANES]; CANDIDATES];
+
+/// Some blocks of a row.
+struct BlockChunk {
+    x: CandidateLanes,
+    y: CandidateLanes,
 }
 
-impl VectorSet {
+impl BlockChunk {
+    /// The blocks of a row from `first` on. After the last one it is repeated.
     #[inline(always)]
-    fn add(&mut self, vector: HalfVector) {
-        if !self.vectors[..self.count].contains(&vector) {
-            self.vectors[self.count] = vector;
-            self.count += 1;
+    fn new(choice: &VectorChoice<'_>, first: usize, row: usize) -> Self {
+        let Grid { columns, rows } = choice.grid;
+        let [forward, backward] = choice.projected;
+        // The rows above and below, and one more column on either side.
+        let mut around = [[HalfVector::default(); LANES + 2]; 3];
+        for (around, row) in around.iter_mut().zip([row.saturating_sub(1), row, (row + 1).min(rows - 1)]) {
+            let vectors = &forward[row * columns..][..columns];
+            for at in 0..LANES + 2 {
+                around[at] = vectors[(first + at).saturating_sub(1).min(columns - 1)];
+            }
         }
+        let backward = &backward[row * columns..][..columns];
+        let mut chunk = Self { x: [[0; LANES]; CANDIDATES], y: [[0; LANES]; CANDIDATES] };
+        for lane in 0..LANES {
+            for (candidate, (right, down)) in PLACES.into_iter().enumerate() {
+                let vector = around[down][lane + right];
+                (chunk.x[candidate][lane], chunk.y[candidate][lane]) = (vector.x, vector.y);
+            }
+            let vector = backward[(first + lane).min(columns - 1)];
+            (chunk.x[PLACES.len()][lane], chunk.y[PLACES.len()][lane]) = (vector.x, vector.y);
+        }
+        chunk
+    }
+
+    /// What the candidates differ from the neighbours, for each candidate of each block: twice the sum of
+    /// [`HalfVector::difference`]. The most for candidates that equal one before them.
+    #[inline(always)]
+    fn unlikeness(&self) -> [[u16; LANES]; CANDIDATES] {
+        let mut all = [[0; LANES]; CANDIDATES];
+        for (candidate, to) in all.iter_mut().enumerate() {
+            let (mut sums, mut is_known) = ([0; LANES], [0; LANES]);
+            for other in 0..PLACES.len() {
+                let (is_neighbour, is_before) = (u16::from(other > 0), u16::from(other < candidate));
+                for lane in 0..LANES {
+                    let x = self.x[candidate][lane].wrapping_sub(self.x[other][lane]).unsigned_abs();
+                    let y = self.y[candidate][lane].wrapping_sub(self.y[other][lane]).unsigned_abs();
+                    let difference = (x + y).min(MOST_DIFFERENCE as u16);
+                    sums[lane] += 2 * is_neighbour * difference;
+                    is_known[lane] |= is_before * u16::from(difference == 0);
+                }
+            }
+            for lane in 0..LANES {
+                to[lane] = if is_known[lane] != 0 { u16::MAX } else { sums[lane] };
+            }
+        }
+        all
     }
 }
 
@@ -102,36 +136,49 @@ impl VectorSet {
 struct ChosenRow<'a> {
     choice: &'a VectorChoice<'a>,
     row: usize,
-    chosen: &'a mut [HalfVector],
+    chosen: &'a mut [BlockEnds],
 }
 
 impl Work for ChosenRow<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run<E: InstructionSet>(self, engine: E) {
         let Self { choice, row, chosen } = self;
-        for (column, chosen) in chosen.iter_mut().enumerate() {
-            let (candidates, neighbours) = choice.candidates(column, row);
-            let candidates = &candidates.vectors[..candidates.count];
-            *chosen = candidates[0];
-            if candidates.len() == 1 {
-                continue;
+        for (chunk, chosen) in chosen.chunks_mut(LANES).enumerate() {
+            let first = LANES * chunk;
+            let blocks = BlockChunk::new(choice, first, row);
+            let unlikeness = blocks.unlikeness();
+            let mut least_unlike = [u16::MAX; LANES];
+            for unlikeness in &unlikeness[1..] {
+                for lane in 0..LANES {
+                    least_unlike[lane] = least_unlike[lane].min(unlikeness[lane]);
+                }
             }
-            let origin = ((BLOCK * column) as i32, (BLOCK * row) as i32);
-            let mut least = u32::MAX;
-            for &vector in candidates {
-                let mut unlike = 0;
-                for neighbour in neighbours {
-                    unlike += vector.difference(neighbour);
+            for (lane, chosen) in chosen.iter_mut().enumerate() {
+                let origin = ((4 * BLOCK * (first + lane)) as i32, (4 * BLOCK * row) as i32);
+                let candidate =
+                    |index: usize| HalfVector { x: blocks.x[index][lane], y: blocks.y[index][lane] };
+                if lane % PREFETCHED == 0 {
+                    choice.prefetch(engine, (origin.0 + (4 * BLOCK * AHEAD) as i32, origin.1), candidate(0));
                 }
-                if 2 * unlike >= least {
-                    continue;
+                let mut best = candidate(0);
+                // If all candidates are equal, there is nothing to compare.
+                if least_unlike[lane] != u16::MAX {
+                    let mut least = u32::MAX;
+                    for (index, unlikeness) in unlikeness.iter().enumerate() {
+                        let unlike = u32::from(unlikeness[lane]);
+                        if unlike >= least {
+                            continue;
+                        }
+                        let vector = candidate(index);
+                        let cost = choice.difference::<E>(origin, vector) + unlike;
+                        if cost < least {
+                            (best, least) = (vector, cost);
+                        }
+                    }
                 }
-                let cost = choice.difference::<E>(origin, vector) + 2 * unlike;
-                if cost < least {
-                    (*chosen, least) = (vector, cost);
-                }
+                *chosen = choice.starts.ends(best);
             }
         }
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cells::{Chroma, DeepLuma, PlaneShape, Weighted};
+use super::cells::{Chroma, DeepChroma, DeepLuma, PlaneShape};
 use super::choice::VectorChoice;
 use super::frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 use super::luma_points::LumaPoints;
 use super::overlap::Overlap;
 use super::projection::FoundField;
-use super::rules::{BLOCK, HalfVector, block_of, check_fields, found_grid, grid, halvings};
-use super::starts::Starts;
+use super::rules::{HalfVector, block_of, check_fields, found_grid, grid, halvings};
+use super::starts::{BlockEnds, Starts};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
 use crate::native::level::Instructions;
@@ -18,7 +18,7 @@ use crate::native::{Level, Native, threads};
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of the two frames, and 32 bytes a block of 8 x 8 samples.
+/// Memory: five bytes a luma sample for each of the two frames, and 40 bytes a block of 8 x 8 samples.
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -29,9 +29,8 @@ pub struct Interpolator {
     /// Forward, and backward.
     found: [FoundField; 2],
     projected: [Vec<HalfVector>; 2],
-    /// What `project` needs.
-    costs: Vec<u32>,
-    vectors: Vec<HalfVector>,
+    /// Of the chosen vectors.
+    ends: Vec<BlockEnds>,
     starts: Starts,
 }
 
@@ -69,25 +68,30 @@ impl Interpolator {
             luma: [LumaPoints::new(format.size)?, LumaPoints::new(format.size)?],
             found: [false, true].map(|is_backward| FoundField::new(grid.blocks(), is_backward)),
             projected: [vectors(), vectors()],
-            costs: vec![0; grid.blocks()],
-            vectors: vectors(),
+            ends: vec![BlockEnds::default(); grid.blocks()],
             starts: Starts::new(Phase::MIDDLE),
         })
     }
 
-    /// Writes a plane of chroma whose pixels have `P` samples, in cells of `W` x `H` samples.
-    fn make_chroma<T: Weighted, const P: usize, const W: usize, const H: usize>(
+    /// Writes a plane of chroma whose pixels have `P` samples, in cells of `W` x `H` samples: of eight bits `N` registers.
+    fn make_chroma<const P: usize, const N: usize, const W: usize, const H: usize>(
         &self,
         shape: PlaneShape,
         sources: [&FrameView<'_>; 2],
         plane: &mut PlaneMut<'_>,
     ) {
-        let sources = sources.map(|plane| Chroma::<P>(*plane));
-        self.overlap(shape, sources).write::<T, W, H>(self.instructions, plane);
+        if sources[0].format().depth() == 8 {
+            let sources = sources.map(|plane| Chroma::<P, N>(*plane));
+            self.overlap(shape, sources).write::<W, H>(self.instructions, plane);
+        } else {
+            let sources = sources.map(|plane| DeepChroma::<P>(*plane));
+            self.overlap(shape, sources).write::<W, H>(self.instructions, plane);
+        }
     }
 
     fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {
-        Overlap { shape, sources, starts: &self.starts, grid: self.grid, vectors: &self.vectors }
+        let both = self.starts.phase().previous_weight() as u16;
+        Overlap { shape, sources, both, grid: self.grid, ends: &self.ends }
     }
 }
 
@@ -120,15 +124,18 @@ impl FrameMaker for Interpolator {
 
     /// Chooses the vectors.
     fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError> {
-        let Self { instructions, threads, grid, luma, found, projected, costs, vectors, starts, .. } = self;
+        let Self { instructions, threads, grid, luma, found, projected, ends, starts, .. } = self;
         threads.install(|| {
             starts.set(phase);
-            for (found, projected) in found.iter().zip(&mut *projected) {
-                found.project(starts, *grid, costs, projected);
-            }
+            let [forward, backward] = &mut *projected;
+            let [found_forward, found_backward] = found;
+            rayon::join(
+                || found_forward.project(starts, *grid, forward),
+                || found_backward.project(starts, *grid, backward),
+            );
             let luma = luma.each_ref().map(LumaPoints::quarter_samples);
             let projected = projected.each_ref().map(|field| &field[..]);
-            VectorChoice { luma, starts, grid: *grid, projected }.choose(*instructions, vectors);
+            VectorChoice { luma, starts, grid: *grid, projected }.choose(*instructions, ends);
         });
         Ok(())
     }
@@ -152,23 +159,18 @@ impl FrameMaker for Interpolator {
         self.threads.install(|| match (index, depth) {
             (0, 8) => {
                 let sources = self.luma.each_ref().map(LumaPoints::quarter_samples);
-                self.overlap(shape, sources).write::<u16, BLOCK, BLOCK>(self.instructions, plane);
+                self.overlap(shape, sources).write(self.instructions, plane);
             }
             (0, _) => {
-                let sources = sources.map(|plane| DeepLuma(*plane));
-                self.overlap(shape, sources).write::<u32, BLOCK, BLOCK>(self.instructions, plane);
+                self.overlap(shape, sources.map(|plane| DeepLuma(*plane))).write(self.instructions, plane);
             }
             _ => {
                 let (block_width, block_height) = block_of(sampling);
-                match (block_width * shape.pixel, block_height, depth > 8) {
-                    (4, 4, false) => self.make_chroma::<u16, 1, 4, 4>(shape, sources, plane),
-                    (4, _, false) => self.make_chroma::<u16, 1, 4, 8>(shape, sources, plane),
-                    (_, 4, false) => self.make_chroma::<u16, 2, 8, 4>(shape, sources, plane),
-                    (_, _, false) => self.make_chroma::<u16, 1, 8, 8>(shape, sources, plane),
-                    (4, 4, true) => self.make_chroma::<u32, 1, 4, 4>(shape, sources, plane),
-                    (4, _, true) => self.make_chroma::<u32, 1, 4, 8>(shape, sources, plane),
-                    (_, 4, true) => self.make_chroma::<u32, 2, 8, 4>(shape, sources, plane),
-                    (_, _, true) => self.make_chroma::<u32, 1, 8, 8>(shape, sources, plane),
+                match (block_width * shape.pixel, block_height) {
+                    (4, 4) => self.make_chroma::<1, 1, 4, 4>(shape, sources, plane),
+                    (4, _) => self.make_chroma::<1, 2, 4, 8>(shape, sources, plane),
+                    (_, 4) => self.make_chroma::<2, 2, 8, 4>(shape, sources, plane),
+                    (_, _) => self.make_chroma::<1, 4, 8, 8>(shape, sources, plane),
                 }
             }
         });

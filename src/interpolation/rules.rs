@@ -22,6 +22,12 @@ pub(crate) const TOLERANCE: i32 = 2;
 /// The luma samples that a projected block must share with a block of the grid.
 pub(crate) const LEAST_OVERLAP: i32 = 16;
 
+/// The luma of a block is prefetched as many blocks before.
+pub(super) const AHEAD: usize = 8;
+
+/// One block in as many is prefetched: those beside it lie mostly in the same cache lines.
+pub(super) const PREFETCHED: usize = 4;
+
 /// How often frames of this size are halved for the search.
 pub(crate) fn halvings(width: usize, height: usize) -> u32 {
     let samples = |halvings: u32| halved(width, halvings) * halved(height, halvings);

@@ -92,8 +92,8 @@ impl Work for HalvedRow<'_> {
     fn run<E: InstructionSet>(self, _: E) {
         let [upper, lower] = self.pair.map(|row| row.as_chunks::<2>().0);
         for ((half, upper), lower) in self.half.iter_mut().zip(upper).zip(lower) {
-            let sum: u16 = [upper, lower].into_iter().flatten().copied().map(u16::from).sum();
-            *half = ((sum + 2) >> 2) as u8;
+            let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(u16::from);
+            *half = ((a + b + c + d + 2) >> 2) as u8;
         }
     }
 }

@@ -3,6 +3,23 @@
 use super::Phase;
 use super::rules::{HalfVector, LONGEST};
 
+/// Where the vector of a block starts in the previous frame and ends in the next, from the place that it is for: quarter
+/// luma samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockEnds {
+    x: [i16; 2],
+    y: [i16; 2],
+}
+
+impl BlockEnds {
+    /// The way in the previous frame and that in the next.
+    #[inline(always)]
+    pub fn ways(self) -> [(i32, i32); 2] {
+        let Self { x, y } = self;
+        [(x[0].into(), y[0].into()), (x[1].into(), y[1].into())]
+    }
+}
+
 /// The starts of all vectors at a phase: a look-up takes less time than a division.
 pub(super) struct Starts {
     phase: Phase,
@@ -36,11 +53,13 @@ impl Starts {
         self.phase
     }
 
-    /// Where `vector` starts in the previous frame and ends in the next, from the place that it is for: quarter samples.
+    /// The ends of `vector`.
     #[inline(always)]
-    pub fn ends(&self, vector: HalfVector) -> [(i32, i32); 2] {
-        let start = |length: i16| i32::from(self.starts[(i32::from(length) + LONGEST) as usize]);
-        let (x, y) = (start(vector.x), start(vector.y));
-        [(x, y), (x + 2 * i32::from(vector.x), y + 2 * i32::from(vector.y))]
+    pub fn ends(&self, vector: HalfVector) -> BlockEnds {
+        let axis = |length: i16| {
+            let start = self.starts[(i32::from(length) + LONGEST) as usize];
+            [start, start + 2 * length]
+        };
+        BlockEnds { x: axis(vector.x), y: axis(vector.y) }
     }
 }

@@ -1,6 +1,6 @@
 //! What an instruction set is to the searches.
 
-use crate::native::arch::register::{DeepRegister, Register, SUMS, SumRegister};
+use crate::native::arch::register::{DeepRegister, Register, SUMS, SumRegister, WordRegister};
 
 /// An instruction set. A value of the type is the proof that this CPU has it.
 ///
@@ -13,6 +13,9 @@ pub trait Engine: Copy {
 
     /// The samples of candidates that are compared one after the other.
     type Register: Register;
+
+    /// As many numbers as a narrow register has samples.
+    type Words: WordRegister<Samples = <Self::Register as Register>::Narrow>;
 
     /// The sums that bounds are computed from.
     type Sums: SumRegister;

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use crate::native::arch::avx2_elimination::{at_most, bound_area, bounds, list, sads, sads_of_groups};
-use crate::native::arch::register::{DeepRegister, Register, SUMS};
+use crate::native::arch::register::{DeepRegister, Register, SUMS, WordRegister};
 use crate::native::arch::sse2::{prefetch, sum_parts};
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::elimination::bounds::{BlockParts, Quarters};
@@ -32,6 +32,7 @@ impl Avx2 {
 impl Engine for Avx2 {
     const LANES: usize = LANES;
     type Register = __m256i;
+    type Words = __m256i;
     type Sums = [__m256i; 2];
     type Deep = [__m256i; 2];
 
@@ -117,6 +118,85 @@ unsafe impl Register for __m256i {
             let upper = _mm256_extracti128_si256::<1>(totals);
             let totals = _mm_add_epi32(_mm256_castsi256_si128(totals), upper);
             std::mem::transmute::<__m128i, [u32; 4]>(totals)
+        }
+    }
+}
+
+// SAFETY: no pointers but to an argument.
+unsafe impl WordRegister for __m256i {
+    type Samples = __m128i;
+
+    #[inline(always)]
+    unsafe fn all(number: u16) -> Self {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { _mm256_set1_epi16(number as i16) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(numbers: &[u16; 16]) -> Self {
+        // SAFETY: as above; a register has as many numbers.
+        unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn widen(samples: __m128i) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_cvtepu8_epi16(samples) }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(self) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_packus_epi16(_mm256_castsi256_si128(self), _mm256_extracti128_si256::<1>(self)) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_add_epi16(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_sub_epi16(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn times(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_mullo_epi16(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn round(self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_srli_epi16::<6>(_mm256_add_epi16(self, _mm256_set1_epi16(32))) }
+    }
+
+    /// In each half of a register by itself: `weighted_mean` undoes it.
+    #[inline(always)]
+    unsafe fn interleave(self, other: Self) -> [Self; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_unpacklo_epi16(self, other), _mm256_unpackhi_epi16(self, other)] }
+    }
+
+    #[inline(always)]
+    unsafe fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let half = _mm256_set1_epi32(1 << (shift - 1));
+            let shift = _mm_cvtsi32_si128(shift as i32);
+            let (ab, cd) = (a.interleave(b), c.interleave(d));
+            let mut means = ab;
+            for i in 0..2 {
+                let sum = _mm256_add_epi32(
+                    _mm256_madd_epi16(ab[i], weights[0][i]),
+                    _mm256_madd_epi16(cd[i], weights[1][i]),
+                );
+                means[i] = _mm256_srl_epi32(_mm256_add_epi32(sum, half), shift);
+            }
+            _mm256_packs_epi32(means[0], means[1])
         }
     }
 }

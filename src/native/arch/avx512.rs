@@ -46,6 +46,7 @@ impl Engine for Avx512 {
     const LANES: usize = COLUMNS;
     /// Wider registers of neighbouring rows would straddle cache lines three times out of four.
     type Register = __m256i;
+    type Words = __m256i;
     type Sums = __m512i;
     type Deep = [u16; SUMS];
 

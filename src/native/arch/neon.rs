@@ -2,6 +2,7 @@
 
 use std::arch::aarch64::*;
 
+use crate::native::arch::portable::WordArray;
 use crate::native::arch::register::{Register, SUMS, SampleRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
@@ -22,6 +23,7 @@ impl Neon {
 impl Engine for Neon {
     const LANES: usize = LANES;
     type Register = uint8x16_t;
+    type Words = WordArray<uint8x16_t>;
     type Sums = [u16; SUMS];
     type Deep = [u16; SUMS];
 }

@@ -1,6 +1,10 @@
 //! Plain Rust, written so that the compiler finds the wide instructions itself.
 
-use crate::native::arch::register::{DeepRegister, Register, SUMS, SampleRegister, SumRegister};
+use std::marker::PhantomData;
+
+use crate::native::arch::register::{
+    DeepRegister, Register, SUMS, SampleRegister, SumRegister, WordRegister,
+};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::Engine;
 use crate::native::exhaustive::engine::TileEngine;
@@ -12,6 +16,7 @@ pub struct Portable;
 impl Engine for Portable {
     const LANES: usize = 1;
     type Register = Samples;
+    type Words = WordArray<Samples>;
     type Sums = [u16; SUMS];
     type Deep = [u16; SUMS];
 }
@@ -118,6 +123,93 @@ unsafe impl SampleRegister for Samples {
     #[inline(always)]
     unsafe fn total(self) -> u32 {
         bytemuck::cast::<_, [u32; 4]>(self.0)[0]
+    }
+}
+
+/// 16 numbers, of registers of 16 samples.
+#[derive(Clone, Copy)]
+pub struct WordArray<S>([u16; 16], PhantomData<S>);
+
+impl<S> WordArray<S> {
+    #[inline(always)]
+    fn each(mut self, other: Self, compute: impl Fn(u16, u16) -> u16) -> Self {
+        for i in 0..16 {
+            self.0[i] = compute(self.0[i], other.0[i]);
+        }
+        self
+    }
+}
+
+// SAFETY: no pointers but to an array of a register's samples.
+unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
+    type Samples = S;
+
+    #[inline(always)]
+    unsafe fn all(number: u16) -> Self {
+        Self([number; 16], PhantomData)
+    }
+
+    #[inline(always)]
+    unsafe fn load(numbers: &[u16; 16]) -> Self {
+        Self(*numbers, PhantomData)
+    }
+
+    #[inline(always)]
+    unsafe fn widen(samples: S) -> Self {
+        let mut bytes = [0; 16];
+        // SAFETY: the caller's promise.
+        unsafe { samples.store(&mut bytes) };
+        Self(bytes.map(u16::from), PhantomData)
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(self) -> S {
+        let bytes = self.0.map(|number| number as u8);
+        // SAFETY: the caller's promise, and 16 samples.
+        unsafe { S::load_rows::<16>(bytes.as_ptr(), 16) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        self.each(other, u16::wrapping_add)
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        self.each(other, u16::wrapping_sub)
+    }
+
+    #[inline(always)]
+    unsafe fn times(self, other: Self) -> Self {
+        self.each(other, u16::wrapping_mul)
+    }
+
+    #[inline(always)]
+    unsafe fn round(self) -> Self {
+        self.each(self, |number, _| number.wrapping_add(32) >> 6)
+    }
+
+    #[inline(always)]
+    unsafe fn interleave(self, other: Self) -> [Self; 2] {
+        let half = |first: usize| {
+            let number = |i: usize| [self, other][i % 2].0[first + i / 2];
+            Self(std::array::from_fn(number), PhantomData)
+        };
+        [half(0), half(8)]
+    }
+
+    #[inline(always)]
+    unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
+        let mut means = [0; 16];
+        for (i, mean) in means.iter_mut().enumerate() {
+            let mut sum = 1_u32 << (shift - 1);
+            for (k, numbers) in numbers.iter().enumerate() {
+                let weight = weights[k / 2][i / 8].0[i % 8 * 2 + k % 2];
+                sum = sum.wrapping_add(u32::from(numbers.0[i]).wrapping_mul(weight.into()));
+            }
+            *mean = (sum >> shift) as u16;
+        }
+        Self(means, PhantomData)
     }
 }
 

@@ -64,6 +64,46 @@ pub unsafe trait SampleRegister: Register {
     unsafe fn total(self) -> u32;
 }
 
+/// 16 numbers of 16 bits: samples, and what is computed from them.
+///
+/// # Safety
+/// The functions touch no memory but their arguments.
+pub unsafe trait WordRegister: Copy {
+    /// As many samples of the same instruction set.
+    type Samples: SampleRegister;
+
+    /// 16 times `number`.
+    unsafe fn all(number: u16) -> Self;
+
+    /// The numbers.
+    unsafe fn load(numbers: &[u16; 16]) -> Self;
+
+    /// The samples as numbers.
+    unsafe fn widen(samples: Self::Samples) -> Self;
+
+    /// The numbers, at most 255, as samples.
+    unsafe fn narrow(self) -> Self::Samples;
+
+    /// The sums, wrapping.
+    unsafe fn plus(self, other: Self) -> Self;
+
+    /// The differences, wrapping.
+    unsafe fn minus(self, other: Self) -> Self;
+
+    /// The products, wrapping.
+    unsafe fn times(self, other: Self) -> Self;
+
+    /// The numbers, at most 2^16 - 33, divided by 64 and rounded.
+    unsafe fn round(self) -> Self;
+
+    /// The numbers of both in turn.
+    unsafe fn interleave(self, other: Self) -> [Self; 2];
+
+    /// `(self[0] * weights[0] + … + self[3] * weights[3] + 2^(shift - 1)) >> shift`, in 32 bits, of numbers below 2^15.
+    /// `weights` are interleaved: the first two, and the others.
+    unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self;
+}
+
 /// 32 sums of samples, 16 bits each: of the candidates of a group, or of neighbouring positions of a row.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::register::{Register, SUMS, SampleRegister};
+use crate::native::arch::register::{Register, SUMS, SampleRegister, WordRegister};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
@@ -14,6 +14,7 @@ pub struct Sse2;
 impl Engine for Sse2 {
     const LANES: usize = 1;
     type Register = __m128i;
+    type Words = [__m128i; 2];
     type Sums = [u16; SUMS];
     type Deep = [u16; SUMS];
 
@@ -139,6 +140,97 @@ unsafe impl SampleRegister for __m128i {
     unsafe fn total(self) -> u32 {
         // SAFETY: as above.
         unsafe { _mm_cvtsi128_si32(_mm_add_epi32(self, _mm_unpackhi_epi64(self, self))) as u32 }
+    }
+}
+
+// SAFETY: no pointers but to an argument.
+unsafe impl WordRegister for [__m128i; 2] {
+    type Samples = __m128i;
+
+    #[inline(always)]
+    unsafe fn all(number: u16) -> Self {
+        // SAFETY: every x86-64 CPU has SSE2, here and below.
+        unsafe { [_mm_set1_epi16(number as i16); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn load(numbers: &[u16; 16]) -> Self {
+        // SAFETY: two registers have as many numbers, and every bit pattern is one.
+        unsafe { numbers.as_ptr().cast::<Self>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn widen(samples: __m128i) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let zero = _mm_setzero_si128();
+            [_mm_unpacklo_epi8(samples, zero), _mm_unpackhi_epi8(samples, zero)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(self) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_packus_epi16(self[0], self[1]) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { [_mm_add_epi16(self[0], other[0]), _mm_add_epi16(self[1], other[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn minus(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { [_mm_sub_epi16(self[0], other[0]), _mm_sub_epi16(self[1], other[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn times(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { [_mm_mullo_epi16(self[0], other[0]), _mm_mullo_epi16(self[1], other[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn round(self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let [low, high] = self.plus(Self::all(32));
+            [_mm_srli_epi16::<6>(low), _mm_srli_epi16::<6>(high)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave(self, other: Self) -> [Self; 2] {
+        // SAFETY: as above.
+        unsafe {
+            let low = [_mm_unpacklo_epi16(self[0], other[0]), _mm_unpackhi_epi16(self[0], other[0])];
+            [low, [_mm_unpacklo_epi16(self[1], other[1]), _mm_unpackhi_epi16(self[1], other[1])]]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let half = _mm_set1_epi32(1 << (shift - 1));
+            let shift = _mm_cvtsi32_si128(shift as i32);
+            let (ab, cd) = (a.interleave(b), c.interleave(d));
+            let mut means = a;
+            for i in 0..2 {
+                let mut parts = ab[i];
+                for j in 0..2 {
+                    let sum = _mm_add_epi32(
+                        _mm_madd_epi16(ab[i][j], weights[0][i][j]),
+                        _mm_madd_epi16(cd[i][j], weights[1][i][j]),
+                    );
+                    parts[j] = _mm_srl_epi32(_mm_add_epi32(sum, half), shift);
+                }
+                means[i] = _mm_packs_epi32(parts[0], parts[1]);
+            }
+            means
+        }
     }
 }
 

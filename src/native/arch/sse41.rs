@@ -23,6 +23,7 @@ impl Sse41 {
 impl Engine for Sse41 {
     const LANES: usize = LANES;
     type Register = __m128i;
+    type Words = [__m128i; 2];
     type Sums = [u16; SUMS];
     type Deep = [u16; SUMS];
 

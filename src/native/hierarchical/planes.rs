@@ -69,7 +69,7 @@ impl LevelLayout {
     /// most.
     #[inline(always)]
     pub fn near(&self, x: i32, y: i32) -> (i32, i32) {
-        let near = |at: i32, length: usize| at.clamp(-CONSTANT - READ, length as i32 + CONSTANT);
+        let near = |at: i32, length: usize| at.max(-CONSTANT - READ).min(length as i32 + CONSTANT);
         (near(x, self.width), near(y, self.height))
     }
 }

@@ -55,39 +55,37 @@ impl<'a> QuarterSamples<'a> {
         (x, y): (i32, i32),
         vector: (i32, i32),
     ) -> [NarrowRegister<E>; N] {
-        let (samples, [first, second]) = self.parts((x, y), vector);
-        // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts
-        // and a square.
-        unsafe {
-            let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
-            let second = load_square::<E, W, N>(samples.add(second.into()), ROW);
-            let mut averages = first;
-            for n in 0..N {
-                averages[n] = first[n].average(second[n]);
-            }
-            averages
-        }
+        average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector))
+    }
+
+    /// The same from a position in quarter samples on, which may be anywhere: outside the frame its edge samples repeat.
+    #[inline(always)]
+    pub fn load_anywhere<E: InstructionSet, const W: usize, const N: usize>(
+        &self,
+        position: (i32, i32),
+    ) -> [NarrowRegister<E>; N] {
+        average::<E, W, N>(self.parts(self.layout.near(position.0 >> 2, position.1 >> 2), position))
     }
 
     /// The same for a vector whose components are even: half samples, which need no average.
     #[inline(always)]
     pub fn load_half<E: InstructionSet, const W: usize, const N: usize>(
         &self,
-        at: (i32, i32),
+        (x, y): (i32, i32),
         vector: (i32, i32),
     ) -> [NarrowRegister<E>; N] {
-        let (samples, [half, _]) = self.parts(at, vector);
-        // SAFETY: as in `load`.
+        let (samples, [half, _]) = self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector);
+        // SAFETY: as in `average`.
         unsafe { load_square::<E, W, N>(samples.add(half.into()), ROW) }
     }
 
-    /// The [`READ`] samples from the whole sample at `(x, y)`, moved by the whole samples of `vector`, on; and how far from
-    /// it the two half samples are whose average is the sample there.
+    /// The [`READ`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose average
+    /// is the sample at the fractions of `position`, in quarter samples.
     #[inline(always)]
-    fn parts(&self, (x, y): (i32, i32), vector: (i32, i32)) -> (*const u8, [u16; 2]) {
-        let at = strips::at(self.strip_length, x + (vector.0 >> 2), y + (vector.1 >> 2));
+    fn parts(&self, (x, y): (i32, i32), position: (i32, i32)) -> (*const u8, [u16; 2]) {
+        let at = strips::at(self.strip_length, x, y);
         let samples = self.samples[at..][..READ].as_ptr();
-        (samples, PARTS[((vector.1 & 3) << 2 | vector.0 & 3) as usize])
+        (samples, PARTS[((position.1 & 3) << 2 | position.0 & 3) as usize])
     }
 
     /// Prefetches the half samples of a row around `(x, y)`, in the margins at most or below them.
@@ -99,11 +97,40 @@ impl<'a> QuarterSamples<'a> {
         }
     }
 
+    /// Prefetches what [`Self::load_anywhere`] reads.
+    #[inline(always)]
+    pub fn prefetch_anywhere<E: InstructionSet, const W: usize>(&self, engine: E, position: (i32, i32)) {
+        let (x, y) = self.layout.near(position.0 >> 2, position.1 >> 2);
+        let at = strips::at(self.strip_length, x, y);
+        for part in PARTS[((position.1 & 3) << 2 | position.0 & 3) as usize] {
+            for row in 0..W {
+                engine.prefetch(self.samples, at + usize::from(part) + row * ROW);
+            }
+        }
+    }
+
     /// A vector that leads to the same samples from `(x, y)`, and not out of the margins.
     #[inline(always)]
     pub fn near(&self, (x, y): (i32, i32), vector: (i32, i32)) -> (i32, i32) {
         let (column, row) = self.layout.near(x + (vector.0 >> 2), y + (vector.1 >> 2));
         ((column - x) * 4 + (vector.0 & 3), (row - y) * 4 + (vector.1 & 3))
+    }
+}
+
+/// The averages of the squares at the two distances from the whole sample, which [`QuarterSamples::parts`] returns.
+#[inline(always)]
+fn average<E: InstructionSet, const W: usize, const N: usize>(
+    (samples, [first, second]): (*const u8, [u16; 2]),
+) -> [NarrowRegister<E>; N] {
+    // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and a square.
+    unsafe {
+        let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
+        let second = load_square::<E, W, N>(samples.add(second.into()), ROW);
+        let mut averages = first;
+        for n in 0..N {
+            averages[n] = first[n].average(second[n]);
+        }
+        averages
     }
 }
 

@@ -29,8 +29,14 @@
 // The largest component of a vector, in half samples.
 #define LONGEST 2048
 
-// What the difference of a vector to a neighbour adds to its cost at most.
+// The largest difference of a vector to a neighbour that counts, in half samples.
 #define MOST_DIFFERENCE 32
+
+// What half a sample of that difference costs.
+#define SMOOTHNESS 4
+
+// What a vector costs that is not zero.
+#define MOTION_COST 192
 
 // The luma samples that a projected block must share with a block of the grid.
 #define LEAST_OVERLAP 16
@@ -255,13 +261,13 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
     for (int c = item; c < CANDIDATES; c += ITEMS) {
         uint key = ~0u;
         if (!(repeated >> c & 1)) {
-            uint cost = 0;
+            uint cost = as_uint(shared->vectors[c].zw) != 0 ? MOTION_COST : 0;
             for (int i = 0; i < ITEMS; ++i)
                 cost += shared->costs[c * ITEMS + i];
             for (int n = 1; n <= NEIGHBOURS; ++n) {
                 const int2 apart = convert_int2(abs(convert_int2(shared->vectors[c].zw) - convert_int2(shared->vectors[n].zw)));
                 // Of half samples.
-                cost += 2 * (uint)min((apart.x + apart.y) / 2, MOST_DIFFERENCE);
+                cost += SMOOTHNESS * (uint)min((apart.x + apart.y) / 2, MOST_DIFFERENCE);
             }
             key = cost << 4 | (uint)c;
         }

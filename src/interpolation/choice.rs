@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::rules::{AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, PREFETCHED};
+use super::rules::{AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, MOTION_COST, PREFETCHED, SMOOTHNESS};
 use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
 use crate::native::arch::register::{Register, SampleRegister};
@@ -107,10 +107,10 @@ impl BlockChunk {
         chunk
     }
 
-    /// What the candidates differ from the neighbours, for each candidate of each block: twice the sum of
-    /// [`HalfVector::difference`]. The most for candidates that equal one before them.
+    /// What each candidate of each block costs whatever the samples are: for its differences from the neighbours, and
+    /// unless it is zero. The most for candidates that equal one before them.
     #[inline(always)]
-    fn unlikeness(&self) -> [[u16; LANES]; CANDIDATES] {
+    fn penalties(&self) -> [[u16; LANES]; CANDIDATES] {
         let mut all = [[0; LANES]; CANDIDATES];
         for (candidate, to) in all.iter_mut().enumerate() {
             let (mut sums, mut is_known) = ([0; LANES], [0; LANES]);
@@ -120,12 +120,14 @@ impl BlockChunk {
                     let x = self.x[candidate][lane].wrapping_sub(self.x[other][lane]).unsigned_abs();
                     let y = self.y[candidate][lane].wrapping_sub(self.y[other][lane]).unsigned_abs();
                     let difference = (x + y).min(MOST_DIFFERENCE as u16);
-                    sums[lane] += 2 * is_neighbour * difference;
+                    sums[lane] += SMOOTHNESS as u16 * is_neighbour * difference;
                     is_known[lane] |= is_before * u16::from(difference == 0);
                 }
             }
             for lane in 0..LANES {
-                to[lane] = if is_known[lane] != 0 { u16::MAX } else { sums[lane] };
+                let moves = u16::from((self.x[candidate][lane] | self.y[candidate][lane]) != 0);
+                let penalty = sums[lane] + MOTION_COST as u16 * moves;
+                to[lane] = if is_known[lane] != 0 { u16::MAX } else { penalty };
             }
         }
         all
@@ -148,11 +150,11 @@ impl Work for ChosenRow<'_> {
         for (chunk, chosen) in chosen.chunks_mut(LANES).enumerate() {
             let first = LANES * chunk;
             let blocks = BlockChunk::new(choice, first, row);
-            let unlikeness = blocks.unlikeness();
-            let mut least_unlike = [u16::MAX; LANES];
-            for unlikeness in &unlikeness[1..] {
+            let penalties = blocks.penalties();
+            let mut least_penalty = [u16::MAX; LANES];
+            for penalties in &penalties[1..] {
                 for lane in 0..LANES {
-                    least_unlike[lane] = least_unlike[lane].min(unlikeness[lane]);
+                    least_penalty[lane] = least_penalty[lane].min(penalties[lane]);
                 }
             }
             for (lane, chosen) in chosen.iter_mut().enumerate() {
@@ -164,15 +166,15 @@ impl Work for ChosenRow<'_> {
                 }
                 let mut best = candidate(0);
                 // If all candidates are equal, there is nothing to compare.
-                if least_unlike[lane] != u16::MAX {
+                if least_penalty[lane] != u16::MAX {
                     let mut least = u32::MAX;
-                    for (index, unlikeness) in unlikeness.iter().enumerate() {
-                        let unlike = u32::from(unlikeness[lane]);
-                        if unlike >= least {
+                    for (index, penalties) in penalties.iter().enumerate() {
+                        let penalty = u32::from(penalties[lane]);
+                        if penalty >= least {
                             continue;
                         }
                         let vector = candidate(index);
-                        let cost = choice.difference::<E>(origin, vector) + unlike;
+                        let cost = choice.difference::<E>(origin, vector) + penalty;
                         if cost < least {
                             (best, least) = (vector, cost);
                         }

@@ -1,7 +1,10 @@
 //! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
 
 use super::Phase;
-use super::rules::{BLOCK, HalfVector, LEAST_OVERLAP, TOLERANCE, block_of, grid, halved, halvings, window};
+use super::rules::{
+    BLOCK, HalfVector, LEAST_OVERLAP, MOTION_COST, SMOOTHNESS, TOLERANCE, block_of, grid, halved, halvings,
+    window,
+};
 use crate::compensation::Sampling;
 use crate::estimator::oracle::interpolation::{half_sample_up_to, quarter_sample};
 use crate::estimator::{Frame, FrameView, MotionVector};
@@ -116,7 +119,9 @@ fn choose(
                     luma_sample(&previous, x, y).abs_diff(luma_sample(&next, to_x, to_y))
                 })
                 .sum();
-            difference + 2 * around.iter().map(|&other| vector.difference(other)).sum::<u32>()
+            let differences: u32 = around.iter().map(|&other| vector.difference(other)).sum();
+            let moves = u32::from(vector != HalfVector::default());
+            difference + SMOOTHNESS * differences + MOTION_COST * moves
         };
         let own = [neighbour(0, 0)].into_iter();
         let others = [backward[row * grid.columns + column], HalfVector::default()];

@@ -13,8 +13,15 @@ pub const SEARCHED_SAMPLES: usize = 1 << 19;
 /// The largest component of a vector, in half samples.
 pub(crate) const LONGEST: i32 = 2048;
 
-/// What the difference of a vector to one of its eight neighbours adds to its cost at most, in half samples.
+/// The largest difference of a vector to one of its eight neighbours that counts, in half samples.
 pub(crate) const MOST_DIFFERENCE: u32 = 32;
+
+/// What half a sample of that difference costs.
+pub(super) const SMOOTHNESS: u32 = 4;
+
+/// What a vector costs that is not zero: three levels a sample. Where nothing moves, others follow the noise, which the
+/// mean of both frames takes away.
+pub(super) const MOTION_COST: u32 = 192;
 
 /// How far outside a frame, in quarter luma samples, a sample still counts as one of it.
 pub(crate) const TOLERANCE: i32 = 2;

@@ -252,6 +252,9 @@ static inline uint average_four(uint a, uint b)
     return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
 }
 
+// The filter of half samples of H.264, without its division by 32.
+#define SIX_TAPS(a, b, c, d, e, f) ((a) + (f) - 5 * ((b) + (e)) + 20 * ((c) + (d)))
+
 // The two points whose average is the sample at `position`, in quarter samples, by the luma interpolation of H.264: each
 // in half samples from the whole sample at or before the position.
 //

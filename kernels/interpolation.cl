@@ -50,11 +50,6 @@ typedef struct {
     int numerator, denominator;
 } Phase;
 
-static inline int six_taps(int a, int b, int c, int d, int e, int f)
-{
-    return a + f - 5 * (b + e) + 20 * (c + d);
-}
-
 // Four adjacent points of each of the four planes, one plane after the other, from (x, y) on, of samples without their
 // `lower` lowest bits.
 static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int lower, int x, int y, int *points)
@@ -71,15 +66,15 @@ static inline void four_points(__global const raw_t *luma, int pitch, FrameShape
             samples[k] =
                 sample_of(luma[(size_t)clamp(y + k - 2, 0, f.height - 1) * (size_t)pitch + (size_t)column]) >> lower;
         middle[i] = samples[2];
-        down[i] = six_taps(samples[0], samples[1], samples[2], samples[3], samples[4], samples[5]);
+        down[i] = SIX_TAPS(samples[0], samples[1], samples[2], samples[3], samples[4], samples[5]);
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         const int *m = middle + i, *d = down + i;
         points[i] = m[2];
-        points[4 + i] = clamp((six_taps(m[0], m[1], m[2], m[3], m[4], m[5]) + 16) >> 5, 0, most);
+        points[4 + i] = clamp((SIX_TAPS(m[0], m[1], m[2], m[3], m[4], m[5]) + 16) >> 5, 0, most);
         points[8 + i] = clamp((d[2] + 16) >> 5, 0, most);
-        points[12 + i] = clamp((six_taps(d[0], d[1], d[2], d[3], d[4], d[5]) + 512) >> 10, 0, most);
+        points[12 + i] = clamp((SIX_TAPS(d[0], d[1], d[2], d[3], d[4], d[5]) + 512) >> 10, 0, most);
     }
 }
 
@@ -134,19 +129,6 @@ __kernel void clear_projection(__global uint *projection, FrameShape f)
         projection[item] = ~0u;
 }
 
-// Does `use` for each block that a block at `place` covers, with its number in `to`: they are in two columns and two rows
-// at most.
-#define FOR_EACH_COVERED(f, place, use)                                                    \
-    for (int n = 0; n < 4; ++n) {                                                          \
-        const int2 other = (place >> 3) + (int2)(n & 1, n >> 1);                           \
-        const int2 shared = SIDE - convert_int2(abs(SIDE * other - place));                \
-        const bool is_inside = all(other >= 0) && other.x < f.columns && other.y < f.rows; \
-        if (is_inside && shared.x * shared.y >= LEAST_OVERLAP) {                           \
-            const int to = other.y * f.columns + other.x;                                  \
-            use;                                                                           \
-        }                                                                                  \
-    }
-
 // Where block `block` of a field is at the phase, in whole samples.
 static inline int2 place_of(FrameShape f, Phase phase, int field, int block, int2 vector)
 {
@@ -155,8 +137,10 @@ static inline int2 place_of(FrameShape f, Phase phase, int field, int block, int
     return SIDE * (int2)(block % f.columns, block / f.columns) + (-way >> 2);
 }
 
-// Finds the least cost of the vectors that go through each block. Item (block, field) does the vector of a block.
-__kernel void project_costs(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase)
+// Finds, for each block that the block of item (block, field) covers at the phase, the least cost of those that cover it, or
+// the first of those with the least cost. They are in two columns and two rows at most.
+static inline void project(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase,
+                           bool finds_firsts)
 {
     const int block = (int)get_global_id(0), field = (int)get_global_id(1), blocks = f.columns * f.rows;
     if (block >= blocks || field > 1)
@@ -164,22 +148,30 @@ __kernel void project_costs(__global const MotionVector *found, __global uint *p
     uint cost;
     const int2 vector = vector_of(found, f, field, block, &cost);
     const int2 place = place_of(f, phase, field, block, vector);
-    __global uint *costs = projection + field * blocks;
-    FOR_EACH_COVERED(f, place, atomic_min(costs + to, cost));
+    __global uint *costs = projection + field * blocks, *firsts = costs + 2 * blocks;
+    for (int n = 0; n < 4; ++n) {
+        const int2 other = (place >> 3) + (int2)(n & 1, n >> 1);
+        const int2 shared = SIDE - convert_int2(abs(SIDE * other - place));
+        const bool is_inside = all(other >= 0) && other.x < f.columns && other.y < f.rows;
+        if (!is_inside || shared.x * shared.y < LEAST_OVERLAP)
+            continue;
+        const int to = other.y * f.columns + other.x;
+        if (!finds_firsts)
+            atomic_min(costs + to, cost);
+        else if (costs[to] == cost)
+            atomic_min(firsts + to, (uint)block);
+    }
 }
 
-// Finds the first of those with the least cost, as project_costs.
+__kernel void project_costs(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase)
+{
+    project(found, projection, f, phase, false);
+}
+
+// After project_costs.
 __kernel void project_firsts(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase)
 {
-    const int block = (int)get_global_id(0), field = (int)get_global_id(1), blocks = f.columns * f.rows;
-    if (block >= blocks || field > 1)
-        return;
-    uint cost;
-    const int2 vector = vector_of(found, f, field, block, &cost);
-    const int2 place = place_of(f, phase, field, block, vector);
-    __global const uint *costs = projection + field * blocks;
-    __global uint *firsts = projection + (2 + field) * blocks;
-    FOR_EACH_COVERED(f, place, if (costs[to] == cost) atomic_min(firsts + to, (uint)block));
+    project(found, projection, f, phase, true);
 }
 
 // The vector that goes through a block; its own where none does.

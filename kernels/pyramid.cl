@@ -142,9 +142,6 @@ __kernel FIXED_GROUP void halve(__global uchar *slot, Pyramid pyramid, int first
 #define READ_ROWS (TILE_HEIGHT + 5)
 #define TILE_CELLS ((TILE_WIDTH / CELL) * (TILE_HEIGHT / CELL))
 
-// The filter of half samples, without its division by 32.
-#define SIX_TAPS(a, b, c, d, e, f) ((a) + (f) - 5 * ((b) + (e)) + 20 * ((c) + (d)))
-
 #define BYTE(word, k) ((int)((word) >> (8 * (k)) & 0xff))
 
 static inline uint clip_byte(int value)

@@ -151,8 +151,7 @@ impl<'a> FrameView<'a> {
         (width, height): (usize, usize),
     ) -> Option<(&'a [u8], usize)> {
         debug_assert!(self.format.bytes() == 1);
-        // Negative positions become large.
-        let (x, y) = (x as u32 as usize, y as u32 as usize);
+        let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
         (x + width <= self.width && y + height <= self.height)
             .then(|| (&self.samples[y * self.stride + x..], self.stride))
     }

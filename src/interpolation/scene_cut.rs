@@ -103,10 +103,9 @@ fn whole(at: usize, units: i16) -> i32 {
 #[inline(always)]
 fn minus_mean(frame: &FrameView<'_>, (x, y): (i32, i32)) -> [i16; BLOCK * BLOCK] {
     let mut samples = [0; BLOCK * BLOCK];
-    let is_inside = |at: i32, length: usize| usize::try_from(at).is_ok_and(|at| at + BLOCK <= length);
-    if is_inside(x, frame.width()) && is_inside(y, frame.height()) {
+    if let Some((inside, stride)) = frame.inside((x, y), (BLOCK, BLOCK)) {
         for row in 0..BLOCK {
-            let from = &frame.row(y as usize + row)[x as usize..][..BLOCK];
+            let from = &inside[row * stride..][..BLOCK];
             for column in 0..BLOCK {
                 samples[BLOCK * row + column] = from[column].into();
             }

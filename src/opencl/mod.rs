@@ -164,13 +164,7 @@ impl OpenCl {
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
-        let message = match error {
-            cl::Error::SILENT => {
-                format!("no answer for {:?}", self.context.watch().lost_after().unwrap_or_default())
-            }
-            error => error.to_string(),
-        };
-        EstimateError::Device { device: self.info.name.to_string(), message }
+        self.context.watch().failure(&self.info.name, error)
     }
 
     /// Waits until no command runs any more, however long that may take.

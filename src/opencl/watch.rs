@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::cl::{Error, Event, Queue, Result};
 use super::clock::DeviceClock;
+use crate::estimator::EstimateError;
 use crate::lock::lock;
 
 /// How long a GPU is polled without sleeping. A sleep takes some 60 microseconds longer than asked for: less
@@ -89,8 +90,17 @@ impl Watch {
     }
 
     /// The limit that the device exceeded first, whichever estimator waited for it.
-    pub(super) fn lost_after(&self) -> Option<Duration> {
+    fn lost_after(&self) -> Option<Duration> {
         self.lost_after.get().copied()
+    }
+
+    /// `error` of the device named `device`, for those who do not know OpenCL.
+    pub(super) fn failure(&self, device: &str, error: Error) -> EstimateError {
+        let message = match error {
+            Error::SILENT => format!("no answer for {:?}", self.lost_after().unwrap_or_default()),
+            error => error.to_string(),
+        };
+        EstimateError::Device { device: device.to_owned(), message }
     }
 
     /// Checks that the device is not lost.

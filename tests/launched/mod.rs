@@ -47,7 +47,7 @@ impl Drop for Scratch {
 }
 
 /// The library that makes OpenCL fail.
-pub fn failing_opencl() -> &'static Path {
+fn failing_opencl() -> &'static Path {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/failing_opencl.c");
@@ -61,6 +61,15 @@ pub fn failing_opencl() -> &'static Path {
         path
     });
     &PATH
+}
+
+/// Lets the OpenCL device of `command` fail, or hang, when a call was made so often.
+pub fn lose_device(command: &mut Command, (call, after): (&str, u32), hangs: bool) {
+    command.env("LD_PRELOAD", failing_opencl());
+    command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
+    if hangs {
+        command.env("FAILING_HANGS", "1");
+    }
 }
 
 /// What it has printed.

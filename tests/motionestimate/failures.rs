@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Output;
 
-use crate::launched::{Scratch, failing_opencl, text};
+use crate::launched::{Scratch, lose_device, text};
 
 const FRAMES: u32 = 12;
 
@@ -29,11 +29,7 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
         .args("! motionserialize ! text/csv ! filesink".split(' '))
         .arg(format!("location={}", vectors.display()));
     if let Some((call, after, how)) = lost {
-        command.env("LD_PRELOAD", failing_opencl());
-        command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
-        if how == How::Hangs {
-            command.env("FAILING_HANGS", "1");
-        }
+        lose_device(&mut command, (call, after), how == How::Hangs);
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
     (output, fs::read_to_string(vectors).unwrap_or_default())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-use crate::launched::{Scratch, failing_opencl, text};
+use crate::launched::{Scratch, lose_device, text};
 
 const FRAMES: usize = 8;
 
@@ -25,12 +25,8 @@ fn interpolate(
         .args(settings.split(' '))
         .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
         .arg(format!("location={}", frames.display()));
-    if let Some((call, after)) = lost {
-        command.env("LD_PRELOAD", failing_opencl());
-        command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
-        if hangs {
-            command.env("FAILING_HANGS", "1");
-        }
+    if let Some(call) = lost {
+        lose_device(&mut command, call, hangs);
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
     (output, fs::read(frames).unwrap_or_default())

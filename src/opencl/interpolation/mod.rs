@@ -170,13 +170,7 @@ impl OpenClInterpolator {
     }
 
     fn failed(&self, error: cl::Error) -> InterpolationError {
-        let message = match error {
-            cl::Error::SILENT => {
-                format!("no answer for {:?}", self.context.watch().lost_after().unwrap_or_default())
-            }
-            error => error.to_string(),
-        };
-        EstimateError::Device { device: self.name.clone(), message }.into()
+        self.context.watch().failure(&self.name, error).into()
     }
 
     /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies

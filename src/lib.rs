@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod compensation;
+pub mod denoising;
 pub mod estimator;
 pub mod interpolation;
 mod lock;

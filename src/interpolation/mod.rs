@@ -19,14 +19,15 @@ mod phase;
 mod projection;
 mod rules;
 mod scene_cut;
-mod search_frame;
+pub(crate) mod search_frame;
 mod searched_pair;
 mod starts;
 
 pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 pub use interpolator::Interpolator;
 pub use phase::Phase;
-#[cfg(feature = "opencl")]
-pub(crate) use rules::{BLOCK, block_of, check_fields, found_grid, grid, halvings};
+pub(crate) use rules::{BLOCK, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
+#[cfg(feature = "opencl")]
+pub(crate) use rules::{block_of, check_fields, found_grid, grid};
 pub use searched_pair::SearchedPair;

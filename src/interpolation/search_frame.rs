@@ -12,7 +12,7 @@ use crate::native::level::{InstructionSet, Instructions, Work};
 const ROWS_A_TASK: usize = 16;
 
 /// Makes search frames from luma planes of one size.
-pub(super) struct SearchFrames {
+pub(crate) struct SearchFrames {
     /// The frames between the luma plane and the search frame, which are halved again.
     larger: Vec<Vec<u8>>,
     size: (usize, usize),

@@ -1,0 +1,163 @@
+//! The luma of blocks, and the errors of their predictions.
+
+use std::ops::AddAssign;
+
+use super::noise::{BlockError, BlockLuma};
+use super::rules::BLOCK;
+use crate::compensation::Field;
+use crate::estimator::FrameView;
+use crate::native::level::{InstructionSet, Work};
+
+/// The samples of a row of a block, and sums of them over the rows.
+type Columns<T> = [T; BLOCK];
+
+/// Samples that blocks have.
+pub(super) trait BlockSample: Copy + Default {
+    /// Sums of squares over the rows of a block.
+    type Squares: Copy + Default + AddAssign + Into<u64>;
+
+    /// The samples from `(x, y)` on, which are inside `plane`.
+    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self>;
+
+    /// The square of the difference.
+    fn squared_difference(self, other: Self) -> Self::Squares;
+
+    fn value(self) -> u32;
+}
+
+impl BlockSample for u8 {
+    type Squares = u32;
+
+    #[inline(always)]
+    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self> {
+        let mut samples = [0; BLOCK];
+        samples.copy_from_slice(&plane.row(y)[x..x + BLOCK]);
+        samples
+    }
+
+    #[inline(always)]
+    fn squared_difference(self, other: Self) -> u32 {
+        let difference = i32::from(self) - i32::from(other);
+        (difference * difference) as u32
+    }
+
+    #[inline(always)]
+    fn value(self) -> u32 {
+        self.into()
+    }
+}
+
+impl BlockSample for u16 {
+    type Squares = u64;
+
+    #[inline(always)]
+    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self> {
+        let mut samples = [0; BLOCK];
+        plane.read_pixels::<1>(x as i32, y as i32, &mut samples);
+        samples
+    }
+
+    #[inline(always)]
+    fn squared_difference(self, other: Self) -> u64 {
+        let difference = i64::from(self) - i64::from(other);
+        (difference * difference) as u64
+    }
+
+    #[inline(always)]
+    fn value(self) -> u32 {
+        self.into()
+    }
+}
+
+/// Measures the luma of a row of blocks, from row `y` of the plane on.
+pub(super) struct MeasuredLuma<'a> {
+    pub plane: &'a FrameView<'a>,
+    pub y: usize,
+    pub blocks: &'a mut [BlockLuma],
+}
+
+impl MeasuredLuma<'_> {
+    #[inline(always)]
+    fn measure<S: BlockSample>(self) {
+        let Self { plane, y, blocks } = self;
+        let rows = y..(y + BLOCK).min(plane.height());
+        for (column, block) in blocks.iter_mut().enumerate() {
+            let x = column * BLOCK;
+            *block = BlockLuma::default();
+            if x + BLOCK <= plane.width() {
+                let mut sums = Columns::<u32>::default();
+                let mut squares = Columns::<S::Squares>::default();
+                for y in rows.clone() {
+                    let samples = S::row(plane, x, y);
+                    for i in 0..BLOCK {
+                        sums[i] += samples[i].value();
+                        squares[i] += samples[i].squared_difference(S::default());
+                    }
+                }
+                block.sum = sums.into_iter().map(u64::from).sum();
+                block.squares = squares.into_iter().map(S::Squares::into).sum();
+            } else {
+                for (x, y) in rows.clone().flat_map(|y| (x..plane.width()).map(move |x| (x, y))) {
+                    let sample = u64::from(plane.sample(x as i32, y as i32));
+                    block.sum += sample;
+                    block.squares += sample * sample;
+                }
+            }
+            block.samples = (rows.len() * BLOCK.min(plane.width() - x)) as u64;
+        }
+    }
+}
+
+impl Work for MeasuredLuma<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        if self.plane.format().depth() == 8 { self.measure::<u8>() } else { self.measure::<u16>() }
+    }
+}
+
+/// Measures the prediction of a row of blocks of luma, from row `y` of the plane on.
+pub(super) struct MeasuredErrors<'a> {
+    pub plane: &'a FrameView<'a>,
+    pub prediction: &'a FrameView<'a>,
+    pub field: Field<'a>,
+    pub y: usize,
+    pub errors: &'a mut [BlockError],
+}
+
+impl MeasuredErrors<'_> {
+    #[inline(always)]
+    fn measure<S: BlockSample>(self) {
+        let Self { plane, prediction, field, y, errors } = self;
+        let rows = y..(y + BLOCK).min(plane.height());
+        for (column, error) in errors.iter_mut().enumerate() {
+            let x = column * BLOCK;
+            error.fraction = field.fraction_at(x, y);
+            if x + BLOCK <= plane.width() {
+                let mut squares = Columns::<S::Squares>::default();
+                for y in rows.clone() {
+                    let (samples, predicted) = (S::row(plane, x, y), S::row(prediction, x, y));
+                    for i in 0..BLOCK {
+                        squares[i] += samples[i].squared_difference(predicted[i]);
+                    }
+                }
+                error.sum = squares.into_iter().map(S::Squares::into).sum();
+            } else {
+                let samples =
+                    rows.clone().flat_map(|y| (x..plane.width()).map(move |x| (x as i32, y as i32)));
+                let difference = |(x, y)| plane.sample(x, y).abs_diff(prediction.sample(x, y));
+                error.sum = samples.map(|at| u64::from(difference(at)).pow(2)).sum();
+            }
+        }
+    }
+}
+
+impl Work for MeasuredErrors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, _: E) {
+        if self.plane.format().depth() == 8 { self.measure::<u8>() } else { self.measure::<u16>() }
+    }
+}

@@ -1,0 +1,18 @@
+//! Noise taken out of a frame by averaging it with the frames before and after it along the motion between them.
+//!
+//! `docs/denoising.md` has the definition and derives the weights, and [`oracle`] says it in plain loops. [`Denoiser`]
+//! makes the same frames faster.
+//!
+//! The motion comes from the search frames and the search of [`interpolation`](crate::interpolation): a field of the
+//! frame in each of the others, whatever device has found it.
+
+mod denoiser;
+mod mean;
+mod measure;
+mod noise;
+pub mod oracle;
+mod rules;
+
+pub use denoiser::{Denoiser, Reference};
+pub use noise::NoiseLevels;
+pub use rules::{MOST_REFERENCES, Strength, search_parameters};

@@ -1,0 +1,80 @@
+//! The definition, one sample at a time.
+
+use super::Reference;
+use super::noise::{BlockError, BlockLuma, NoiseLevels};
+use super::rules::{BLOCK, BlockWeights, Strength, field, set_weights};
+use crate::compensation::{CompensationError, Sampling, oracle};
+use crate::estimator::{Frame, FrameView};
+
+/// The noise of the frame with these `planes`, which are sampled as `samplings` say, and the frame without it.
+///
+/// # Errors
+/// [`CompensationError`] if planes or fields have other sizes.
+pub fn denoise(
+    samplings: &[Sampling],
+    planes: &[FrameView<'_>],
+    references: &[Reference<'_>],
+    strength: Strength,
+) -> Result<(NoiseLevels, Vec<Frame>), CompensationError> {
+    let luma = &planes[0];
+    let (width, height) = luma.size();
+    let (columns, rows) = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
+    let samples_of = |block: usize| {
+        let (left, top) = (block % columns * BLOCK, block / columns * BLOCK);
+        let rows = top..(top + BLOCK).min(height);
+        rows.flat_map(move |y| (left..(left + BLOCK).min(width)).map(move |x| (x as i32, y as i32)))
+    };
+    let blocks: Vec<_> = (0..columns * rows)
+        .map(|block| {
+            let samples = samples_of(block).map(|(x, y)| u64::from(luma.sample(x, y)));
+            BlockLuma {
+                samples: samples.clone().count() as u64,
+                sum: samples.clone().sum(),
+                squares: samples.map(|sample| sample * sample).sum(),
+            }
+        })
+        .collect();
+    let mut errors = Vec::new();
+    for reference in references {
+        let field = field(luma.size(), reference.vectors)?;
+        let prediction = oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?;
+        let of_block = |block: usize| {
+            let difference = |(x, y)| luma.sample(x, y).abs_diff(prediction.view().sample(x, y));
+            BlockError {
+                sum: samples_of(block).map(|at| u64::from(difference(at)).pow(2)).sum(),
+                fraction: field.fraction_at(block % columns * BLOCK, block / columns * BLOCK),
+            }
+        };
+        errors.push((0..blocks.len()).map(of_block).collect::<Vec<_>>());
+    }
+    let beside = references.iter().zip(&errors).filter(|(reference, _)| reference.is_beside);
+    let noise = NoiseLevels::estimate(luma.format().depth(), &blocks, beside.map(|(_, errors)| &errors[..]));
+    let taken = noise.times(strength);
+    let weights: Vec<_> = (0..blocks.len())
+        .map(|block| {
+            let mut weights = BlockWeights::default();
+            let errors = errors.iter().map(|errors| (errors[block].sum, errors[block].gain()));
+            set_weights(taken.of(&blocks[block]), blocks[block].samples, errors, &mut weights);
+            weights
+        })
+        .collect();
+    let mut made = Vec::new();
+    for (index, (plane, sampling)) in planes.iter().zip(samplings).enumerate() {
+        let mut predictions = Vec::new();
+        for reference in references {
+            let field = field(luma.size(), reference.vectors)?;
+            predictions.push(oracle::predict(&field, *sampling, &reference.planes[index])?);
+        }
+        made.push(Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
+            let luma_x = (x / sampling.pixel()) << u32::from(sampling.halved_x);
+            let luma_y = y << u32::from(sampling.halved_y);
+            let [current, others @ ..] = weights[luma_y / BLOCK * columns + luma_x / BLOCK];
+            let mut sum = u32::from(current) * u32::from(plane.sample(x as i32, y as i32));
+            for (weight, prediction) in others.into_iter().zip(&predictions) {
+                sum += u32::from(weight) * u32::from(prediction.view().sample(x as i32, y as i32));
+            }
+            ((sum + 128) >> 8) as u16
+        }));
+    }
+    Ok((noise, made))
+}

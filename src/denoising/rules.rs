@@ -1,0 +1,144 @@
+//! What the definition fixes: blocks, the search, weights.
+
+use crate::compensation::{CompensationError, Field};
+use crate::estimator::{MotionVector, Parameters, References, SetupError};
+use crate::interpolation;
+
+/// The side of a block in luma samples. Each has one weight for each frame.
+pub(super) const BLOCK: usize = 8;
+
+/// The luma samples of a whole block.
+pub(super) const SAMPLES: u64 = (BLOCK * BLOCK) as u64;
+
+/// The sum of the weights of a block.
+pub(super) const WEIGHTS: u32 = 256;
+
+/// The most frames that a frame is averaged with.
+pub const MOST_REFERENCES: usize = 2 * References::MOST;
+
+/// A block's weights: that of the frame itself, then those of the others.
+pub(super) type BlockWeights = [u16; 1 + MOST_REFERENCES];
+
+/// The variance of the noise of a sample that is predicted at `(x, y)` quarter samples between others, for noise of
+/// variance 256 in each of these: 256 times the sum of the squares of the filter's weights, as `[y][x]`.
+pub(super) const NOISE_GAINS: [[u32; 4]; 4] =
+    [[256, 197, 213, 197], [197, 156, 164, 156], [213, 164, 177, 164], [197, 156, 164, 156]];
+
+/// How much noise is taken out: what the variance of the estimated noise is multiplied with, in 64ths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength(u32);
+
+impl Strength {
+    /// The strength nearest to `factor`, from 0 to 16.
+    pub fn new(factor: f64) -> Self {
+        Self((factor.clamp(0.0, 16.0) * 64.0).round() as u32)
+    }
+
+    /// Whether nothing is taken out.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn of(self, noise: u64) -> u64 {
+        noise * u64::from(self.0) / 64
+    }
+}
+
+/// The parameters of the search for the motion from a frame of `width` x `height` luma samples to those before and after
+/// it: in the search frames of [`interpolation`].
+///
+/// # Errors
+/// [`SetupError`] if such frames cannot be searched, or `references` asks for too few or too many.
+pub fn search_parameters(
+    width: usize,
+    height: usize,
+    references: References,
+) -> Result<Parameters, SetupError> {
+    let parameters = Parameters { references, ..interpolation::search_parameters(width, height)? };
+    parameters.validate()?;
+    Ok(parameters)
+}
+
+/// The field of a frame of `size` luma samples that was found in its search frame.
+///
+/// # Errors
+/// [`CompensationError::FieldSize`] if it was found in another.
+pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Field<'_>, CompensationError> {
+    let halvings = interpolation::halvings(size.0, size.1);
+    let side = interpolation::BLOCK << halvings;
+    Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
+}
+
+/// Sets the weights of a block of `samples` samples. `noise` is the noise of a whole block: the sum of squares that it is
+/// expected to have. For each other frame `errors` has the sum of squared differences of its prediction, and the gain of
+/// noise there.
+pub(super) fn set_weights(
+    noise: u64,
+    samples: u64,
+    errors: impl Iterator<Item = (u64, u32)> + Clone,
+    weights: &mut BlockWeights,
+) {
+    let noise = noise * samples / SAMPLES;
+    let weight = |(error, gain): (u64, u32)| {
+        if noise == 0 {
+            return 0;
+        }
+        let of_noise = u64::from(gain) * noise;
+        let mismatch = (256 * error).saturating_sub(256 * noise + of_noise);
+        256 * 256 * noise / (of_noise + mismatch)
+    };
+    let own = u64::from(WEIGHTS);
+    let sum = own + errors.clone().map(weight).sum::<u64>();
+    let [current, others @ ..] = weights;
+    *current = WEIGHTS as u16;
+    for (other, error) in others.iter_mut().zip(errors) {
+        *other = ((own * weight(error) + sum / 2) / sum) as u16;
+        *current -= *other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compensation::{Sampling, oracle};
+    use crate::estimator::Frame;
+
+    #[test]
+    fn gains_are_those_of_the_filter() {
+        // The prediction of a single bright sample has the filter's weights.
+        let frame =
+            Frame::deep_from_fn(16, (24, 24), |x, y| 30000 + if (x, y) == (11, 11) { 16384 } else { 0 });
+        for (y, x) in (0..4).flat_map(|y| (0..4).map(move |x| (y, x))) {
+            let vectors = [MotionVector { x, y, cost: 0 }];
+            let field = Field::new((24, 24), (24, 24), &vectors).unwrap();
+            let prediction = oracle::predict(&field, Sampling::LUMA, &frame.view()).unwrap();
+            let weight =
+                |at: i32| (f64::from(prediction.view().sample(at % 24, at / 24)) - 30000.0) / 16384.0;
+            let gain = 256.0 * (0..24 * 24).map(|at| weight(at).powi(2)).sum::<f64>();
+            assert_eq!(gain.round() as u32, NOISE_GAINS[y as usize][x as usize], "({x}, {y})");
+        }
+    }
+
+    #[test]
+    fn weights_follow_from_noise_and_errors() {
+        let weights = |noise, samples, errors: &[(u64, u32)]| {
+            let mut weights = BlockWeights::default();
+            set_weights(noise, samples, errors.iter().copied(), &mut weights);
+            weights[..=errors.len()].to_vec()
+        };
+        // Noise alone: all frames count alike.
+        assert_eq!(weights(640, 64, &[(1280, 256); 3]), [64; 4]);
+        // A mismatch with the variance of the noise halves the weight.
+        assert_eq!(weights(640, 64, &[(1280, 256), (1920, 256)]), [103, 102, 51]);
+        // A quarter of the samples has a quarter of the noise.
+        assert_eq!(weights(640, 16, &[(320, 256)]), [128, 128]);
+        // Between samples there is less noise.
+        assert_eq!(weights(640, 64, &[(1000, 128)]), [85, 171]);
+        // Without noise, and with a bad match, nothing changes.
+        assert_eq!(weights(0, 64, &[(0, 256), (9, 256)]), [256, 0, 0]);
+        assert_eq!(weights(64, 64, &[(1 << 40, 256)]), [256, 0]);
+        let most = 4 * (u64::from(u16::MAX)).pow(2) * SAMPLES;
+        // Deep samples do not overflow.
+        assert_eq!(weights(most, 64, &[(most, 256); 8]).iter().sum::<u16>(), 256);
+    }
+}

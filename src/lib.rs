@@ -9,6 +9,7 @@ pub mod interpolation;
 mod lock;
 pub mod meta;
 pub mod motioncompensate;
+pub mod motiondenoise;
 pub mod motionestimate;
 pub mod motioninterpolate;
 pub mod motionoverlay;
@@ -31,6 +32,7 @@ fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     motionestimate::register(plugin)?;
     motioninterpolate::register(plugin)?;
     motioncompensate::register(plugin)?;
+    motiondenoise::register(plugin)?;
     motionoverlay::register(plugin)?;
     motionserialize::register(plugin)
 }

@@ -1,6 +1,7 @@
 //! Raw video shared by the elements: formats, pad templates and planes.
 
 pub mod frame;
+pub mod pool;
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};

@@ -9,7 +9,8 @@ use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseLevels};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
 use crate::compensation::{CompensationError, PlaneMut, predict};
-use crate::estimator::{FrameView, MotionVector, SetupError};
+use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
+use crate::interpolation::search_frame::SearchFrames;
 use crate::interpolation::{FrameFormat, halvings};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
@@ -35,6 +36,7 @@ pub struct Denoiser {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
     format: FrameFormat,
+    search_frames: SearchFrames,
     blocks: Vec<BlockLuma>,
     /// For each reference frame the errors of its prediction, and the prediction of the plane that was written last.
     errors: Vec<Vec<BlockError>>,
@@ -85,11 +87,23 @@ impl Denoiser {
             instructions: level.required()?,
             threads: threads::pool(threads)?,
             format: format.clone(),
+            search_frames: SearchFrames::new(format.size),
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
             predictions: vec![vec![0; largest]; references],
             weights: vec![BlockWeights::default(); blocks],
         })
+    }
+
+    /// The frame that is searched in place of that with the plane `luma`, with
+    /// [`search_parameters`](super::search_parameters).
+    ///
+    /// # Errors
+    /// [`CompensationError`] if it is no plane of the stream.
+    pub fn search_frame(&mut self, luma: &FrameView<'_>) -> Result<Frame, CompensationError> {
+        self.format.check(0, luma)?;
+        let Self { instructions, threads, search_frames, .. } = self;
+        Ok(threads.install(|| search_frames.make(*instructions, luma)))
     }
 
     /// Estimates the noise of the frame with the plane `luma`, and decides by how much [`Self::write_plane`] averages it
@@ -108,7 +122,7 @@ impl Denoiser {
     ) -> Result<NoiseLevels, CompensationError> {
         self.format.check(0, luma)?;
         self.predict_plane(0, references)?;
-        let Self { instructions, threads, format, blocks, errors, predictions, weights } = self;
+        let Self { instructions, threads, format, blocks, errors, predictions, weights, .. } = self;
         let columns = format.size.0.div_ceil(BLOCK);
         let fields = references.iter().map(|reference| field(format.size, reference.vectors));
         let fields = fields.collect::<Result<Vec<_>, _>>()?;

@@ -11,6 +11,7 @@ use crate::estimator::{EstimateError, Notice, Output, References, Slot};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
+use crate::video::pool;
 
 /// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]
@@ -209,10 +210,7 @@ impl Stream {
     /// must be left for upstream to write to, and as many as downstream needs, one at least: else
     /// all would wait for the one that does not come.
     fn note_pool(&mut self, buffer: &gst::BufferRef) {
-        // SAFETY: the pool of a buffer in use is alive.
-        let pool: Option<gst::BufferPool> =
-            unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) };
-        let Some(pool) = pool else { return self.pool = None };
+        let Some(pool) = pool::of(buffer) else { return self.pool = None };
         if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
             return;
         }

@@ -21,7 +21,7 @@ use super::{caps, retime};
 use crate::interpolation::InterpolationError;
 use crate::lock::lock;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
-use crate::video;
+use crate::video::{self, pool};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -508,27 +508,8 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
-        let takes_video_meta = query.find_allocation_meta::<gst_video::VideoMeta>().is_some();
+        let takes_video_meta = pool::decide(query).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
         *lock(&self.takes_video_meta) = takes_video_meta;
-        let caps = query.get_owned().0;
-        let info = caps.as_ref().and_then(|caps| VideoInfo::from_caps(caps).ok());
-        let info = info.ok_or_else(|| gst::loggable_error!(CAT, "No raw video in {query:?}"))?;
-        let offered = query.allocation_pools().next();
-        let is_offered = offered.is_some();
-        let (pool, size, least, most) = offered.unwrap_or((None, 0, 0, 0));
-        let size = size.max(info.size() as u32);
-        let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
-        if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
-            let mut config = pool.config();
-            config.set_params(caps.as_ref(), size, least, most);
-            config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
-            pool.set_config(config).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
-        }
-        if is_offered {
-            query.set_nth_allocation_pool(0, Some(&pool), size, least, most);
-        } else {
-            query.add_allocation_pool(Some(&pool), size, least, most);
-        }
         self.parent_decide_allocation(query)
     }
 
@@ -540,15 +521,8 @@ impl BaseTransformImpl for MotionInterpolate {
         self.parent_propose_allocation(decide_query, query)?;
         // Where nothing is made, downstream has answered.
         let Some(decided) = decide_query else { return Ok(()) };
-        // The very same memory goes downstream, in frames that pass.
-        if *lock(&self.takes_video_meta) {
-            query.add_allocation_meta::<gst_video::VideoMeta>(None);
-        }
-        let size = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
-        let Some(size) = size.and_then(|info| u32::try_from(info.size()).ok()) else { return Ok(()) };
-        let needed = decided.allocation_pools().next().map_or(0, |(_, _, least, _)| least);
         // The newest frame is held until the next one has come.
-        query.add_allocation_pool(None::<&gst::BufferPool>, size, needed.saturating_add(1), 0);
+        pool::propose(decided, *lock(&self.takes_video_meta), 1, query);
         Ok(())
     }
 

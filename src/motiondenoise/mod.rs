@@ -1,0 +1,93 @@
+//! `motiondenoise`: takes noise out of frames along the motion between them.
+/**
+ * element-motiondenoise:
+ * @short_description: Takes noise out of frames along the motion between them
+ *
+ * `motiondenoise` averages each frame with up to `past` frames before and `future` frames after it, along the motion
+ * between them. An encoder behind it needs fewer bits for the same picture: noise is what it cannot predict. How much
+ * noise there is is measured in each frame, by brightness, and no more than that is taken out: frames without noise pass
+ * untouched. docs/denoising.md says how noise and weights are computed, and what encoders gain.
+ *
+ * The result is the same on every device, bit for bit.
+ *
+ * ## Sequences
+ *
+ * A sequence is a run of frames without an interruption. It ends at a discontinuity, a gap, a flush, a segment, a new
+ * stream, new caps, a change of any property but `strength`, and EOS. No frame is averaged with one of another sequence:
+ * at its ends there are fewer frames, or none. A flush drops what waits; otherwise each frame leaves once, in order, and
+ * events leave between the same frames as they came.
+ *
+ * Scene cuts need no setting: frames that do not match have no weight.
+ *
+ * ## Latency
+ *
+ * Each frame waits for `future` later ones, as the LATENCY query says. With `future=0` none waits, and less noise is
+ * taken out. With `strength=0`, or neither past nor future frames, all frames pass at once.
+ *
+ * ## Devices
+ *
+ * `device`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for the search. The CPU
+ * averages the frames.
+ *
+ * ## Buffers and metadata
+ *
+ * The element holds `past + future + 1` input buffers and asks for as many more in the answer to the ALLOCATION query;
+ * buffers of a pool that cannot give so many are copied. Frames that change are written to buffers of downstream's pool,
+ * or of one of the element's, and keep their metadata. As untouched frames go downstream in their own memory,
+ * `GstVideoMeta` is only announced upstream if downstream accepts it.
+ *
+ * ## Unusual input
+ *
+ * | input | what happens |
+ * |---|---|
+ * | interlaced frames | an error: put `deinterlace` before |
+ * | frames without timestamps | they pass as they are: only their order counts |
+ * | a live source that stalls | the last frames wait for the next one, a gap event or EOS |
+ *
+ * ## Statistics
+ *
+ * The `stats` property is a structure named `denoise-stats`. At EOS it is also posted on the bus, as an element message
+ * of that name.
+ *
+ * | field | type | value |
+ * |---|---|---|
+ * | `frames-in` | guint64 | input frames since start |
+ * | `denoised` | guint64 | frames that have changed |
+ * | `untouched` | guint64 | frames that have left as they came |
+ * | `noise` | gdouble | mean standard deviation of the noise that was measured, in levels of the samples |
+ * | `device` | string | names of the devices that search; empty before they are opened |
+ * | `load-time` | guint64 | mean time to take a frame, with its search, ns |
+ * | `denoise-time` | guint64 | mean time to measure and average a frame, ns |
+ *
+ * ## Example launch lines
+ * ```text
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! motiondenoise ! x264enc ! mp4mux ! filesink location=out.mp4
+ * ```
+ * Encodes a video without its noise.
+ * ```text
+ * gst-launch-1.0 v4l2src ! videoconvert ! motiondenoise future=0 ! x264enc tune=zerolatency ! fakesink
+ * ```
+ * The same without delay.
+ *
+ * Since: plugins-motionestimate-0.1.0
+ */
+use gst::prelude::*;
+
+mod imp;
+mod settings;
+mod statistics;
+mod stream;
+
+glib::wrapper! {
+    /// The element `motiondenoise`.
+    pub struct MotionDenoise(ObjectSubclass<imp::MotionDenoise>)
+        @extends gst_base::BaseTransform, gst::Element, gst::Object;
+}
+
+/// Registers the element with `plugin`.
+///
+/// # Errors
+/// If GStreamer refuses the element.
+pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    gst::Element::register(Some(plugin), "motiondenoise", gst::Rank::NONE, MotionDenoise::static_type())
+}

@@ -1,0 +1,37 @@
+//! The writable properties.
+
+use glib::prelude::*;
+use glib::{ParamSpecDouble, ParamSpecUInt};
+use gst::prelude::*;
+
+use crate::denoising::Strength;
+use crate::estimator::References;
+use crate::settings::{DeviceSettings, settings};
+
+settings! {
+    /// The values of the writable properties.
+    DenoiseSettings with devices: DeviceSettings;
+    strength: f64 = 1.0,
+        "strength", "Strength",
+        "How much noise is taken out: factor of the variance of the noise that is measured (0 = frames pass untouched)",
+        |name, default| ParamSpecDouble::builder(name).minimum(0.0).maximum(16.0).default_value(default);
+    past: u32 = 2,
+        "past", "Past frames", "Earlier frames that each frame is averaged with",
+        |name, default| ParamSpecUInt::builder(name).maximum(References::MOST as u32).default_value(default);
+    future: u32 = 2,
+        "future", "Future frames",
+        "Later frames that each frame is averaged with, by which it is delayed (0 = no delay)",
+        |name, default| ParamSpecUInt::builder(name).maximum(References::MOST as u32).default_value(default);
+}
+
+impl DenoiseSettings {
+    /// The frames that each frame is averaged with; `None` if nothing is to change.
+    pub fn references(&self) -> Option<References> {
+        let references = References { backward: self.past as usize, forward: self.future as usize };
+        (references.is_usable() && !self.strength().is_none()).then_some(references)
+    }
+
+    pub fn strength(&self) -> Strength {
+        Strength::new(self.strength)
+    }
+}

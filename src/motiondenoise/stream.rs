@@ -1,0 +1,288 @@
+//! The frames of a stream from one caps to the next: what waits, its motion, and what leaves.
+
+use std::collections::VecDeque;
+
+use gst_video::{VideoFrameRef, VideoInfo};
+
+use super::settings::DenoiseSettings;
+use crate::backend::Choice;
+use crate::compensation::CompensationError;
+use crate::denoising::{Denoiser, NoiseLevels, Reference, Strength, search_parameters};
+use crate::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
+use crate::interpolation::FrameFormat;
+use crate::session::Session;
+use crate::tuning::{Kernel, Tuning};
+use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
+use crate::video::{pool, sample_format};
+
+/// Why a frame cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DenoiseError {
+    /// A buffer cannot be mapped as a frame of its caps.
+    #[error("no frame that can be mapped")]
+    Mapping(#[from] glib::BoolError),
+    /// A plane of a buffer cannot be used.
+    #[error(transparent)]
+    Plane(#[from] PlaneError),
+    /// Planes or fields do not fit together.
+    #[error(transparent)]
+    Planes(#[from] CompensationError),
+    /// The search failed.
+    #[error(transparent)]
+    Search(#[from] EstimateError),
+}
+
+/// The field of a frame, by its index in the sequence, in the frame so many after it.
+struct FieldKey {
+    index: usize,
+    offset: isize,
+}
+
+/// A frame of the sequence.
+struct SequenceFrame {
+    buffer: gst::Buffer,
+    slot: Slot,
+    /// Its fields, and how many frames after it those are in which they were found.
+    fields: Vec<(isize, Output)>,
+    /// The events behind it.
+    events: Vec<gst::Event>,
+}
+
+/// What becomes of the frame that leaves next.
+pub enum Leaving {
+    /// It leaves as it came.
+    Untouched(gst::Buffer),
+    /// It has noise: [`DenoiseStream::write`] writes it without.
+    Noisy,
+}
+
+/// What holds from one caps, and from one `past` and `future`, to the next.
+pub struct DenoiseStream {
+    info: VideoInfo,
+    format: FrameFormat,
+    /// With which it was opened.
+    settings: DenoiseSettings,
+    references: References,
+    session: Session<FieldKey>,
+    denoiser: Denoiser,
+    /// Oldest first: those that have left and later ones are averaged with, then those that wait.
+    sequence: VecDeque<SequenceFrame>,
+    /// How many of them have left.
+    left: usize,
+    /// Whether no more frames of the sequence come.
+    is_ended: bool,
+}
+
+impl DenoiseStream {
+    /// Opens the devices that `settings` ask for.
+    ///
+    /// # Errors
+    /// [`SetupError`] of the devices, or if there is too little memory.
+    pub fn open(
+        info: &VideoInfo,
+        settings: &DenoiseSettings,
+        references: References,
+    ) -> Result<(Self, Choice), SetupError> {
+        let size = (info.width() as usize, info.height() as usize);
+        let format = FrameFormat { size, samplings: samplings(info), samples: sample_format(info) };
+        let parameters = search_parameters(size.0, size.1, references)?;
+        let tuning = Tuning { depth: Some(1), ..Tuning::default() };
+        let (session, choice) = settings.devices.open(Kernel::Auto, tuning, &parameters)?;
+        let denoiser = Denoiser::new(&format, references.count(), settings.devices.threads as usize)?;
+        let stream = Self {
+            info: info.clone(),
+            format,
+            settings: settings.clone(),
+            references,
+            session,
+            denoiser,
+            sequence: VecDeque::new(),
+            left: 0,
+            is_ended: false,
+        };
+        Ok((stream, choice))
+    }
+
+    /// Whether `settings` need no other stream: their strength may be another.
+    pub fn serves(&self, settings: &DenoiseSettings) -> bool {
+        let DenoiseSettings { strength: _, past, future, devices } = settings;
+        (past, future, devices) == (&self.settings.past, &self.settings.future, &self.settings.devices)
+    }
+
+    /// The names of the devices that search.
+    pub fn device(&self) -> &str {
+        self.session.device()
+    }
+
+    /// What has happened to the devices since the previous call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.session.take_notices()
+    }
+
+    /// Takes `buffer` as the next frame of the sequence, and searches between it and those before it.
+    ///
+    /// # Errors
+    /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
+    pub fn submit(&mut self, mut buffer: gst::Buffer) -> Result<(), DenoiseError> {
+        // A pool that gives no more while these are held would wait for ever; upstream and downstream have one each.
+        let held = self.references.count() + 3;
+        if pool::limit(&buffer).is_some_and(|most| most < held)
+            && let Ok(copy) = buffer.copy_deep()
+        {
+            buffer = copy;
+        }
+        let search_frame = {
+            let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
+            let luma = plane(&frame, &self.info, 0, self.format.samplings[0])?;
+            self.denoiser.search_frame(&luma)?
+        };
+        let slot = self.session.add(search_frame)?;
+        let current = self.sequence.len();
+        let References { backward, forward } = self.references;
+        for (distance, index) in (1..).zip((0..current).rev()) {
+            let earlier = self.sequence[index].slot;
+            if distance <= backward {
+                let key = FieldKey { index: current, offset: -(distance as isize) };
+                self.session.begin(slot, earlier, key)?;
+            }
+            if distance <= forward && index >= self.left {
+                self.session.begin(earlier, slot, FieldKey { index, offset: distance as isize })?;
+            }
+        }
+        self.sequence.push_back(SequenceFrame { buffer, slot, fields: Vec::new(), events: Vec::new() });
+        while self.session.in_flight() > 0 {
+            let (FieldKey { index, offset }, output) = self.session.finish()?;
+            self.sequence[index].fields.push((offset, output));
+        }
+        // Later frames are too far from it to be searched together with it.
+        if let Some(index) = current.checked_sub(self.references.reach()) {
+            self.session.release(self.sequence[index].slot);
+        }
+        Ok(())
+    }
+
+    /// Takes `event`, which leaves behind the frames that wait; gives it back if none waits.
+    pub fn hold(&mut self, event: gst::Event) -> Option<gst::Event> {
+        match self.sequence.range_mut(self.left..).next_back() {
+            Some(frame) => frame.events.push(event),
+            None => return Some(event),
+        }
+        None
+    }
+
+    /// Lets the frames that wait leave without those that do not come any more.
+    pub fn end(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// Makes the next frame the first of a sequence. Returns the sticky events that were behind frames.
+    pub fn forget(&mut self) -> Vec<gst::Event> {
+        self.session.cancel();
+        self.session.release_frames();
+        (self.left, self.is_ended) = (0, false);
+        let events = self.sequence.drain(..).flat_map(|frame| frame.events);
+        events.filter(|event| event.is_sticky()).collect()
+    }
+
+    /// Replaces the buffers that are held by copies, because upstream needs them back.
+    pub fn release_buffers(&mut self) {
+        for frame in &mut self.sequence {
+            if let Ok(copy) = frame.buffer.copy_deep() {
+                frame.buffer = copy;
+            }
+        }
+    }
+
+    /// The frame that leaves next, if it has all frames that it is averaged with.
+    pub fn leaving(&self) -> Option<&gst::Buffer> {
+        let waiting = self.sequence.len() - self.left;
+        let is_ready = waiting > self.references.forward || self.is_ended && waiting > 0;
+        is_ready.then(|| &self.sequence[self.left].buffer)
+    }
+
+    /// Measures the frame that leaves next. Returns what becomes of it, and its noise.
+    ///
+    /// # Errors
+    /// [`DenoiseError`] if a buffer does not hold the frame its caps promise.
+    pub fn measure(&mut self, strength: Strength) -> Result<(Leaving, NoiseLevels), DenoiseError> {
+        let noise = self.with_planes(None, |denoiser, planes, references, _| {
+            Ok(denoiser.measure(&planes[0], references, strength)?)
+        })?;
+        let leaving = if noise.is_none() || strength.is_none() {
+            // The copy shares the memory.
+            Leaving::Untouched(self.sequence[self.left].buffer.copy())
+        } else {
+            Leaving::Noisy
+        };
+        Ok((leaving, noise))
+    }
+
+    /// Writes the frame that was measured.
+    ///
+    /// # Errors
+    /// As [`Self::measure`].
+    pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), DenoiseError> {
+        let (info, format) = (self.info.clone(), self.format.clone());
+        self.with_planes(Some(out), |denoiser, planes, references, out| {
+            let Some(out) = out else { return Ok(()) };
+            let mut out = VideoFrameRef::from_buffer_ref_writable(out, &info)?;
+            for (index, source) in planes.iter().enumerate() {
+                let mut out = plane_mut(&mut out, &info, index, format.samplings[index])?;
+                denoiser.write_plane(index, source, references, &mut out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts the frame that leaves next as one that has left. Returns the events behind it.
+    pub fn leave(&mut self) -> Vec<gst::Event> {
+        let events = std::mem::take(&mut self.sequence[self.left].events);
+        self.left += 1;
+        // Fields of frames that have left serve nobody.
+        self.sequence[self.left - 1].fields.clear();
+        if self.left > self.references.backward {
+            self.sequence.pop_front();
+            self.left -= 1;
+        }
+        events
+    }
+
+    /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
+    fn with_planes<T>(
+        &mut self,
+        out: Option<&mut gst::BufferRef>,
+        work: impl FnOnce(
+            &mut Denoiser,
+            &[FrameView<'_>],
+            &[Reference<'_>],
+            Option<&mut gst::BufferRef>,
+        ) -> Result<T, DenoiseError>,
+    ) -> Result<T, DenoiseError> {
+        let Self { info, format, denoiser, sequence, left, .. } = self;
+        let frame = &sequence[*left];
+        let at = |offset| &sequence[left.saturating_add_signed(offset)].buffer;
+        let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, info);
+        let mapped = map(&frame.buffer)?;
+        let others = frame.fields.iter().map(|(offset, _)| map(at(*offset)));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        let planes_of = |frame| planes(frame, info, format);
+        let others = others.iter().map(planes_of).collect::<Result<Vec<_>, _>>()?;
+        let reference = |(planes, (offset, field))| -> Reference<'_> {
+            let (planes, field): (&Vec<FrameView<'_>>, &Output) = (planes, field);
+            Reference { planes, vectors: &field.vectors, is_beside: isize::abs(offset) == 1 }
+        };
+        let fields = frame.fields.iter().map(|(offset, field)| (*offset, field));
+        let references: Vec<_> = others.iter().zip(fields).map(reference).collect();
+        work(denoiser, &planes_of(&mapped)?, &references, out)
+    }
+}
+
+/// All planes of a mapped frame.
+fn planes<'a>(
+    frame: &'a VideoFrameRef<&gst::BufferRef>,
+    info: &VideoInfo,
+    format: &FrameFormat,
+) -> Result<Vec<FrameView<'a>>, PlaneError> {
+    let samplings = format.samplings.iter().enumerate();
+    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
+}

@@ -123,7 +123,7 @@ impl<'a> Field<'a> {
     /// The fraction of the vector of the block that holds the luma sample at `(x, y)`, in quarter samples.
     pub(crate) fn fraction_at(&self, x: usize, y: usize) -> (u8, u8) {
         let (x, y) = self.eighths(Sampling::LUMA, self.vector_at(Sampling::LUMA, x, y));
-        ((x / 2 & 3) as u8, (y / 2 & 3) as u8)
+        (((x / 2) & 3) as u8, ((y / 2) & 3) as u8)
     }
 
     /// The vector of the block that holds the sample at `(x, y)` of a plane.

@@ -95,7 +95,7 @@ impl NoiseLevels {
     /// # Panics
     /// If samples have no such value.
     pub fn deviation(&self, brightness: u16) -> f64 {
-        let level = LEVELS * usize::from(brightness) >> self.depth;
+        let level = (LEVELS * usize::from(brightness)) >> self.depth;
         (self.levels[level] as f64 / SAMPLES as f64).sqrt()
     }
 

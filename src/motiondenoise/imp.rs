@@ -13,7 +13,7 @@ use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
 use super::statistics::DenoiseStatistics;
-use super::stream::{DenoiseError, DenoiseStream, Leaving};
+use super::stream::{DenoiseError, DenoiseStream, NextFrame};
 use crate::lock::lock;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::video::{self, pool};
@@ -128,11 +128,11 @@ impl MotionDenoise {
                 statistics.noise += noise.mean_deviation();
                 statistics.measured += 1;
                 match leaving {
-                    Leaving::Untouched(buffer) => {
+                    NextFrame::Untouched(buffer) => {
                         statistics.untouched += 1;
                         Ok(buffer)
                     }
-                    Leaving::Noisy => {
+                    NextFrame::Noisy => {
                         statistics.denoised += 1;
                         let mut buffer = self.acquire()?;
                         let out = buffer.make_mut();

@@ -33,13 +33,13 @@ pub enum DenoiseError {
 }
 
 /// The field of a frame, by its index in the sequence, in the frame so many after it.
-struct FieldKey {
+struct FieldPlace {
     index: usize,
     offset: isize,
 }
 
 /// A frame of the sequence.
-struct SequenceFrame {
+struct WindowFrame {
     buffer: gst::Buffer,
     slot: Slot,
     /// Its fields, and how many frames after it those are in which they were found.
@@ -49,7 +49,7 @@ struct SequenceFrame {
 }
 
 /// What becomes of the frame that leaves next.
-pub enum Leaving {
+pub enum NextFrame {
     /// It leaves as it came.
     Untouched(gst::Buffer),
     /// It has noise: [`DenoiseStream::write`] writes it without.
@@ -63,10 +63,10 @@ pub struct DenoiseStream {
     /// With which it was opened.
     settings: DenoiseSettings,
     references: References,
-    session: Session<FieldKey>,
+    session: Session<FieldPlace>,
     denoiser: Denoiser,
     /// Oldest first: those that have left and later ones are averaged with, then those that wait.
-    sequence: VecDeque<SequenceFrame>,
+    sequence: VecDeque<WindowFrame>,
     /// How many of them have left.
     left: usize,
     /// Whether no more frames of the sequence come.
@@ -142,16 +142,16 @@ impl DenoiseStream {
         for (distance, index) in (1..).zip((0..current).rev()) {
             let earlier = self.sequence[index].slot;
             if distance <= backward {
-                let key = FieldKey { index: current, offset: -(distance as isize) };
+                let key = FieldPlace { index: current, offset: -(distance as isize) };
                 self.session.begin(slot, earlier, key)?;
             }
             if distance <= forward && index >= self.left {
-                self.session.begin(earlier, slot, FieldKey { index, offset: distance as isize })?;
+                self.session.begin(earlier, slot, FieldPlace { index, offset: distance as isize })?;
             }
         }
-        self.sequence.push_back(SequenceFrame { buffer, slot, fields: Vec::new(), events: Vec::new() });
+        self.sequence.push_back(WindowFrame { buffer, slot, fields: Vec::new(), events: Vec::new() });
         while self.session.in_flight() > 0 {
-            let (FieldKey { index, offset }, output) = self.session.finish()?;
+            let (FieldPlace { index, offset }, output) = self.session.finish()?;
             self.sequence[index].fields.push((offset, output));
         }
         // Later frames are too far from it to be searched together with it.
@@ -204,15 +204,15 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// [`DenoiseError`] if a buffer does not hold the frame its caps promise.
-    pub fn measure(&mut self, strength: Strength) -> Result<(Leaving, NoiseLevels), DenoiseError> {
+    pub fn measure(&mut self, strength: Strength) -> Result<(NextFrame, NoiseLevels), DenoiseError> {
         let noise = self.with_planes(None, |denoiser, planes, references, _| {
             Ok(denoiser.measure(&planes[0], references, strength)?)
         })?;
         let leaving = if noise.is_none() || strength.is_none() {
             // The copy shares the memory.
-            Leaving::Untouched(self.sequence[self.left].buffer.copy())
+            NextFrame::Untouched(self.sequence[self.left].buffer.copy())
         } else {
-            Leaving::Noisy
+            NextFrame::Noisy
         };
         Ok((leaving, noise))
     }

@@ -53,7 +53,11 @@ impl Sequence {
         let mut noise = Noise::new(blocks as u32);
         let mut number = || {
             let number = i16::from_le_bytes([noise.next(), noise.next()]);
-            if noise.next().is_multiple_of(2) { 0 } else { ((i32::from(number) * i32::from(longest)) >> 15) as i16 }
+            if noise.next().is_multiple_of(2) {
+                0
+            } else {
+                ((i32::from(number) * i32::from(longest)) >> 15) as i16
+            }
         };
         let mut vector = || MotionVector { x: number(), y: number(), cost: 0 };
         self.others.iter().map(|_| (0..blocks).map(|_| vector()).collect()).collect()

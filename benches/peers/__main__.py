@@ -85,6 +85,12 @@ def parse_arguments():
         action="store_true",
         help="instead: how near made frames are to those that were left out, with times (of 41 frames unless --frames says)",
     )
+    parser.add_argument(
+        "--denoise",
+        action="store_true",
+        help="instead: how many bits x264 needs behind motiondenoise and FFmpeg's denoisers, with times (41 frames)",
+    )
+    parser.add_argument("--noise", type=float, default=0, metavar="S", help="with --denoise: add noise of this deviation")
     parser.add_argument("--device", default="native", metavar="D", help="our device with --flow (default: native)")
     parser.add_argument("--quick", action="store_true", help="two frames and few repetitions")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
@@ -157,13 +163,19 @@ def measure_clip(options, clip, entrants):
 def main():
     options = parse_arguments()
     began, load_before = time.monotonic(), load()
-    if options.interpolate:
+    if options.interpolate or options.denoise:
         if cv2 is None:
-            raise PeersError("--interpolate needs python3-opencv: run scripts/deps peers")
+            raise PeersError("--interpolate and --denoise need python3-opencv: run scripts/deps peers")
+        print(f"{datetime.date.today()}, {describe_machine()}")
+    if options.interpolate:
         import smooth
 
-        print(f"{datetime.date.today()}, {describe_machine()}")
         return smooth.compare(options.clip, options.skip or 0, options.made_from, options.quick, progress)
+    if options.denoise:
+        import denoise
+
+        arguments = (options.skip or 0, options.made_from, options.noise, options.quick)
+        return denoise.compare(options.clip, *arguments, progress)
     kernels = contest.in_process(contest.our_kernels)
     clips = [Clip.read(path, options) for path in options.clip]
     for clip in clips:

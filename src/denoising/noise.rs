@@ -8,6 +8,10 @@ const LEVELS: usize = 8;
 /// A level has its own estimate if it has at least as many blocks; else that of the whole frame holds.
 const LEAST_BLOCKS: usize = 64;
 
+/// The noise of a level is at most as many times that of the frame: in a frame without noise a level whose blocks all move
+/// would seem to have some.
+const MOST_OF_LEVEL: u64 = 16;
+
 /// Darker and brighter blocks, in samples of eight bits, tell little: samples cannot go further down or up.
 const DARKEST: u64 = 16;
 const BRIGHTEST: u64 = 235;
@@ -141,7 +145,7 @@ fn estimate_one(depth: u32, blocks: &[BlockLuma], errors: &[BlockError]) -> Opti
     }
     let whole = noise_of(&mut of_levels.concat())?;
     let mut levels = of_levels.map(|mut noise| match noise.len() {
-        LEAST_BLOCKS.. => noise_of(&mut noise).unwrap_or(whole),
+        LEAST_BLOCKS.. => noise_of(&mut noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
         _ => whole,
     });
     // Where the search does not find what it must find, differences do not tell noise.

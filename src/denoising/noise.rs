@@ -25,9 +25,6 @@ const FOUND: u64 = 4;
 /// A block whose difference has more than as many times its variance is not found either: it has another brightness.
 const OTHER: u64 = 4;
 
-/// With fewer such blocks the search is trusted.
-const LEAST_TELLING: u64 = 16;
-
 /// The luma of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockLuma {
@@ -149,19 +146,16 @@ fn estimate_one(depth: u32, blocks: &[BlockLuma], errors: &[BlockError]) -> Opti
         _ => whole,
     });
     // Where the search does not find what it must find, differences do not tell noise.
-    let (mut telling, mut found) = (0, 0);
+    let (mut all, mut lost) = (0, 0_u64);
     for (block, error) in usable() {
         let is_textured = block.texture() >= TEXTURE * levels[block.level(depth)];
-        if is_textured || error.sum > OTHER * block.most_noise(depth) {
-            telling += 1;
-            found += u64::from(FOUND * error.sum <= block.texture());
-        }
+        let is_telling = is_textured || error.sum > OTHER * block.most_noise(depth);
+        all += 1;
+        lost += u64::from(is_telling && FOUND * error.sum > block.texture());
     }
-    if telling >= LEAST_TELLING {
-        // No trust up to 5/8 of them, full trust from 6/8 on.
-        let trust = (8 * found).saturating_sub(5 * telling).min(telling);
-        levels.iter_mut().for_each(|noise| *noise = *noise * trust / telling);
-    }
+    // Full trust up to 3/16 of all blocks, none from 4/16 on.
+    let trust = (4_u64 * all).saturating_sub(16 * lost).min(all);
+    levels.iter_mut().for_each(|noise| *noise = *noise * trust / all);
     Some((whole, NoiseLevels { levels, depth }))
 }
 

@@ -1,7 +1,7 @@
 //! Made frames of real clips: every second frame is left out, made again and compared.
 //!
 //! `cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...` prints for each clip the mean PSNR of luma,
-//! that of the mean of both neighbours, and the median times of a frame: loading it, searching both ways, making the frame
+//! that of the mean of both neighbours, and the median times of a frame: loading it, searching it, making the frame
 //! between, with 4:2:0 chroma. Devices are named as by the property `device`, native unless given; frames that are not made
 //! on the CPU are compared with those that the CPU makes. N is the number of the CPU's threads, 1 unless given, 0 for one a
 //! core.
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::compensation::{PlaneMut, Sampling, psnr};
-use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, Output, SampleFormat};
+use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat};
 use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, SearchedPair, search_parameters};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
@@ -82,17 +82,15 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         let start = Instant::now();
         let next = session.add(search_frame)?;
         let Some(previous) = newest.replace(next) else { continue };
-        session.begin(previous, next, ())?;
         session.begin(next, previous, ())?;
-        let found: [Output; 2] = [session.finish()?.1, session.finish()?.1];
+        let (_, found) = session.finish()?;
         session.release(previous);
         stages[1].push(start.elapsed());
-        let fields = found.each_ref().map(|output| &output.vectors[..]);
         let previous = self::planes(&frames[index - 2], &sizes)?;
         let start = Instant::now();
-        make(&mut *maker, fields, [&previous, &planes], &mut memory)?;
+        make(&mut *maker, &found.vectors, [&previous, &planes], &mut memory)?;
         stages[2].push(start.elapsed());
-        make(&mut *reference, fields, [&previous, &planes], &mut expected)?;
+        make(&mut *reference, &found.vectors, [&previous, &planes], &mut expected)?;
         if memory != expected {
             return Err(format!("{} makes another frame {} than the CPU", maker.device(), index - 1).into());
         }
@@ -132,11 +130,11 @@ fn planes<'a>(frame: &'a Frame, sizes: &[(usize, usize)]) -> Result<Vec<FrameVie
 /// Makes the frame half way.
 fn make(
     maker: &mut dyn FrameMaker,
-    fields: [&[MotionVector]; 2],
+    field: &[MotionVector],
     [previous, next]: [&[FrameView<'_>]; 2],
     memory: &mut [Vec<u8>],
 ) -> Result<()> {
-    maker.set_motion(fields)?;
+    maker.set_motion(field)?;
     maker.begin(Phase::MIDDLE)?;
     maker.finish()?;
     for (index, memory) in memory.iter_mut().enumerate() {

@@ -8,9 +8,9 @@
 //   project_firsts     the first vector with this cost
 //   choose_vectors     among those around a block, by the samples at both ends
 //
-//   found       the two fields of the search, forward and backward, one after the other
-//   projection  2 x 2 x columns x rows numbers: the least cost of each block in the first and in the second field, then
-//               the number of the first block with this cost in either; ~0 where no vector goes through a block
+//   found       the field of the search, of the next frame in the previous one
+//   projection  2 x columns x rows numbers: the least cost of the vectors that go through each block, then the number of
+//               the first block with this cost; ~0 where no vector goes through a block
 //   chosen      a PhaseVector of block (column, row) at row * columns + column
 
 #include "common.cl"
@@ -41,8 +41,8 @@
 // The luma samples that a projected block must share with a block of the grid.
 #define LEAST_OVERLAP 16
 
-// The vectors that a block chooses from: its own, those of eight neighbours, that of the other field, and zero.
-#define CANDIDATES 11
+// The vectors that a block chooses from: its own, those of eight neighbours, and zero.
+#define CANDIDATES 10
 #define NEIGHBOURS 8
 
 // The same fields as the host's `PhaseArg`.
@@ -110,45 +110,43 @@ static inline int start_of(int length, Phase phase)
     return 2 * LONGEST - (int)((uint)scaled / (uint)divisor);
 }
 
-// The vector of block `block` of a field, in half samples from the previous to the next frame, and its cost.
-static inline int2 vector_of(__global const MotionVector *found, FrameShape f, int field, int block, uint *cost)
+// The vector of block `block`, in half samples from the previous to the next frame, and its cost.
+static inline int2 vector_of(__global const MotionVector *found, FrameShape f, int block, uint *cost)
 {
     const int column = block % f.columns >> f.halvings, row = block / f.columns >> f.halvings;
-    const MotionVector vector = found[field * f.found_blocks + row * f.found_columns + column];
+    const MotionVector vector = found[row * f.found_columns + column];
     *cost = vector.cost;
     const int2 half_samples = ((int2)(vector.x, vector.y) * (1 << f.halvings) + 8) >> 4;
-    const int2 limited = clamp(half_samples, (int2)(-LONGEST), (int2)(LONGEST));
-    return field == 0 ? limited : -limited;
+    return -clamp(half_samples, (int2)(-LONGEST), (int2)(LONGEST));
 }
 
 // Clears the projection. An item clears one number.
 __kernel void clear_projection(__global uint *projection, FrameShape f)
 {
     const int item = (int)get_global_id(0);
-    if (item < 4 * f.columns * f.rows && get_global_id(1) == 0)
+    if (item < 2 * f.columns * f.rows && get_global_id(1) == 0)
         projection[item] = ~0u;
 }
 
-// Where block `block` of a field is at the phase, in whole samples.
-static inline int2 place_of(FrameShape f, Phase phase, int field, int block, int2 vector)
+// Where block `block` of the next frame is at the phase, in whole samples.
+static inline int2 place_of(FrameShape f, Phase phase, int block, int2 vector)
 {
-    const int2 start = (int2)(start_of(vector.x, phase), start_of(vector.y, phase));
-    const int2 way = field == 0 ? start : start + 2 * vector;
+    const int2 way = (int2)(start_of(vector.x, phase), start_of(vector.y, phase)) + 2 * vector;
     return SIDE * (int2)(block % f.columns, block / f.columns) + (-way >> 2);
 }
 
-// Finds, for each block that the block of item (block, field) covers at the phase, the least cost of those that cover it, or
-// the first of those with the least cost. They are in two columns and two rows at most.
+// Finds, for each block that the block of an item covers at the phase, the least cost of those that cover it, or the first of
+// those with the least cost. They are in two columns and two rows at most.
 static inline void project(__global const MotionVector *found, __global uint *projection, FrameShape f, Phase phase,
                            bool finds_firsts)
 {
-    const int block = (int)get_global_id(0), field = (int)get_global_id(1), blocks = f.columns * f.rows;
-    if (block >= blocks || field > 1)
+    const int block = (int)get_global_id(0), blocks = f.columns * f.rows;
+    if (block >= blocks || get_global_id(1) > 0)
         return;
     uint cost;
-    const int2 vector = vector_of(found, f, field, block, &cost);
-    const int2 place = place_of(f, phase, field, block, vector);
-    __global uint *costs = projection + field * blocks, *firsts = costs + 2 * blocks;
+    const int2 vector = vector_of(found, f, block, &cost);
+    const int2 place = place_of(f, phase, block, vector);
+    __global uint *costs = projection, *firsts = projection + blocks;
     for (int n = 0; n < 4; ++n) {
         const int2 other = (place >> 3) + (int2)(n & 1, n >> 1);
         const int2 shared = SIDE - convert_int2(abs(SIDE * other - place));
@@ -175,12 +173,11 @@ __kernel void project_firsts(__global const MotionVector *found, __global uint *
 }
 
 // The vector that goes through a block; its own where none does.
-static inline int2 projected(__global const MotionVector *found, __global const uint *projection, FrameShape f, int field,
-                             int block)
+static inline int2 projected(__global const MotionVector *found, __global const uint *projection, FrameShape f, int block)
 {
-    const uint first = projection[(2 + field) * f.columns * f.rows + block];
+    const uint first = projection[f.columns * f.rows + block];
     uint cost;
-    return vector_of(found, f, field, first == ~0u ? block : (int)first, &cost);
+    return vector_of(found, f, first == ~0u ? block : (int)first, &cost);
 }
 
 // Candidate `number` of a block, in the order of the definition.
@@ -191,9 +188,8 @@ static inline int2 candidate(__global const MotionVector *found, __global const 
         return (int2)(0, 0);
     // The neighbours are numbered row by row without the block itself, which comes first.
     const int around = number == 0 ? 4 : number <= 4 ? number - 1 : number;
-    const int2 step = number > NEIGHBOURS ? (int2)(0, 0) : (int2)(around % 3 - 1, around / 3 - 1);
-    const int2 at = clamp(block + step, (int2)(0, 0), (int2)(f.columns, f.rows) - 1);
-    return projected(found, projection, f, number > NEIGHBOURS, at.y * f.columns + at.x);
+    const int2 at = clamp(block + (int2)(around % 3 - 1, around / 3 - 1), (int2)(0, 0), (int2)(f.columns, f.rows) - 1);
+    return projected(found, projection, f, at.y * f.columns + at.x);
 }
 
 // What the items of a block share.

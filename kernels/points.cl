@@ -30,8 +30,7 @@ typedef ushort raw_t;
 typedef struct {
     int width, height;  // in luma samples
     int columns, rows;  // in blocks
-    int found_columns;  // blocks of a row of the fields that the search found
-    int found_blocks;   // of one of them
+    int found_columns;  // blocks of a row of the field that the search found
     int halvings;       // how often frames were halved to be searched
     int pitch;          // points from one row to the next
     int plane;          // points from a plane to the next

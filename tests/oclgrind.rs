@@ -192,17 +192,16 @@ fn made_frames_are_exact() {
                 let [x, y] = [noise.next(), noise.next()].map(|byte| 8 * (i16::from(byte) - 128));
                 MotionVector { x, y, cost: cost % 4 }
             };
-            let fields: [Vec<_>; 2] = [(); 2].map(|()| (0..15).map(&mut vector).collect());
-            let fields = fields.each_ref().map(|field| &field[..]);
+            let field: Vec<_> = (0..15).map(&mut vector).collect();
             let phase = Phase::new(2, 5).unwrap();
             let format = FrameFormat { size, samplings: samplings.clone(), samples: previous[0].format() };
             let mut maker = OpenClInterpolator::new(&device, &format).unwrap();
             maker.load(&previous).unwrap();
             maker.load(&next).unwrap();
-            maker.set_motion(fields).unwrap();
+            maker.set_motion(&field).unwrap();
             maker.begin(phase).unwrap();
             maker.finish().unwrap();
-            let expected = oracle::interpolate([&previous, &next], &samplings, fields, phase);
+            let expected = oracle::interpolate([&previous, &next], &samplings, &field, phase);
             for (index, expected) in expected.iter().enumerate() {
                 let expected = expected.view();
                 let mut memory = vec![0; expected.row_bytes() * expected.height()];

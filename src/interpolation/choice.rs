@@ -12,11 +12,11 @@ use crate::native::level::{InstructionSet, Instructions, Work};
 /// Registers that hold the samples of a block, two rows each.
 const REGISTERS: usize = BLOCK / 2;
 
-/// The candidates of the first field: the block's own and its neighbours, columns and rows from that above left.
+/// The candidates of the projected field: the block's own and its neighbours, columns and rows from that above left.
 const PLACES: [(usize, usize); 9] = [(1, 1), (0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2), (2, 2)];
 
-/// The vectors that a block chooses from: these, that of the other field, and zero.
-const CANDIDATES: usize = PLACES.len() + 2;
+/// The vectors that a block chooses from: these, and zero.
+const CANDIDATES: usize = PLACES.len() + 1;
 
 /// The choice at a phase.
 pub(super) struct VectorChoice<'a> {
@@ -24,8 +24,7 @@ pub(super) struct VectorChoice<'a> {
     pub luma: [QuarterSamples<'a>; 2],
     pub starts: &'a Starts,
     pub grid: Grid,
-    /// The projected field from the previous frame, and that from the next one.
-    pub projected: [&'a [HalfVector]; 2],
+    pub projected: &'a [HalfVector],
 }
 
 impl VectorChoice<'_> {
@@ -85,24 +84,20 @@ impl BlockChunk {
     #[inline(always)]
     fn new(choice: &VectorChoice<'_>, first: usize, row: usize) -> Self {
         let Grid { columns, rows } = choice.grid;
-        let [forward, backward] = choice.projected;
         // The rows above and below, and one more column on either side.
         let mut around = [[HalfVector::default(); LANES + 2]; 3];
         for (around, row) in around.iter_mut().zip([row.saturating_sub(1), row, (row + 1).min(rows - 1)]) {
-            let vectors = &forward[row * columns..][..columns];
+            let vectors = &choice.projected[row * columns..][..columns];
             for at in 0..LANES + 2 {
                 around[at] = vectors[(first + at).saturating_sub(1).min(columns - 1)];
             }
         }
-        let backward = &backward[row * columns..][..columns];
         let mut chunk = Self { x: [[0; LANES]; CANDIDATES], y: [[0; LANES]; CANDIDATES] };
         for lane in 0..LANES {
             for (candidate, (right, down)) in PLACES.into_iter().enumerate() {
                 let vector = around[down][lane + right];
                 (chunk.x[candidate][lane], chunk.y[candidate][lane]) = (vector.x, vector.y);
             }
-            let vector = backward[(first + lane).min(columns - 1)];
-            (chunk.x[PLACES.len()][lane], chunk.y[PLACES.len()][lane]) = (vector.x, vector.y);
         }
         chunk
     }

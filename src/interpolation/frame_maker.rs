@@ -54,8 +54,7 @@ pub enum InterpolationError {
 /// Makes frames between the two that were loaded last.
 ///
 /// It is used so: [`Self::load`] the planes of each frame of a stream; search the motion between the frames that
-/// [`SearchedPair`](super::SearchedPair) makes of luma, both ways; hand the fields to [`Self::set_motion`]; then, for
-/// each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
+/// [`SearchedPair`](super::SearchedPair) makes of luma; hand the field to [`Self::set_motion`]; then, for each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
 pub trait FrameMaker: Send {
     /// The name of what makes the frames.
     fn device(&self) -> &str;
@@ -70,12 +69,11 @@ pub trait FrameMaker: Send {
     /// [`InterpolationError`] if a plane has another size or depth, or the device fails.
     fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
-    /// Takes the fields between the two frames: that of the previous frame in the next one, and that of the next in the
-    /// previous one.
+    /// Takes the field between the two frames: that of the next frame in the previous one.
     ///
     /// # Errors
-    /// [`InterpolationError`] if a field is not one of searched frames, or the device fails.
-    fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<(), InterpolationError>;
+    /// [`InterpolationError`] if it is not one of searched frames, or the device fails.
+    fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError>;
 
     /// Begins the frame at `phase`. Nothing is loaded and no motion set before it is finished.
     ///

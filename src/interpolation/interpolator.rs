@@ -9,7 +9,7 @@ use super::frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 use super::luma_points::LumaPoints;
 use super::overlap::Overlap;
 use super::projection::FoundField;
-use super::rules::{HalfVector, block_of, check_fields, found_grid, grid, halvings};
+use super::rules::{HalfVector, block_of, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
@@ -18,7 +18,7 @@ use crate::native::{Level, Native, threads};
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of the two frames, and 40 bytes a block of 8 x 8 samples.
+/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples.
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -26,9 +26,8 @@ pub struct Interpolator {
     grid: Grid,
     /// The luma of the previous frame, and of the next one.
     luma: [LumaPoints; 2],
-    /// Forward, and backward.
-    found: [FoundField; 2],
-    projected: [Vec<HalfVector>; 2],
+    found: FoundField,
+    projected: Vec<HalfVector>,
     /// Of the chosen vectors.
     ends: Vec<BlockEnds>,
     starts: Starts,
@@ -59,15 +58,14 @@ impl Interpolator {
             });
         }
         let grid = grid(format.size.0, format.size.1);
-        let vectors = || vec![HalfVector::default(); grid.blocks()];
         Ok(Self {
             instructions: level.required()?,
             threads: threads::pool(threads)?,
             format: format.clone(),
             grid,
             luma: [LumaPoints::new(format.size)?, LumaPoints::new(format.size)?],
-            found: [false, true].map(|is_backward| FoundField::new(grid.blocks(), is_backward)),
-            projected: [vectors(), vectors()],
+            found: FoundField::new(grid.blocks()),
+            projected: vec![HalfVector::default(); grid.blocks()],
             ends: vec![BlockEnds::default(); grid.blocks()],
             starts: Starts::new(Phase::MIDDLE),
         })
@@ -112,13 +110,10 @@ impl FrameMaker for Interpolator {
         Ok(())
     }
 
-    fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<(), InterpolationError> {
+    fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
         let size = self.format.size;
-        check_fields(size, fields)?;
-        let (columns, halvings) = (found_grid(size).columns, halvings(size.0, size.1));
-        for (field, found) in fields.into_iter().zip(&mut self.found) {
-            found.set(field, columns, self.grid, halvings);
-        }
+        check_field(size, field)?;
+        self.found.set(field, found_grid(size).columns, self.grid, halvings(size.0, size.1));
         Ok(())
     }
 
@@ -127,14 +122,8 @@ impl FrameMaker for Interpolator {
         let Self { instructions, threads, grid, luma, found, projected, ends, starts, .. } = self;
         threads.install(|| {
             starts.set(phase);
-            let [forward, backward] = &mut *projected;
-            let [found_forward, found_backward] = found;
-            rayon::join(
-                || found_forward.project(starts, *grid, forward),
-                || found_backward.project(starts, *grid, backward),
-            );
+            found.project(starts, *grid, projected);
             let luma = luma.each_ref().map(LumaPoints::quarter_samples);
-            let projected = projected.each_ref().map(|field| &field[..]);
             VectorChoice { luma, starts, grid: *grid, projected }.choose(*instructions, ends);
         });
         Ok(())

@@ -4,9 +4,9 @@
 //! frames faster: [`Interpolator`] on the CPU, others on devices.
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes
-//! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The fields
-//! both ways are projected to the time of the new frame, and each block chooses among the vectors around it the one
-//! whose two ends match best in the frames themselves.
+//! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The field
+//! of the next frame in the previous one is projected to the time of the new frame, and each block chooses among the
+//! vectors around it the one whose two ends match best in the frames themselves.
 
 mod cells;
 mod choice;
@@ -29,5 +29,5 @@ pub use phase::Phase;
 pub(crate) use rules::{BLOCK, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{block_of, check_fields, found_grid, grid};
+pub(crate) use rules::{block_of, check_field, found_grid, grid};
 pub use searched_pair::SearchedPair;

@@ -31,20 +31,18 @@ fn upper_bits(luma: &FrameView<'_>) -> Frame {
 }
 
 /// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
-/// say. `forward` is the field that the search of [`search_frame`] finds from the previous frame in the next one,
-/// `backward` from the next in the previous one.
+/// say. `field` is what the search of [`search_frame`] finds for the next frame in the previous one.
 ///
 /// # Panics
 /// If sizes do not agree.
 pub fn interpolate(
     [previous, next]: [&[FrameView<'_>]; 2],
     samplings: &[Sampling],
-    [forward, backward]: [&[MotionVector]; 2],
+    field: &[MotionVector],
     phase: Phase,
 ) -> Vec<Frame> {
     let luma = [&previous[0], &next[0]];
-    let projected = [(forward, false), (backward, true)]
-        .map(|(field, is_backward)| project(luma[0].size(), field, is_backward, phase));
+    let projected = project(luma[0].size(), field, phase);
     let vectors = choose(luma.map(upper_bits), &projected, phase);
     let planes = previous.iter().zip(next).zip(samplings).enumerate();
     let compensate = |(index, ((previous, next), &sampling))| {
@@ -59,23 +57,16 @@ fn blocks((width, height): (usize, usize)) -> impl Iterator<Item = (usize, usize
     (0..grid.rows).flat_map(move |row| (0..grid.columns).map(move |column| (column, row)))
 }
 
-/// For each block the vector of one field that goes through it at `phase`, from the previous to the next frame.
-fn project(
-    (width, height): (usize, usize),
-    field: &[MotionVector],
-    is_backward: bool,
-    phase: Phase,
-) -> Vec<HalfVector> {
+/// For each block the vector that goes through it at `phase`, from the previous to the next frame.
+fn project((width, height): (usize, usize), field: &[MotionVector], phase: Phase) -> Vec<HalfVector> {
     let halvings = halvings(width, height);
     let columns = halved(width, halvings).div_ceil(BLOCK);
     let sources = blocks((width, height)).map(|(column, row)| {
         let found = field[(row >> halvings) * columns + (column >> halvings)];
         let vector = HalfVector::found(found, halvings);
-        let vector = if is_backward { vector.opposite() } else { vector };
-        // Where the block is at the phase, in whole samples.
+        // Where the block of the next frame is at the phase, in whole samples.
         let moved = |block: usize, length: i16| {
-            let start = i32::from(phase.start(length));
-            let way = if is_backward { start + 2 * i32::from(length) } else { start };
+            let way = i32::from(phase.start(length)) + 2 * i32::from(length);
             (BLOCK * block) as i32 + (-way >> 2)
         };
         (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
@@ -92,18 +83,14 @@ fn project(
 }
 
 /// For each block the best vector among those around it, by the luma of both frames.
-fn choose(
-    [previous, next]: [Frame; 2],
-    [forward, backward]: &[Vec<HalfVector>; 2],
-    phase: Phase,
-) -> Vec<HalfVector> {
+fn choose([previous, next]: [Frame; 2], projected: &[HalfVector], phase: Phase) -> Vec<HalfVector> {
     let (previous, next) = (previous.view(), next.view());
     let grid = grid(previous.width(), previous.height());
     let best = |(column, row): (usize, usize)| {
         let neighbour = |right: i32, down: i32| {
             let near =
                 |at: usize, step: i32, count: usize| (at as i32 + step).clamp(0, count as i32 - 1) as usize;
-            forward[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
+            projected[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
         };
         let around = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
         let around: Vec<_> = around.filter(|&step| step != (0, 0)).map(|(x, y)| neighbour(x, y)).collect();
@@ -124,9 +111,9 @@ fn choose(
             difference + SMOOTHNESS * differences + MOTION_COST * moves
         };
         let own = [neighbour(0, 0)].into_iter();
-        let others = [backward[row * grid.columns + column], HalfVector::default()];
+        let candidates = own.chain(around.iter().copied()).chain([HalfVector::default()]);
         // The first of those with the least cost.
-        own.chain(around.iter().copied()).chain(others).min_by_key(|&vector| cost(vector)).unwrap_or_default()
+        candidates.min_by_key(|&vector| cost(vector)).unwrap_or_default()
     };
     blocks(previous.size()).map(best).collect()
 }

@@ -1,4 +1,4 @@
-//! The fields of a search, brought to the time of a made frame.
+//! The field of a search, brought to the time of a made frame.
 
 use super::rules::{BLOCK, HalfVector, LEAST_OVERLAP};
 use super::starts::Starts;
@@ -7,11 +7,9 @@ use crate::estimator::{Grid, MotionVector};
 /// `BLOCK` is two to this power.
 const SIDE_BITS: u32 = BLOCK.ilog2();
 
-/// A field between the two frames, for each block of the grid.
+/// The field of the next frame, for each block of the grid.
 pub(super) struct FoundField {
-    /// From the next to the previous frame?
-    is_backward: bool,
-    /// From the previous to the next frame in either case, and the cost of the match that was found.
+    /// From the previous to the next frame, and the cost of the match that was found.
     vectors: Vec<(HalfVector, u32)>,
     /// Those of the projected vectors.
     costs: Vec<u32>,
@@ -19,8 +17,8 @@ pub(super) struct FoundField {
 
 impl FoundField {
     /// Memory for `blocks` vectors.
-    pub fn new(blocks: usize, is_backward: bool) -> Self {
-        Self { is_backward, vectors: vec![Default::default(); blocks], costs: vec![0; blocks] }
+    pub fn new(blocks: usize) -> Self {
+        Self { vectors: vec![Default::default(); blocks], costs: vec![0; blocks] }
     }
 
     /// Takes the vectors that a search found in frames halved this often, of which a row has `found_columns`.
@@ -29,8 +27,7 @@ impl FoundField {
             let found = &found[(row >> halvings) * found_columns..][..found_columns];
             // Each is that of several blocks.
             for (&found, vectors) in found.iter().zip(vectors.chunks_mut(1 << halvings)) {
-                let vector = HalfVector::found(found, halvings);
-                vectors.fill((if self.is_backward { vector.opposite() } else { vector }, found.cost));
+                vectors.fill((HalfVector::found(found, halvings), found.cost));
             }
         }
     }
@@ -38,14 +35,14 @@ impl FoundField {
     /// Writes for each block the vector that goes through it at the phase of `starts`: of those that cover a part of it
     /// the one with the least cost, of several the first; the block's own where nothing covers it.
     pub fn project(&mut self, starts: &Starts, grid: Grid, projected: &mut [HalfVector]) {
-        let Self { is_backward, vectors, costs } = self;
+        let Self { vectors, costs } = self;
         for ((to, cost), (vector, _)) in projected.iter_mut().zip(&mut *costs).zip(&*vectors) {
             (*to, *cost) = (*vector, u32::MAX);
         }
         let side = BLOCK as i32;
         for (row, vectors) in vectors.chunks_exact(grid.columns).enumerate() {
             for (column, &(vector, cost)) in vectors.iter().enumerate() {
-                let way = starts.ends(vector).ways()[usize::from(*is_backward)];
+                let [_, way] = starts.ends(vector).ways();
                 let x = side * column as i32 + (-way.0 >> 2);
                 let y = side * row as i32 + (-way.1 >> 2);
                 let (right, below) = (x & (side - 1), y & (side - 1));

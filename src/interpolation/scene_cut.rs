@@ -8,13 +8,12 @@ use super::rules::BLOCK;
 use crate::estimator::{FrameView, MotionVector};
 use crate::native::level::{InstructionSet, Instructions, Work};
 
-/// What a block differs from its mean, or from what it is matched with, so that it counts.
+/// What a block, or what it is matched with, differs from its mean so that it counts.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
 
 /// Blocks that count, and those of them that match badly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Votes {
-    blocks: usize,
     counted: usize,
     against: usize,
 }
@@ -23,19 +22,15 @@ impl Add for Votes {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            blocks: self.blocks + other.blocks,
-            counted: self.counted + other.counted,
-            against: self.against + other.against,
-        }
+        Self { counted: self.counted + other.counted, against: self.against + other.against }
     }
 }
 
 impl Votes {
     /// The votes of the blocks of `current` that lie wholly inside, which the search has found in `reference`.
     ///
-    /// A block matches badly if it differs from its match hardly less than from its own mean. Brightness does not count:
-    /// both are compared with their own means, so that fades and flashes are no cuts.
+    /// A block matches badly if it differs from its match hardly less than both differ from their own means. Brightness does
+    /// not count: means are left out, so that fades and flashes are no cuts.
     fn of(
         instructions: Instructions,
         [current, reference]: [&FrameView<'_>; 2],
@@ -48,13 +43,8 @@ impl Votes {
         votes.reduce(Self::default, Self::add)
     }
 
-    /// Whether more than a quarter of the blocks count.
-    fn is_detailed(self) -> bool {
-        4 * self.counted > self.blocks
-    }
-
     /// Whether more than 13 of 16 blocks that count match badly.
-    fn is_against(self) -> bool {
+    fn are_against(self) -> bool {
         16 * self.against > 13 * self.counted
     }
 }
@@ -78,15 +68,14 @@ impl Work for VotingRow<'_> {
             let (x, y) = (BLOCK * column, BLOCK * row);
             let block = minus_mean(current, (x as i32, y as i32));
             let matched = minus_mean(reference, (whole(x, vector.x), whole(y, vector.y)));
-            let (mut detail, mut mismatch) = (0, 0);
+            let mut mismatch = 0;
             for at in 0..BLOCK * BLOCK {
-                detail += u32::from(block[at].unsigned_abs());
                 mismatch += u32::from(block[at].abs_diff(matched[at]));
             }
-            votes.blocks += 1;
-            if detail.max(mismatch) >= LEAST_DETAIL {
+            let details = [detail(&block), detail(&matched)];
+            if details[0].max(details[1]) >= LEAST_DETAIL {
                 votes.counted += 1;
-                votes.against += usize::from(4 * mismatch >= 3 * detail);
+                votes.against += usize::from(8 * mismatch >= 3 * (details[0] + details[1]));
             }
         }
         votes
@@ -126,17 +115,33 @@ fn minus_mean(frame: &FrameView<'_>, (x, y): (i32, i32)) -> [i16; BLOCK * BLOCK]
     samples
 }
 
-/// Whether `previous` and `next` show different scenes, by the fields that were found in both directions: blocks match
-/// badly both ways, and there is detail in one of them at least. Both are frames that were searched.
+/// How much samples less their mean differ from it.
+#[inline(always)]
+fn detail(samples: &[i16; BLOCK * BLOCK]) -> u32 {
+    let mut sum = 0;
+    for sample in samples {
+        sum += u32::from(sample.unsigned_abs());
+    }
+    sum
+}
+
+/// Whether more than a quarter of the blocks of `frame` that lie wholly inside have detail.
+fn is_detailed(frame: &FrameView<'_>) -> bool {
+    let (columns, rows) = (frame.width() / BLOCK, frame.height() / BLOCK);
+    let has_detail = |block: usize| {
+        let [x, y] = [block % columns, block / columns].map(|at| (BLOCK * at) as i32);
+        detail(&minus_mean(frame, (x, y))) >= LEAST_DETAIL
+    };
+    4 * (0..columns * rows).filter(|&block| has_detail(block)).count() > columns * rows
+}
+
+/// Whether `current` and `reference` show different scenes, by the field of the one in the other: blocks match badly, and
+/// there is detail in one of them at least. Both are frames that were searched.
 pub(super) fn is_scene_cut(
     instructions: Instructions,
-    [previous, next]: [&FrameView<'_>; 2],
-    [forward, backward]: [&[MotionVector]; 2],
+    frames: [&FrameView<'_>; 2],
+    field: &[MotionVector],
 ) -> bool {
-    let forward = Votes::of(instructions, [previous, next], forward);
     // Hardly ever there is more to do.
-    forward.is_against() && {
-        let backward = Votes::of(instructions, [next, previous], backward);
-        backward.is_against() && (forward.is_detailed() || backward.is_detailed())
-    }
+    Votes::of(instructions, frames, field).are_against() && frames.into_iter().any(is_detailed)
 }

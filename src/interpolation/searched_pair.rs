@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rules::check_fields;
+use super::rules::check_field;
 use super::scene_cut::is_scene_cut;
 use super::search_frame::SearchFrames;
 use crate::compensation::CompensationError;
@@ -63,15 +63,15 @@ impl SearchedPair {
         Ok(search_frame)
     }
 
-    /// Whether the two frames show different scenes, so that nothing should be made between them, by the field of the
-    /// previous frame in the next one, and that of the next in the previous one.
+    /// Whether the two frames show different scenes, so that nothing should be made between them, by the field of the next
+    /// frame in the previous one.
     ///
     /// # Errors
-    /// [`CompensationError::FieldSize`] if a field is not one of search frames.
-    pub fn is_scene_cut(&self, fields: [&[MotionVector]; 2]) -> Result<bool, CompensationError> {
-        check_fields(self.size, fields)?;
+    /// [`CompensationError::FieldSize`] if it is not a field of search frames.
+    pub fn is_scene_cut(&self, field: &[MotionVector]) -> Result<bool, CompensationError> {
+        check_field(self.size, field)?;
         let [Some(previous), Some(next)] = &self.frames else { return Ok(false) };
-        let frames = [&previous.view(), &next.view()];
-        Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, fields)))
+        let frames = [&next.view(), &previous.view()];
+        Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, field)))
     }
 }

@@ -24,8 +24,8 @@ pub struct MotionSearch {
     searched: SearchedPair,
     newest: Option<Slot>,
     pair: PairMotion,
-    /// Of the previous frame in the next one, and of the next in the previous one.
-    fields: Option<[Output; 2]>,
+    /// Of the next frame in the previous one.
+    field: Option<Output>,
     maker: Box<dyn FrameMaker>,
     /// The frames that have begun.
     begun: VecDeque<Phase>,
@@ -69,7 +69,7 @@ impl MotionSearch {
             searched: SearchedPair::new(format.size, devices.threads as usize)?,
             newest: None,
             pair: PairMotion::Unknown,
-            fields: None,
+            field: None,
             maker,
             begun: VecDeque::new(),
             notices: Vec::new(),
@@ -104,31 +104,29 @@ impl MotionSearch {
         self.pair
     }
 
-    /// Goes on to the next frame, and searches between it and the one before, `previous`, in both directions. A device
-    /// copies the frame meanwhile.
+    /// Goes on to the next frame, and searches it in the one before, `previous`. A device copies the frame meanwhile.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
     pub fn load(&mut self, previous: Option<&Planes<'_>>, next: &Planes<'_>) -> Result<(), MotionError> {
         self.cancel();
-        (self.pair, self.fields) = (PairMotion::Unknown, None);
+        (self.pair, self.field) = (PairMotion::Unknown, None);
         if let Err(error) = self.maker.load(next) {
             self.fall_back(error, [previous, Some(next)])?;
         }
         let search_frame = self.searched.load(&next[0])?;
         let next_slot = self.session.add(search_frame)?;
         let Some(previous_slot) = self.newest.replace(next_slot) else { return Ok(()) };
-        self.session.begin(previous_slot, next_slot, ())?;
         self.session.begin(next_slot, previous_slot, ())?;
-        let fields: [Output; 2] = [self.session.finish()?.1, self.session.finish()?.1];
+        let (_, field) = self.session.finish()?;
         self.session.release(previous_slot);
-        let vectors = fields.each_ref().map(|field| &field.vectors[..]);
+        let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
             self.fall_back(error, [previous, Some(next)])?;
             self.maker.set_motion(vectors).map_err(MotionError::Make)?;
         }
         let is_cut = self.searched.is_scene_cut(vectors)?;
-        self.fields = Some(fields);
+        self.field = Some(field);
         self.pair = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
         Ok(())
     }
@@ -138,7 +136,7 @@ impl MotionSearch {
         self.cancel();
         self.session.cancel();
         self.session.release_frames();
-        (self.newest, self.pair, self.fields) = (None, PairMotion::Unknown, None);
+        (self.newest, self.pair, self.field) = (None, PairMotion::Unknown, None);
     }
 
     /// Gives up the frames that have begun.
@@ -166,9 +164,8 @@ impl MotionSearch {
         if let Err(error) = self.make_on_device(phase, upcoming) {
             self.begun.clear();
             self.fall_back(error, sources.map(Some))?;
-            if let Some(fields) = &self.fields {
-                let fields = fields.each_ref().map(|field| &field.vectors[..]);
-                self.maker.set_motion(fields).map_err(MotionError::Make)?;
+            if let Some(field) = &self.field {
+                self.maker.set_motion(&field.vectors).map_err(MotionError::Make)?;
             }
             self.make_on_device(phase, None).map_err(MotionError::Make)?;
         }

@@ -63,17 +63,9 @@ fn expected(info: &VideoInfo, [previous, next]: [&gst::Buffer; 2], phase: Phase)
     let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
     let parameters = search_parameters(SIZE.0 as usize, SIZE.1 as usize).unwrap();
     let luma = [&previous, &next].map(|planes| oracle::search_frame(&planes[0].view()));
-    let field = |current: &Frame, reference: &Frame| {
-        search::hierarchical(&parameters, &current.view(), &reference.view()).vectors
-    };
-    let fields = [field(&luma[0], &luma[1]), field(&luma[1], &luma[0])];
+    let field = search::hierarchical(&parameters, &luma[1].view(), &luma[0].view()).vectors;
     let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
-    let made = oracle::interpolate(
-        [&views[0], &views[1]],
-        &samplings,
-        fields.each_ref().map(|field| &field[..]),
-        phase,
-    );
+    let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, phase);
     let samples = |frame: &Frame| {
         let view = frame.view();
         let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));

@@ -22,7 +22,7 @@ const PLANE_GROUP: [usize; 2] = [32, 4];
 const LIST_GROUP: [usize; 2] = [128, 1];
 
 /// The vectors that a block chooses from: `CANDIDATES` in `interpolation.cl`.
-const CANDIDATES: usize = 11;
+const CANDIDATES: usize = 10;
 
 /// Field for field `Phase` in `interpolation.cl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -168,7 +168,7 @@ pub(super) struct InterpolationKernels {
     choice: ChoiceShape,
     compensate_luma: PlanesKernel,
     compensate_chroma: Option<PlanesKernel>,
-    /// The fields that the search found, one after the other.
+    /// The field that the search found.
     pub(super) found: Buffer,
     projection: Buffer,
     chosen: Buffer,
@@ -235,8 +235,8 @@ impl InterpolationKernels {
             compensate_chroma: (planes > 1)
                 .then(|| compensate(1, planes - 1, chroma, of_chroma))
                 .transpose()?,
-            found: buffer("fields", 2 * size_of::<MotionVector>() * layout.found.blocks())?,
-            projection: buffer("projected vectors", 4 * size_of::<u32>() * blocks)?,
+            found: buffer("a field", size_of::<MotionVector>() * layout.found.blocks())?,
+            projection: buffer("projected vectors", 2 * size_of::<u32>() * blocks)?,
             chosen: buffer("vectors", size_of::<[i16; 4]>() * blocks)?,
             layout,
         })
@@ -263,7 +263,7 @@ impl InterpolationKernels {
         Ok(())
     }
 
-    /// Queues the frame at `phase` between `previous` and `next`, with the fields in `found`, whose planes are written to
+    /// Queues the frame at `phase` between `previous` and `next`, with the field in `found`, whose planes are written to
     /// `made`. Returns the event of its end.
     pub(super) fn make(
         &mut self,
@@ -278,13 +278,13 @@ impl InterpolationKernels {
         let phase = PhaseArg { numerator: phase.numerator() as i32, denominator: phase.denominator() as i32 };
         let phase = Arg::Struct(bytemuck::bytes_of(&phase));
         let [found, projection, chosen] = [&self.found, &self.projection, &self.chosen].map(Arg::Buffer);
-        // SAFETY: it leaves out items past the last of four numbers a block, which the buffer holds.
-        unsafe { self.clear_projection.launch(queue, &[projection, shape], [4 * blocks, 1, 1])? };
+        // SAFETY: it leaves out items past the last of two numbers a block, which the buffer holds.
+        unsafe { self.clear_projection.launch(queue, &[projection, shape], [2 * blocks, 1, 1])? };
         let args = [found, projection, shape, phase];
         for kernel in [&mut self.project_costs, &mut self.project_firsts] {
-            // SAFETY: they leave out items past the last block, read the fields of all blocks that the search had, and
+            // SAFETY: they leave out items past the last block, read the field of all blocks that the search had, and
             // write to numbers of blocks of the grid alone.
-            unsafe { kernel.launch(queue, &args, [blocks, 2, 1])? };
+            unsafe { kernel.launch(queue, &args, [blocks, 1, 1])? };
         }
         let ChoiceShape { items, lanes } = self.choice;
         let args = [

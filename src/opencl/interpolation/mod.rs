@@ -14,7 +14,7 @@ use super::device::OpenClDevice;
 use super::host::PinnedBlock;
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{EstimateError, FrameView, MotionVector, SetupError};
-use crate::interpolation::{FrameFormat, FrameMaker, InterpolationError, Phase, check_fields};
+use crate::interpolation::{FrameFormat, FrameMaker, InterpolationError, Phase, check_field};
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, InterpolationKernels};
 use layout::InterpolationLayout;
@@ -29,7 +29,7 @@ const WORK: usize = 64;
 /// Makes frames on one OpenCL device.
 ///
 /// For planes of S bytes in all and W × H luma samples it allocates on the device 4 · S bytes, 8 · W · H for luma between
-/// samples (24 · W · H with samples of more than eight bits), and 0.4 · W · H for vectors; in page-locked memory 4 · S bytes. All of it is allocated when it is opened.
+/// samples (24 · W · H with samples of more than eight bits), and 0.3 · W · H for vectors; in page-locked memory 4 · S bytes. All of it is allocated when it is opened.
 pub struct OpenClInterpolator {
     name: String,
     format: FrameFormat,
@@ -60,7 +60,7 @@ struct Objects {
     kernels: InterpolationKernels,
     /// The previous frame, and the next one.
     frames: [UploadedFrame; 2],
-    fields: StagedBlock,
+    field: StagedBlock,
     rooms: Vec<MadeRoom>,
     /// Uploads and kernels, in this order for each frame.
     work: Arc<Queue>,
@@ -137,7 +137,7 @@ impl OpenClInterpolator {
         let objects = Objects {
             kernels: InterpolationKernels::new(&context, device, format, layout.clone())?,
             frames: [frame()?, frame()?],
-            fields: staged(2 * size_of::<MotionVector>() * layout.found.blocks())?,
+            field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
             work,
             download,
@@ -197,19 +197,17 @@ impl OpenClInterpolator {
         work.flush()
     }
 
-    /// Begins to upload both fields.
-    fn upload_fields(&mut self, fields: [&[MotionVector]; 2]) -> cl::Result<()> {
+    /// Begins to upload `field`.
+    fn upload_field(&mut self, field: &[MotionVector]) -> cl::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
-        let Objects { kernels, fields: staging, work, .. } = &mut *self.objects;
+        let Objects { kernels, field: staging, work, .. } = &mut *self.objects;
         if let Some(read) = staging.read.take() {
             watch.wait(&read, allowed)?;
         }
         // SAFETY: the device has read what was there before.
         let bytes = unsafe { staging.host.as_mut_slice() };
-        let (forward, backward) = bytes.split_at_mut(size_of_val(fields[0]));
-        forward.copy_from_slice(bytemuck::cast_slice(fields[0]));
-        backward.copy_from_slice(bytemuck::cast_slice(fields[1]));
+        bytes.copy_from_slice(bytemuck::cast_slice(field));
         // SAFETY: as in `upload`.
         staging.read = Some(unsafe { work.begin_write(&kernels.found, 0, bytes)? });
         work.flush()
@@ -249,9 +247,9 @@ impl FrameMaker for OpenClInterpolator {
         self.upload(planes).map_err(|error| self.failed(error))
     }
 
-    fn set_motion(&mut self, fields: [&[MotionVector]; 2]) -> Result<(), InterpolationError> {
-        check_fields(self.format.size, fields)?;
-        self.upload_fields(fields).map_err(|error| self.failed(error))
+    fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
+        check_field(self.format.size, field)?;
+        self.upload_field(field).map_err(|error| self.failed(error))
     }
 
     fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError> {

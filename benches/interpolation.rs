@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::compensation::{PlaneMut, Sampling, psnr};
 use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat};
-use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, SearchedPair, search_parameters};
+use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, SearchInput, search_parameters};
 use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// Frames of a clip.
@@ -67,7 +67,7 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         backend::open::<()>(device, Kernel::Auto, &tuning, Grouping::default(), &parameters)?;
     let (mut maker, _) = backend::open_maker(device, &format, threads)?;
     let mut reference = backend::native_maker(&format, threads)?;
-    let mut searched = SearchedPair::new(format.size, threads)?;
+    let mut searched = SearchInput::new(format.size, threads)?;
     let [mut memory, mut expected] = [(); 2].map(|()| sizes.map(|(width, height)| vec![0; width * height]));
     let mut stages = [const { Vec::new() }; 3];
     let (mut made_psnr, mut mean_psnr) = (Vec::new(), Vec::new());
@@ -77,7 +77,7 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         reference.load(&planes)?;
         let start = Instant::now();
         maker.load(&planes)?;
-        let search_frame = searched.load(&planes[0])?;
+        let search_frame = searched.frame(&planes[0])?;
         stages[0].push(start.elapsed());
         let start = Instant::now();
         let next = session.add(search_frame)?;

@@ -6,7 +6,7 @@ use common::{Content, Noise, deepened, frames};
 use gstmotionestimate::compensation::{CompensationError, PlaneMut, Sampling};
 use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, oracle as search};
 use gstmotionestimate::interpolation::{
-    FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchedPair, oracle, search_parameters,
+    FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchInput, oracle, search_parameters,
 };
 use gstmotionestimate::native::Level;
 #[cfg(feature = "opencl")]
@@ -306,8 +306,8 @@ fn search_frames_equal_the_oracle() {
             let pair = Pair::new(Content::Moved, size, &[], depth);
             let luma = &pair.views()[0][0].clone();
             for level in Level::available() {
-                let mut searched = SearchedPair::with_level(size, 0, level).unwrap();
-                assert_eq!(samples(&searched.load(luma).unwrap()), samples(&oracle::search_frame(luma)));
+                let mut searched = SearchInput::with_level(size, 0, level).unwrap();
+                assert_eq!(samples(&searched.frame(luma).unwrap()), samples(&oracle::search_frame(luma)));
             }
         }
     }
@@ -336,19 +336,19 @@ fn planes_of_another_size_are_refused() {
         maker.load(&pair.views()[1]).unwrap();
         assert!(field_size(&of_planes(maker.set_motion(too_few).unwrap_err())));
     }
-    let mut searched = SearchedPair::new((32, 32), 1).unwrap();
-    assert!(size(&searched.load(&other.views()[0][0]).unwrap_err()));
-    assert!(field_size(&searched.is_scene_cut(too_few).unwrap_err()));
+    let mut searched = SearchInput::new((32, 32), 1).unwrap();
+    assert!(size(&searched.frame(&other.views()[0][0]).unwrap_err()));
+    let frames = [&pair.frames[0][0], &pair.frames[1][0]];
+    assert!(field_size(&searched.is_scene_cut(frames, too_few).unwrap_err()));
 }
 
 /// Whether a scene cut is found between two frames.
 fn is_scene_cut(previous: &Frame, next: &Frame) -> bool {
     let pair = Pair { samplings: vec![Sampling::LUMA], frames: [vec![previous.clone()], vec![next.clone()]] };
     let size = previous.view().size();
-    let mut searched = SearchedPair::new(size, 1).unwrap();
-    searched.load(&previous.view()).unwrap();
-    searched.load(&next.view()).unwrap();
-    searched.is_scene_cut(&pair.field()).unwrap()
+    let mut searched = SearchInput::new(size, 1).unwrap();
+    let frames = [previous, next].map(|frame| searched.frame(&frame.view()).unwrap());
+    searched.is_scene_cut(frames.each_ref(), &pair.field()).unwrap()
 }
 
 /// A still scene of coarse grain, of which `part` is shown in 16ths over black.

@@ -54,7 +54,7 @@ pub enum InterpolationError {
 /// Makes frames between the two that were loaded last.
 ///
 /// It is used so: [`Self::load`] the planes of each frame of a stream; search the motion between the frames that
-/// [`SearchedPair`](super::SearchedPair) makes of luma; hand the field to [`Self::set_motion`]; then, for each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
+/// [`SearchInput`](super::SearchInput) makes of luma; hand the field to [`Self::set_motion`]; then, for each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
 pub trait FrameMaker: Send {
     /// The name of what makes the frames.
     fn device(&self) -> &str;

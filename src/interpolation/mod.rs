@@ -20,7 +20,7 @@ mod projection;
 mod rules;
 mod scene_cut;
 pub(crate) mod search_frame;
-mod searched_pair;
+mod search_input;
 mod starts;
 
 pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
@@ -30,4 +30,4 @@ pub(crate) use rules::{BLOCK, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{block_of, check_field, found_grid, grid};
-pub use searched_pair::SearchedPair;
+pub use search_input::SearchInput;

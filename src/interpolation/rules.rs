@@ -47,7 +47,7 @@ pub(crate) fn halved(length: usize, halvings: u32) -> usize {
 }
 
 /// The parameters of the search for the motion between frames of `width` x `height` luma samples: of the next frame in the
-/// previous one, in frames of the size that [`SearchedPair::load`](super::SearchedPair::load) returns.
+/// previous one, in frames of the size that [`SearchInput::frame`](super::SearchInput::frame) returns.
 ///
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched.

@@ -13,7 +13,6 @@ use crate::backend;
 use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
 use crate::session::Session;
 use crate::settings::{DeviceSettings, settings};
-use crate::tuning::Tuning;
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;
@@ -71,13 +70,6 @@ settings! {
     prediction: MotionEstimatePrediction = Default::default(),
         "prediction", "Prediction", "Also attach vectors predicted from the neighbouring blocks, as H.264 defines them",
         ParamSpecEnum::builder_with_default;
-    pipeline_depth: u32 = 1,
-        "pipeline-depth", "Pipeline depth",
-        "Frames in flight. More keep a GPU busy; each after the first adds one frame of latency",
-        |name, default| {
-            let most = Tuning::MAX_DEPTH as u32;
-            ParamSpecUInt::builder(name).minimum(1).maximum(most).default_value(default)
-        };
 }
 
 impl Settings {
@@ -120,7 +112,6 @@ impl Settings {
         bit_depth: u32,
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
         let parameters = self.parameters(size, bit_depth)?;
-        let tuning = Tuning { depth: Some(self.pipeline_depth as usize), ..tuning(self.tuning.as_deref())? };
-        self.devices.open(self.kernel.into(), tuning, &parameters)
+        self.devices.open(self.kernel.into(), tuning(self.tuning.as_deref())?, &parameters)
     }
 }

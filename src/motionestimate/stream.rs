@@ -11,7 +11,7 @@ use crate::estimator::{EstimateError, Notice, Output, References, Slot};
 use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
-use crate::video::pool;
+use crate::video::pool::PoolLimit;
 
 /// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +82,7 @@ pub struct Stream {
     next: u64,
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
-    /// The pool of the last buffer, and how many of its buffers may wait.
-    pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
+    pool: PoolLimit,
     /// The number of buffers that downstream needs of a pool for itself.
     needed_downstream: usize,
 }
@@ -99,7 +98,7 @@ impl Stream {
             begun: VecDeque::new(),
             held: VecDeque::new(),
             next: 0,
-            pool: None,
+            pool: PoolLimit::default(),
             needed_downstream: 0,
         }
     }
@@ -128,7 +127,7 @@ impl Stream {
 
     /// The frames by which a buffer is delayed: those in flight besides its own, and its later reference frames.
     pub fn delay(&self) -> usize {
-        self.settings.pipeline_depth as usize - 1 + self.references().forward
+        self.settings.devices.pipeline_depth as usize - 1 + self.references().forward
     }
 
     /// The number of buffers that may wait after one that is ready has left.
@@ -144,7 +143,7 @@ impl Stream {
 
     /// How many buffers of the pool of the last buffer may wait.
     fn pool_limit(&self) -> usize {
-        self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most)
+        self.pool.may_wait()
     }
 
     /// The frames before the first that waits which the session keeps, if it keeps frames.
@@ -180,7 +179,7 @@ impl Stream {
     pub fn propose_allocation(&mut self, query: &mut gst::query::Allocation) -> bool {
         let pools: Vec<_> = query.allocation_pools().collect();
         self.needed_downstream = pools.first().map_or(0, |&(_, _, least, _)| least as usize);
-        self.pool = None;
+        self.pool = PoolLimit::default();
         let is_plain = pools.first().is_none_or(|(pool, ..)| pool.as_ref().is_none_or(is_plain_pool));
         let first = query.allocation_params().next();
         let is_system = |allocator: &gst::Allocator| gst::Allocator::find(None).as_ref() == Some(allocator);
@@ -204,20 +203,6 @@ impl Stream {
             query.add_allocation_pool(None::<&gst::BufferPool>, self.info.size() as u32, held, 0);
         }
         is_asked
-    }
-
-    /// Notes how many buffers of the pool of `buffer` may wait. Where its number is limited, one
-    /// must be left for upstream to write to, and as many as downstream needs, one at least: else
-    /// all would wait for the one that does not come.
-    fn note_pool(&mut self, buffer: &gst::BufferRef) {
-        let Some(pool) = pool::of(buffer) else { return self.pool = None };
-        if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
-            return;
-        }
-        let most = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
-        let needed = 1 + self.needed_downstream.max(1);
-        let may_wait = if most == 0 { usize::MAX } else { most.saturating_sub(needed) };
-        self.pool = Some((pool.downgrade(), may_wait));
     }
 
     /// Continues with `session`, opened with `settings`: the earlier reference frames of the next frame move to it,
@@ -287,11 +272,11 @@ impl Stream {
         mut buffer: gst::Buffer,
         statistics: &mut Statistics,
     ) -> Result<(), StreamError> {
-        self.note_pool(&buffer);
+        self.pool.note(&buffer, self.needed_downstream);
         let references = self.references();
         // A frame that waits for later ones does not end the searches that began with it, but there are slots only for
         // the searches of as many frames as may be in flight.
-        while self.begun.len() == self.settings.pipeline_depth as usize {
+        while self.begun.len() == self.settings.devices.pipeline_depth as usize {
             match self.begun.front() {
                 Some(1..) => self.finish_search(statistics)?,
                 _ => drop(self.begun.pop_front()),

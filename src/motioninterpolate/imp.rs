@@ -97,13 +97,11 @@ impl MotionInterpolate {
             [state.stream.as_ref().and_then(InterpolateStream::end), state.stop, limit]
         };
         let mut sent = Ok(());
-        if limits[0].is_some() {
-            let end = limits.into_iter().flatten().min();
-            while sent.is_ok()
-                && let Some(buffer) = self.next(end)?
-            {
-                sent = self.obj().src_pad().push(buffer).map(|_| ());
-            }
+        let end = limits[0].and(limits.into_iter().flatten().min());
+        while sent.is_ok()
+            && let Some(buffer) = self.next(0, end)?
+        {
+            sent = self.obj().src_pad().push(buffer).map(|_| ());
         }
         if let Some(stream) = &mut lock(&self.state).stream {
             stream.forget(is_discont);
@@ -115,6 +113,22 @@ impl MotionInterpolate {
     fn end_sequence_before(&self, what: &str, limit: Option<u64>, is_discont: bool) {
         if let Err(error) = self.end_sequence(limit, is_discont) {
             gst::debug!(CAT, imp = self, "Sequence ended for {what}: {error}");
+            lock(&self.state).failed = Some(error);
+        }
+    }
+
+    /// Lets no frame wait any more: sends what is up to the newest one.
+    fn drain(&self) -> Result<(), gst::FlowError> {
+        while let Some(buffer) = self.next(0, None)? {
+            self.obj().src_pad().push(buffer)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::drain`], before an event or query; an error is told upstream with the next buffer.
+    fn drain_before(&self, what: &str) {
+        if let Err(error) = self.drain() {
+            gst::debug!(CAT, imp = self, "Frames sent before {what}: {error}");
             lock(&self.state).failed = Some(error);
         }
     }
@@ -172,16 +186,23 @@ impl MotionInterpolate {
             return Ok(());
         }
         let settings = lock(&self.settings).clone();
+        if stream.waiting() > 0 && !stream.maker.is_prepared(settings.mode, &settings.devices) {
+            // Those that wait are searched by what was chosen before.
+            drop(guard);
+            self.drain()?;
+            guard = lock(&self.state);
+        }
+        let Some(stream) = &mut guard.stream else { return Ok(()) };
         match stream.maker.prepare(settings.mode, &settings.devices) {
             Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
             Ok(None) => (),
             Err(error) => return Err(self.fail(&mut guard, setup_message(&error))),
         }
         let began = Instant::now();
-        let loaded = stream.load(buffer, time, retiming);
+        let begun = stream.begin(buffer, time);
         lock(&self.statistics).loading += began.elapsed();
         self.tell_notices(stream);
-        if let Err(error) = loaded {
+        if let Err(error) = begun {
             let message = make_message(&error, stream);
             return Err(self.fail(&mut guard, message));
         }
@@ -228,8 +249,9 @@ impl MotionInterpolate {
         }
     }
 
-    /// The frame that leaves next; with `end` among those that show the last frame of a sequence until then.
-    fn next(&self, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
+    /// The frame that leaves next, with at most `keep` frames that wait; after the last one, with `end`, those that show it
+    /// until then.
+    fn next(&self, keep: usize, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
         let state = &mut *lock(&self.state);
         let (mode, scene_cut) = {
             let settings = lock(&self.settings);
@@ -242,12 +264,32 @@ impl MotionInterpolate {
             statistics.passed += 1;
             return Ok(Some(buffer));
         }
-        while let Some(frame) = stream.pop(end) {
+        loop {
+            let mut is_end = false;
+            let frame = match stream.pop(None) {
+                Some(frame) => frame,
+                None if stream.waiting() > keep.min(stream.may_wait()) => {
+                    let began = Instant::now();
+                    let loaded = stream.advance(&state.retiming);
+                    lock(&self.statistics).loading += began.elapsed();
+                    self.tell_notices(stream);
+                    if let Err(error) = loaded {
+                        let message = make_message(&error, stream);
+                        return Err(self.fail(state, message));
+                    }
+                    continue;
+                }
+                None => {
+                    is_end = true;
+                    let Some(frame) = end.and_then(|end| stream.pop(Some(end))) else { return Ok(None) };
+                    frame
+                }
+            };
             let Some(shown) = stream.shown(&frame, mode, scene_cut) else { return Ok(None) };
             let mut buffer = match shown {
                 Shown::Input(buffer) => {
                     let statistics = &mut *lock(&self.statistics);
-                    *if end.is_some() { &mut statistics.repeated } else { &mut statistics.passed } += 1;
+                    *if is_end { &mut statistics.repeated } else { &mut statistics.passed } += 1;
                     buffer
                 }
                 Shown::Repeated { buffer, is_cut } => {
@@ -268,7 +310,6 @@ impl MotionInterpolate {
             lock(&self.statistics).frames_out += 1;
             return Ok(Some(buffer));
         }
-        Ok(None)
     }
 
     /// Makes `frame` in a buffer of the pool.
@@ -357,10 +398,10 @@ impl MotionInterpolate {
 
     /// Notes how long frames wait, and tells the pipeline if that has changed.
     fn update_latency(&self) {
-        let speed = self.speed();
+        let (speed, delay) = (self.speed(), lock(&self.settings).delay());
         let latency = match &lock(&self.state).stream {
             Some(stream) if stream.interpolates(speed) => {
-                retime::divided(video::duration_of_frames(stream.incoming(), 1), speed)
+                retime::divided(video::duration_of_frames(stream.incoming(), 1 + delay), speed)
             }
             _ => gst::ClockTime::ZERO,
         };
@@ -521,12 +562,19 @@ impl BaseTransformImpl for MotionInterpolate {
         self.parent_propose_allocation(decide_query, query)?;
         // Where nothing is made, downstream has answered.
         let Some(decided) = decide_query else { return Ok(()) };
-        // The newest frame is held until the next one has come.
-        pool::propose(decided, *lock(&self.takes_video_meta), 1, query);
+        // The newest frame is held until the next one has come, and others wait.
+        let held = 1 + lock(&self.settings).delay() as u32;
+        let needed = pool::propose(decided, *lock(&self.takes_video_meta), held, query);
+        if let Some(stream) = &mut lock(&self.state).stream {
+            stream.needed_downstream = needed as usize;
+        }
         Ok(())
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        if direction == gst::PadDirection::Sink && query.is_serialized() {
+            self.drain_before("a query");
+        }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             match query.view_mut() {
@@ -588,6 +636,7 @@ impl BaseTransformImpl for MotionInterpolate {
                 gst::info!(CAT, imp = self, "{structure}");
                 self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
             }
+            _ if event.is_serialized() => self.drain_before("an event"),
             _ => (),
         }
         self.parent_sink_event(event)
@@ -610,11 +659,13 @@ impl BaseTransformImpl for MotionInterpolate {
             let is_flushing = self.obj().src_pad().pad_flags().contains(gst::PadFlags::FLUSHING);
             return Err(if is_flushing { gst::FlowError::Flushing } else { gst::FlowError::NotNegotiated });
         }
+        self.update_latency();
         self.submit(buffer).map(|()| gst::FlowSuccess::Ok)
     }
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
-        self.next(None)
+        let keep = lock(&self.settings).delay();
+        self.next(keep, None)
             .map(|buffer| buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
     }
 }

@@ -69,15 +69,23 @@ impl Maker {
         mode: MotionInterpolateMode,
         devices: &DeviceSettings,
     ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, SetupError> {
-        if mode != MotionInterpolateMode::Motion {
-            self.motion = None;
+        if self.is_prepared(mode, devices) {
             return Ok(None);
         }
-        if self.motion.as_ref().is_some_and(|motion| motion.is_of(devices)) {
+        self.motion = None;
+        if mode != MotionInterpolateMode::Motion {
             return Ok(None);
         }
         let (motion, choice) = MotionSearch::open(devices, &self.format)?;
         Ok(Some((self.motion.insert(motion), choice)))
+    }
+
+    /// Whether [`Self::prepare`] has nothing to open or close for `mode` on `devices`.
+    pub fn is_prepared(&self, mode: MotionInterpolateMode, devices: &DeviceSettings) -> bool {
+        match &self.motion {
+            None => mode != MotionInterpolateMode::Motion,
+            Some(motion) => mode == MotionInterpolateMode::Motion && motion.is_of(devices),
+        }
     }
 
     /// The search for motion, if `mode` needs it.
@@ -85,7 +93,18 @@ impl Maker {
         self.motion.as_mut()
     }
 
-    /// Goes on to the next input frame, and finds its motion.
+    /// Begins to find the motion of an input frame, which is [loaded](Self::load) after all before it.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn begin(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
+        let Some(motion) = &mut self.motion else { return Ok(()) };
+        let frame = VideoFrameRef::from_buffer_ref_readable(buffer, &self.info)?;
+        motion.begin(&plane(&frame, &self.info, 0, self.format.samplings[0])?)?;
+        Ok(())
+    }
+
+    /// Goes on to the next input frame, which has [begun](Self::begin), and finds its motion.
     ///
     /// # Errors
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.

@@ -36,8 +36,8 @@
  *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
  * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
  *
- * `device`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for the search of
- * `mode=motion`; the other modes search nothing. The same device makes the frames; with a list of devices its first
+ * `device`, `split`, `balance`, `on-device-failure`, `pipeline-depth` and `threads` are those of `motionestimate`, for the
+ * search of `mode=motion`; the other modes search nothing. The same device makes the frames; with a list of devices its first
  * OpenCL GPU, else the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
  * frames.
  *
@@ -62,12 +62,15 @@
  * ## Latency and late frames
  *
  * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more
- * (none if the caps have no frame rate). Input frames never wait. With `qos`, frames that would be too late for
+ * (none if the caps have no frame rate). With `pipeline-depth=1` input frames never wait. With a larger value
+ * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
+ * the frames before them are made. They leave before a serialized event or query; a flush drops them. With `qos`, frames that would be too late for
  * downstream are not made; input frames pass all the same.
  *
  * ## Buffers and metadata
  *
- * One input buffer is held, the newest one; the answer to the ALLOCATION query asks for it. Frames are made in buffers
+ * One input buffer is held, the newest one, and those that wait; the answer to the ALLOCATION query asks for them. Where
+ * upstream has a pool of fewer buffers, fewer wait. Frames are made in buffers
  * of downstream's pool, or of one of the element's. As input frames go downstream in their own memory,
  * `GstVideoMeta` is only announced upstream if downstream accepts it.
  *

@@ -5,9 +5,9 @@ use std::iter;
 
 use crate::backend::{self, Choice};
 use crate::compensation::CompensationError;
-use crate::estimator::{EstimateError, FrameView, Notice, Output, SetupError, Slot};
+use crate::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError, Slot};
 use crate::interpolation::{
-    FrameFormat, FrameMaker, InterpolationError, Phase, SearchedPair, search_parameters,
+    FrameFormat, FrameMaker, InterpolationError, Phase, SearchInput, search_parameters,
 };
 use crate::session::Session;
 use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
@@ -21,8 +21,11 @@ pub struct MotionSearch {
     devices: DeviceSettings,
     format: FrameFormat,
     session: Session,
-    searched: SearchedPair,
-    newest: Option<Slot>,
+    input: SearchInput,
+    /// The next frame of the pair, and those after it whose searches have begun.
+    searched: VecDeque<SearchedFrame>,
+    /// Whether the first of `searched` has been loaded.
+    has_loaded: bool,
     pair: PairMotion,
     /// Of the next frame in the previous one.
     field: Option<Output>,
@@ -33,7 +36,13 @@ pub struct MotionSearch {
     notices: Vec<Notice>,
 }
 
-/// What is known of the two newest frames.
+/// A frame that is searched.
+struct SearchedFrame {
+    frame: Frame,
+    slot: Slot,
+}
+
+/// What is known of the pair: the two frames that were loaded last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairMotion {
     /// Nothing: at most one frame has come since the search was opened, or the sequence began.
@@ -59,15 +68,15 @@ impl MotionSearch {
     /// [`SetupError`] of the devices, or if there is too little memory.
     pub fn open(devices: &DeviceSettings, format: &FrameFormat) -> Result<(Self, MotionChoice), SetupError> {
         let parameters = search_parameters(format.size.0, format.size.1)?;
-        let (session, search) =
-            devices.open(Kernel::Auto, Tuning { depth: Some(1), ..Tuning::default() }, &parameters)?;
+        let (session, search) = devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let (maker, fallback) = devices.open_maker(format)?;
         let opened = Self {
             devices: devices.clone(),
             format: format.clone(),
             session,
-            searched: SearchedPair::new(format.size, devices.threads as usize)?,
-            newest: None,
+            input: SearchInput::new(format.size, devices.threads as usize)?,
+            searched: VecDeque::new(),
+            has_loaded: false,
             pair: PairMotion::Unknown,
             field: None,
             maker,
@@ -99,12 +108,27 @@ impl MotionSearch {
         notices
     }
 
-    /// What is known of the two newest frames.
+    /// What is known of the two frames that were loaded last.
     pub fn pair(&self) -> PairMotion {
         self.pair
     }
 
-    /// Goes on to the next frame, and searches it in the one before, `previous`. A device copies the frame meanwhile.
+    /// Begins to search the frame with this luma plane in the one before. It is [loaded](Self::load) after all before it.
+    ///
+    /// # Errors
+    /// [`MotionError`] if the last device fails, the plane has another size, or too many searches have begun.
+    pub fn begin(&mut self, luma: &FrameView<'_>) -> Result<(), MotionError> {
+        let frame = self.input.frame(luma)?;
+        let slot = self.session.add(frame.clone())?;
+        if let Some(previous) = self.searched.back() {
+            self.session.begin(slot, previous.slot, ())?;
+        }
+        self.searched.push_back(SearchedFrame { frame, slot });
+        Ok(())
+    }
+
+    /// Goes on to the next frame, and waits until it is searched in the one before, `previous`. A device copies the frame
+    /// meanwhile.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
@@ -114,18 +138,19 @@ impl MotionSearch {
         if let Err(error) = self.maker.load(next) {
             self.fall_back(error, [previous, Some(next)])?;
         }
-        let search_frame = self.searched.load(&next[0])?;
-        let next_slot = self.session.add(search_frame)?;
-        let Some(previous_slot) = self.newest.replace(next_slot) else { return Ok(()) };
-        self.session.begin(next_slot, previous_slot, ())?;
+        if !std::mem::replace(&mut self.has_loaded, true) {
+            return Ok(());
+        }
         let (_, field) = self.session.finish()?;
-        self.session.release(previous_slot);
+        let Some(before) = self.searched.pop_front() else { return Ok(()) };
+        self.session.release(before.slot);
         let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
             self.fall_back(error, [previous, Some(next)])?;
             self.maker.set_motion(vectors).map_err(MotionError::Make)?;
         }
-        let is_cut = self.searched.is_scene_cut(vectors)?;
+        let Some(SearchedFrame { frame, .. }) = self.searched.front() else { return Ok(()) };
+        let is_cut = self.input.is_scene_cut([&before.frame, frame], vectors)?;
         self.field = Some(field);
         self.pair = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
         Ok(())
@@ -136,7 +161,8 @@ impl MotionSearch {
         self.cancel();
         self.session.cancel();
         self.session.release_frames();
-        (self.newest, self.pair, self.field) = (None, PairMotion::Unknown, None);
+        self.searched.clear();
+        (self.has_loaded, self.pair, self.field) = (false, PairMotion::Unknown, None);
     }
 
     /// Gives up the frames that have begun.

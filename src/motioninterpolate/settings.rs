@@ -24,6 +24,11 @@ settings! {
 }
 
 impl InterpolationSettings {
+    /// The frames that may wait while they are searched.
+    pub fn delay(&self) -> usize {
+        if self.mode == MotionInterpolateMode::Motion { self.devices.pipeline_depth as usize - 1 } else { 0 }
+    }
+
     /// The speed as the simplest ratio that is the property's number.
     pub fn speed(&self) -> Ratio {
         gst::Fraction::approximate_f64(self.rate)

@@ -1,5 +1,7 @@
 //! The frames of a stream from one caps to the next: when output frames are, and what they show.
 
+use std::collections::VecDeque;
+
 use gst_video::VideoInfo;
 
 use super::maker::{Decision, MakeError, Maker};
@@ -7,6 +9,7 @@ use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::interpolation::Phase;
 use crate::meta;
+use crate::video::pool::PoolLimit;
 
 /// Why a buffer cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,8 +39,13 @@ pub struct InterpolateStream {
     input: Option<Ratio>,
     output: Option<Ratio>,
     pub maker: Maker,
-    /// The sequence of input frames that are interpolated between; none before its first.
+    /// The frames of the sequence that are searched ahead, each with its time; the last one is the newest.
+    waiting: VecDeque<(gst::Buffer, u64)>,
+    /// The frames of the sequence before them, which are interpolated between; none before its first.
     timeline: Option<Timeline>,
+    pool: PoolLimit,
+    /// The buffers that downstream needs of upstream's pool.
+    pub needed_downstream: usize,
     /// The duration of the newest frame.
     duration: Option<u64>,
     /// A frame that goes downstream as it is, but for its time.
@@ -57,6 +65,9 @@ impl InterpolateStream {
             maker: Maker::new(&incoming),
             incoming,
             outgoing,
+            waiting: VecDeque::new(),
+            pool: PoolLimit::default(),
+            needed_downstream: 0,
             timeline: None,
             duration: None,
             passing: None,
@@ -91,7 +102,7 @@ impl InterpolateStream {
     /// # Errors
     /// [`TimeError::Unknown`] if neither is known.
     pub fn time_of(&self, buffer: &gst::BufferRef, start: u64) -> Result<u64, TimeError> {
-        match (buffer.pts(), &self.timeline) {
+        match (buffer.pts(), self.newest()) {
             (Some(pts), _) => Ok(pts.nseconds()),
             (None, None) => Ok(start),
             (None, Some(_)) => self.end().ok_or(TimeError::Unknown),
@@ -100,12 +111,23 @@ impl InterpolateStream {
 
     /// The time of the newest frame of the sequence.
     pub fn newest(&self) -> Option<u64> {
-        self.timeline.as_ref().map(Timeline::newest)
+        let last = self.waiting.back().map(|&(_, time)| time);
+        last.or(self.timeline.as_ref().map(Timeline::newest))
+    }
+
+    /// The number of frames of the sequence that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many may wait: upstream may lack buffers otherwise.
+    pub fn may_wait(&self) -> usize {
+        self.pool.may_wait()
     }
 
     /// Whether a frame at `time` begins another sequence because it is too far from the frame before.
     pub fn is_too_far(&self, time: u64) -> bool {
-        self.timeline.as_ref().is_some_and(|timeline| timeline.is_too_far(time))
+        self.newest().is_some_and(|newest| Timeline::is_too_far(self.input, time.saturating_sub(newest)))
     }
 
     /// When the newest frame of the sequence ends, if that is known.
@@ -113,16 +135,30 @@ impl InterpolateStream {
         Some(self.newest()?.saturating_add(self.duration?))
     }
 
-    /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`].
+    /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`]. It waits then.
     ///
     /// # Errors
-    /// As [`Maker::load`].
-    pub fn load(&mut self, buffer: gst::Buffer, time: u64, retiming: &Retiming) -> Result<(), MakeError> {
-        let Some(output) = self.output else { return Ok(()) };
+    /// As [`Maker::begin`].
+    pub fn begin(&mut self, buffer: gst::Buffer, time: u64) -> Result<(), MakeError> {
         self.is_discont |= buffer.flags().contains(gst::BufferFlags::DISCONT);
         let own = buffer.duration().map(gst::ClockTime::nseconds);
         let interval = self.newest().map(|newest| time - newest);
         self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
+        // The frame before those that wait is held too.
+        self.pool.note(&buffer, 1 + self.needed_downstream.max(1));
+        self.maker.begin(&buffer)?;
+        self.waiting.push_back((buffer, time));
+        Ok(())
+    }
+
+    /// Goes on to the first frame that waits.
+    ///
+    /// # Errors
+    /// As [`Maker::load`].
+    pub fn advance(&mut self, retiming: &Retiming) -> Result<(), MakeError> {
+        let (Some(output), Some((buffer, time))) = (self.output, self.waiting.pop_front()) else {
+            return Ok(());
+        };
         self.maker.load(buffer)?;
         match &mut self.timeline {
             Some(timeline) => timeline.advance(time),
@@ -150,8 +186,8 @@ impl InterpolateStream {
         self.passing.take()
     }
 
-    /// The next output frame that is not later than the newest frame; or, with `end`, that the last frame of the
-    /// sequence is shown in until it ends.
+    /// The next output frame that is not later than the newest frame that does not wait; or, with `end`, that the last frame
+    /// of the sequence is shown in until it ends.
     pub fn pop(&mut self, end: Option<u64>) -> Option<OutputFrame> {
         let timeline = self.timeline.as_mut()?;
         let frame = match end {
@@ -219,6 +255,7 @@ impl InterpolateStream {
     /// Makes the next frame the first of a sequence. `is_discont`: time is missing before it.
     pub fn forget(&mut self, is_discont: bool) {
         self.is_discont |= is_discont;
+        self.waiting.clear();
         self.timeline = None;
         self.duration = None;
         self.maker.forget();

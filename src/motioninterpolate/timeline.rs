@@ -218,10 +218,10 @@ impl Timeline {
         self.first.0 + self.next.nanoseconds
     }
 
-    /// Whether a frame at `time`, which is later than [`Self::newest`], begins another sequence because it is too far
-    /// from the frame before.
-    pub fn is_too_far(&self, time: u64) -> bool {
-        time - self.newest() > LONGEST.max(self.input.map_or(0, |input| input.frames(4)))
+    /// Whether a frame of an input of this frame rate that is `interval` nanoseconds after the one before begins another
+    /// sequence because of that.
+    pub fn is_too_far(input: Option<Ratio>, interval: u64) -> bool {
+        interval > LONGEST.max(input.map_or(0, |input| input.frames(4)))
     }
 
     /// Goes on to the next input frame, at `time` in nanoseconds, which is later than [`Self::newest`].
@@ -494,12 +494,11 @@ mod tests {
 
     #[test]
     fn far_frames_belong_to_another_sequence() {
-        let timeline = |input| Timeline::new(input, ratio(60, 1), &Retiming::new(Ratio::ONE), 5);
         for (input, longest) in
             [(None, SECOND), (Some(ratio(24, 1)), SECOND), (Some(ratio(1, 3)), 12 * SECOND)]
         {
-            assert!(!timeline(input).is_too_far(5 + longest));
-            assert!(timeline(input).is_too_far(6 + longest));
+            assert!(!Timeline::is_too_far(input, longest));
+            assert!(Timeline::is_too_far(input, 1 + longest));
         }
     }
 

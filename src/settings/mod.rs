@@ -81,7 +81,8 @@ pub(crate) use settings;
 const BEST_DEVICE: &str = "auto";
 
 settings! {
-    /// Which devices search, and how they divide the work. It changes the speed, never the vectors.
+    /// Which devices search, how many frames at once, and how they divide the work. It changes the speed, never the
+    /// vectors.
     DeviceSettings;
     device: String = BEST_DEVICE.into(),
         "device", "Device",
@@ -100,6 +101,13 @@ settings! {
         "What happens when an OpenCL device by itself, or the last of several devices, fails. While others remain, \
          they take over its work",
         ParamSpecEnum::builder_with_default;
+    pipeline_depth: u32 = 1,
+        "pipeline-depth", "Pipeline depth",
+        "Frames in flight. More keep a GPU busy; each after the first adds one frame of latency",
+        |name, default| {
+            let most = Tuning::MAX_DEPTH as u32;
+            ParamSpecUInt::builder(name).minimum(1).maximum(most).default_value(default)
+        };
     threads: u32 = 0,
         "threads", "Threads",
         "Threads of device=native, shared by all elements with the same number (0 = one per core)",
@@ -119,7 +127,8 @@ impl DeviceSettings {
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
         // Any text is a device's name, if not of one that is there.
         let Ok(device) = self.device.parse();
-        let tuning = Tuning { threads: Some(self.threads as usize), ..tuning };
+        let (threads, depth) = (Some(self.threads as usize), Some(self.pipeline_depth as usize));
+        let tuning = Tuning { threads, depth, ..tuning };
         let grouping = backend::Grouping {
             split: self.split.into(),
             balance: self.balance.into(),

@@ -4,15 +4,34 @@ use gst::prelude::*;
 use gst_video::VideoInfo;
 
 /// The pool that a buffer returns to.
-pub fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
+fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
     // SAFETY: the pool of a buffer in use is alive.
     unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) }
 }
 
-/// The most buffers that the pool of `buffer` gives out; `None` if it has no limit, or the buffer is of no pool.
-pub fn limit(buffer: &gst::BufferRef) -> Option<usize> {
-    let (_, _, _, most) = of(buffer)?.config().params()?;
-    (most > 0).then_some(most as usize)
+/// The pool of the buffer that came last, and how many of its buffers may wait.
+#[derive(Debug, Default)]
+pub struct PoolLimit {
+    pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
+}
+
+impl PoolLimit {
+    /// Notes how many buffers of the pool of `buffer` may wait. Where its number is limited, one must be left for upstream
+    /// to write to, and `needed`, one at least, for others: else all would wait for the one that does not come.
+    pub fn note(&mut self, buffer: &gst::BufferRef, needed: usize) {
+        let Some(pool) = of(buffer) else { return self.pool = None };
+        if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
+            return;
+        }
+        let most = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
+        let may_wait = if most == 0 { usize::MAX } else { most.saturating_sub(1 + needed.max(1)) };
+        self.pool = Some((pool.downgrade(), may_wait));
+    }
+
+    /// How many buffers of this pool may wait.
+    pub fn may_wait(&self) -> usize {
+        self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most)
+    }
 }
 
 /// Completes downstream's answer to an ALLOCATION query: its pool, or one of video buffers, with video metas where both
@@ -46,18 +65,20 @@ pub fn decide(query: &mut gst::query::Allocation) -> Result<bool, String> {
 
 /// Answers upstream's ALLOCATION query of an element that holds `held` of its buffers and sends them on in their own
 /// memory. `decided` is the query that downstream has answered; `takes_video_meta`: whether it takes any offsets and
-/// strides of planes.
+/// strides of planes. Returns how many buffers downstream needs.
 pub fn propose(
     decided: &gst::query::Allocation,
     takes_video_meta: bool,
     held: u32,
     query: &mut gst::query::Allocation,
-) {
+) -> u32 {
     if takes_video_meta {
         query.add_allocation_meta::<gst_video::VideoMeta>(None);
     }
     let info = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
-    let Some(size) = info.and_then(|info| u32::try_from(info.size()).ok()) else { return };
     let needed = decided.allocation_pools().next().map_or(0, |(_, _, least, _)| least);
-    query.add_allocation_pool(None::<&gst::BufferPool>, size, needed.saturating_add(held), 0);
+    if let Some(size) = info.and_then(|info| u32::try_from(info.size()).ok()) {
+        query.add_allocation_pool(None::<&gst::BufferPool>, size, needed.saturating_add(held), 0);
+    }
+    needed
 }

@@ -3,6 +3,7 @@
 mod allocation;
 mod bad_input;
 mod caps;
+mod depth;
 mod events;
 #[cfg(feature = "opencl")]
 mod failures;

@@ -12,7 +12,7 @@ const RATE: Rate = (25, 1);
 const SIZE: (u32, u32) = (48, 40);
 
 /// A coarse pattern of scene `scene` at `place`, over noise in the other planes and in the lower bits.
-fn picture(info: &VideoInfo, scene: u64, place: usize, number: u64) -> gst::Buffer {
+pub fn picture(info: &VideoInfo, scene: u64, place: usize, number: u64) -> gst::Buffer {
     let mut state = (scene as u32 + 1).wrapping_mul(0x9e37_79b1);
     let mut noise = || {
         state ^= state << 13;
@@ -75,7 +75,7 @@ fn expected(info: &VideoInfo, [previous, next]: [&gst::Buffer; 2], phase: Phase)
 }
 
 /// The devices of these tests: the CPU, and where OpenCL is compiled in the one that OPENCL_TEST_DEVICE names, else PoCL.
-fn devices() -> Vec<String> {
+pub fn devices() -> Vec<String> {
     let opencl = std::env::var("OPENCL_TEST_DEVICE").unwrap_or("cpu".into());
     ["native".into()].into_iter().chain(cfg!(feature = "opencl").then_some(opencl)).collect()
 }

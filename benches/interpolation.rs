@@ -82,7 +82,7 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         let start = Instant::now();
         let next = session.add(search_frame)?;
         let Some(previous) = newest.replace(next) else { continue };
-        session.begin(next, previous, ())?;
+        session.begin(previous, next, ())?;
         let (_, found) = session.finish()?;
         session.release(previous);
         stages[1].push(start.elapsed());

@@ -8,7 +8,7 @@
 //   project_firsts     the first vector with this cost
 //   choose_vectors     among those around a block, by the samples at both ends
 //
-//   found       the field of the search, of the next frame in the previous one
+//   found       the field of the search, of the previous frame in the next one
 //   projection  2 x columns x rows numbers: the least cost of the vectors that go through each block, then the number of
 //               the first block with this cost; ~0 where no vector goes through a block
 //   chosen      a PhaseVector of block (column, row) at row * columns + column
@@ -117,7 +117,7 @@ static inline int2 vector_of(__global const MotionVector *found, FrameShape f, i
     const MotionVector vector = found[row * f.found_columns + column];
     *cost = vector.cost;
     const int2 half_samples = ((int2)(vector.x, vector.y) * (1 << f.halvings) + 8) >> 4;
-    return -clamp(half_samples, (int2)(-LONGEST), (int2)(LONGEST));
+    return clamp(half_samples, (int2)(-LONGEST), (int2)(LONGEST));
 }
 
 // Clears the projection. An item clears one number.
@@ -128,10 +128,10 @@ __kernel void clear_projection(__global uint *projection, FrameShape f)
         projection[item] = ~0u;
 }
 
-// Where block `block` of the next frame is at the phase, in whole samples.
+// Where block `block` of the previous frame is at the phase, in whole samples.
 static inline int2 place_of(FrameShape f, Phase phase, int block, int2 vector)
 {
-    const int2 way = (int2)(start_of(vector.x, phase), start_of(vector.y, phase)) + 2 * vector;
+    const int2 way = (int2)(start_of(vector.x, phase), start_of(vector.y, phase));
     return SIDE * (int2)(block % f.columns, block / f.columns) + (-way >> 2);
 }
 

@@ -43,12 +43,12 @@ impl Pair {
         self.frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect())
     }
 
-    /// The field that the search finds for the next frame in the previous one.
+    /// The field that the search finds for the previous frame in the next one.
     fn field(&self) -> Vec<MotionVector> {
         let size = self.frames[0][0].view().size();
         let parameters = search_parameters(size.0, size.1).unwrap();
         let [previous, next] = self.frames.each_ref().map(|planes| oracle::search_frame(&planes[0].view()));
-        search::hierarchical(&parameters, &next.view(), &previous.view()).vectors
+        search::hierarchical(&parameters, &previous.view(), &next.view()).vectors
     }
 
     /// A field of as many vectors, of any length.

@@ -69,7 +69,7 @@ pub trait FrameMaker: Send {
     /// [`InterpolationError`] if a plane has another size or depth, or the device fails.
     fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
-    /// Takes the field between the two frames: that of the next frame in the previous one.
+    /// Takes the field between the two frames: that of the previous frame in the next one.
     ///
     /// # Errors
     /// [`InterpolationError`] if it is not one of searched frames, or the device fails.

@@ -5,7 +5,7 @@
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes
 //! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The field
-//! of the next frame in the previous one is projected to the time of the new frame, and each block chooses among the
+//! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
 mod cells;

@@ -31,7 +31,7 @@ fn upper_bits(luma: &FrameView<'_>) -> Frame {
 }
 
 /// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
-/// say. `field` is what the search of [`search_frame`] finds for the next frame in the previous one.
+/// say. `field` is what the search of [`search_frame`] finds for the previous frame in the next one.
 ///
 /// # Panics
 /// If sizes do not agree.
@@ -64,11 +64,9 @@ fn project((width, height): (usize, usize), field: &[MotionVector], phase: Phase
     let sources = blocks((width, height)).map(|(column, row)| {
         let found = field[(row >> halvings) * columns + (column >> halvings)];
         let vector = HalfVector::found(found, halvings);
-        // Where the block of the next frame is at the phase, in whole samples.
-        let moved = |block: usize, length: i16| {
-            let way = i32::from(phase.start(length)) + 2 * i32::from(length);
-            (BLOCK * block) as i32 + (-way >> 2)
-        };
+        // Where the block of the previous frame is at the phase, in whole samples.
+        let moved =
+            |block: usize, length: i16| (BLOCK * block) as i32 + (-i32::from(phase.start(length)) >> 2);
         (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
     });
     let sources: Vec<_> = sources.collect();

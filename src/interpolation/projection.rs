@@ -7,7 +7,7 @@ use crate::estimator::{Grid, MotionVector};
 /// `BLOCK` is two to this power.
 const SIDE_BITS: u32 = BLOCK.ilog2();
 
-/// The field of the next frame, for each block of the grid.
+/// The field of the previous frame, for each block of the grid.
 pub(super) struct FoundField {
     /// From the previous to the next frame, and the cost of the match that was found.
     vectors: Vec<(HalfVector, u32)>,
@@ -42,7 +42,7 @@ impl FoundField {
         let side = BLOCK as i32;
         for (row, vectors) in vectors.chunks_exact(grid.columns).enumerate() {
             for (column, &(vector, cost)) in vectors.iter().enumerate() {
-                let [_, way] = starts.ends(vector).ways();
+                let [way, _] = starts.ends(vector).ways();
                 let x = side * column as i32 + (-way.0 >> 2);
                 let y = side * row as i32 + (-way.1 >> 2);
                 let (right, below) = (x & (side - 1), y & (side - 1));

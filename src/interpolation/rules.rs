@@ -2,7 +2,7 @@
 
 use crate::compensation::{CompensationError, Sampling};
 use crate::estimator::pyramid::Quality;
-use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, SetupError, Window};
+use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, References, SetupError, Window};
 
 /// The side of a block in luma samples. Each has one vector.
 pub(crate) const BLOCK: usize = 8;
@@ -46,8 +46,8 @@ pub(crate) fn halved(length: usize, halvings: u32) -> usize {
     length.div_ceil(1 << halvings)
 }
 
-/// The parameters of the search for the motion between frames of `width` x `height` luma samples: of the next frame in the
-/// previous one, in frames of the size that [`SearchInput::frame`](super::SearchInput::frame) returns.
+/// The parameters of the search for the motion between frames of `width` x `height` luma samples: of the previous frame in
+/// the next one, in frames of the size that [`SearchInput::frame`](super::SearchInput::frame) returns.
 ///
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched.
@@ -57,6 +57,7 @@ pub fn search_parameters(width: usize, height: usize) -> Result<Parameters, Setu
     let parameters = Parameters {
         algorithm: Algorithm::Hierarchical,
         quality: Quality::Fast,
+        references: References { backward: 0, forward: 1 },
         ..Parameters::new(width, height, BLOCK, Window::symmetric(1, 1)?)
     };
     parameters.validate()?;
@@ -92,12 +93,11 @@ pub(crate) struct HalfVector {
 }
 
 impl HalfVector {
-    /// The opposite of a vector that was found from the next to the previous frame, in frames halved this often: it is in
-    /// 32nds of a sample, of which halves are rounded up.
+    /// A vector that was found in frames halved this often, in 32nds of a sample; halves are rounded up.
     pub fn found(vector: MotionVector, halvings: u32) -> Self {
         let half_samples = |units: i16| {
             let rounded = ((i32::from(units) << halvings) + 8) >> 4;
-            -rounded.clamp(-LONGEST, LONGEST) as i16
+            rounded.clamp(-LONGEST, LONGEST) as i16
         };
         Self { x: half_samples(vector.x), y: half_samples(vector.y) }
     }
@@ -141,11 +141,11 @@ mod tests {
             let HalfVector { x, y } = HalfVector::found(MotionVector { x, y, cost: 0 }, halvings);
             (x, y)
         };
-        assert_eq!(found(32, -32, 0), (-2, 2));
-        assert_eq!(found(8, -8, 0), (-1, 0));
-        assert_eq!(found(7, -9, 0), (0, 1));
-        assert_eq!(found(32, -32, 2), (-8, 8));
-        assert_eq!(found(i16::MAX, i16::MIN, 2), (-2048, 2048));
+        assert_eq!(found(32, -32, 0), (2, -2));
+        assert_eq!(found(8, -8, 0), (1, 0));
+        assert_eq!(found(7, -9, 0), (0, -1));
+        assert_eq!(found(32, -32, 2), (8, -8));
+        assert_eq!(found(i16::MAX, i16::MIN, 2), (2048, -2048));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl SearchInput {
     }
 
     /// Whether two frames that are searched show different scenes, so that nothing should be made between them, by the field
-    /// of the next one in the previous one.
+    /// of the previous one in the next one.
     ///
     /// # Errors
     /// [`CompensationError::FieldSize`] if it is not a field of search frames.
@@ -66,7 +66,7 @@ impl SearchInput {
         field: &[MotionVector],
     ) -> Result<bool, CompensationError> {
         check_field(self.size, field)?;
-        let frames = [&next.view(), &previous.view()];
+        let frames = [&previous.view(), &next.view()];
         Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, field)))
     }
 }

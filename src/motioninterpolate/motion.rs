@@ -27,7 +27,7 @@ pub struct MotionSearch {
     /// Whether the first of `searched` has been loaded.
     has_loaded: bool,
     pair: PairMotion,
-    /// Of the next frame in the previous one.
+    /// Of the previous frame in the next one.
     field: Option<Output>,
     maker: Box<dyn FrameMaker>,
     /// The frames that have begun.
@@ -113,7 +113,7 @@ impl MotionSearch {
         self.pair
     }
 
-    /// Begins to search the frame with this luma plane in the one before. It is [loaded](Self::load) after all before it.
+    /// Begins to search the frame before in the one with this luma plane. That is [loaded](Self::load) after all before it.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, the plane has another size, or too many searches have begun.
@@ -121,13 +121,13 @@ impl MotionSearch {
         let frame = self.input.frame(luma)?;
         let slot = self.session.add(frame.clone())?;
         if let Some(previous) = self.searched.back() {
-            self.session.begin(slot, previous.slot, ())?;
+            self.session.begin(previous.slot, slot, ())?;
         }
         self.searched.push_back(SearchedFrame { frame, slot });
         Ok(())
     }
 
-    /// Goes on to the next frame, and waits until it is searched in the one before, `previous`. A device copies the frame
+    /// Goes on to the next frame, and waits until the one before, `previous`, is searched in it. A device copies the frame
     /// meanwhile.
     ///
     /// # Errors

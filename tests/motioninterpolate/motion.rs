@@ -63,7 +63,7 @@ fn expected(info: &VideoInfo, [previous, next]: [&gst::Buffer; 2], phase: Phase)
     let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
     let parameters = search_parameters(SIZE.0 as usize, SIZE.1 as usize).unwrap();
     let luma = [&previous, &next].map(|planes| oracle::search_frame(&planes[0].view()));
-    let field = search::hierarchical(&parameters, &luma[1].view(), &luma[0].view()).vectors;
+    let field = search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors;
     let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
     let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, phase);
     let samples = |frame: &Frame| {

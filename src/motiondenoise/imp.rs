@@ -213,7 +213,7 @@ impl MotionDenoise {
     fn update_latency(&self, state: &State) {
         let latency = match &state.info {
             Some(info) if state.stream.is_some() => {
-                video::duration_of_frames(info, lock(&self.settings).future as usize)
+                video::duration_of_frames(info, lock(&self.settings).delay())
             }
             _ => gst::ClockTime::ZERO,
         };
@@ -348,7 +348,10 @@ impl BaseTransformImpl for MotionDenoise {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
-        let held = lock(&self.settings).references().map_or(0, |references| references.count() as u32 + 1);
+        let held = {
+            let settings = lock(&self.settings);
+            settings.references().map_or(0, |_| settings.held() as u32)
+        };
         if let Some(decided) = decide_query {
             pool::propose(decided, *lock(&self.takes_video_meta), held, query);
         }

@@ -21,17 +21,17 @@
  *
  * ## Latency
  *
- * Each frame waits for `future` later ones, as the LATENCY query says. With `future=0` none waits, and less noise is
- * taken out. With `strength=0`, or neither past nor future frames, all frames pass at once.
+ * Each frame waits for `future` later ones, and for one more for each that `pipeline-depth` has above 1, as the LATENCY
+ * query says. With `future=0` none waits, and less noise is taken out. With `strength=0`, or neither past nor future frames, all frames pass at once.
  *
  * ## Devices
  *
- * `device`, `split`, `balance`, `on-device-failure` and `threads` are those of `motionestimate`, for the search. The CPU
+ * `device`, `split`, `balance`, `pipeline-depth`, `on-device-failure` and `threads` are those of `motionestimate`, for the search. The CPU
  * averages the frames.
  *
  * ## Buffers and metadata
  *
- * The element holds `past + future + 1` input buffers and asks for as many more in the answer to the ALLOCATION query;
+ * The element holds `past + future + pipeline-depth` input buffers and asks for as many more in the answer to the ALLOCATION query;
  * buffers of a pool that cannot give so many are copied. Frames that change are written to buffers of downstream's pool,
  * or of one of the element's, and keep their metadata. As untouched frames go downstream in their own memory,
  * `GstVideoMeta` is only announced upstream if downstream accepts it.

@@ -31,6 +31,16 @@ impl DenoiseSettings {
         (references.is_usable() && !self.strength().is_none()).then_some(references)
     }
 
+    /// How many frames wait behind the one that leaves next.
+    pub fn delay(&self) -> usize {
+        self.future as usize + self.devices.pipeline_depth as usize - 1
+    }
+
+    /// How many buffers are held.
+    pub fn held(&self) -> usize {
+        self.past as usize + 1 + self.delay()
+    }
+
     pub fn strength(&self) -> Strength {
         Strength::new(self.strength)
     }

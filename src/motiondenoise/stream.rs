@@ -13,7 +13,8 @@ use crate::interpolation::FrameFormat;
 use crate::session::Session;
 use crate::tuning::{Kernel, Tuning};
 use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
-use crate::video::{pool, sample_format};
+use crate::video::pool::PoolLimit;
+use crate::video::sample_format;
 
 /// Why a frame cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +33,9 @@ pub enum DenoiseError {
     Search(#[from] EstimateError),
 }
 
-/// The field of a frame, by its index in the sequence, in the frame so many after it.
+/// The field of a frame, by its number, in the frame so many after it.
 struct FieldPlace {
-    index: usize,
+    frame: u64,
     offset: isize,
 }
 
@@ -44,6 +45,8 @@ struct WindowFrame {
     slot: Slot,
     /// Its fields, and how many frames after it those are in which they were found.
     fields: Vec<(isize, Output)>,
+    /// Its searches in flight.
+    in_flight: usize,
     /// The events behind it.
     events: Vec<gst::Event>,
 }
@@ -67,8 +70,11 @@ pub struct DenoiseStream {
     denoiser: Denoiser,
     /// Oldest first: those that have left and later ones are averaged with, then those that wait.
     sequence: VecDeque<WindowFrame>,
+    /// The number of the first frame of `sequence`.
+    first: u64,
     /// How many of them have left.
     left: usize,
+    pool: PoolLimit,
     /// Whether no more frames of the sequence come.
     is_ended: bool,
 }
@@ -86,8 +92,7 @@ impl DenoiseStream {
         let size = (info.width() as usize, info.height() as usize);
         let format = FrameFormat { size, samplings: samplings(info), samples: sample_format(info) };
         let parameters = search_parameters(size.0, size.1, references)?;
-        let tuning = Tuning { depth: Some(1), ..Tuning::default() };
-        let (session, choice) = settings.devices.open(Kernel::Auto, tuning, &parameters)?;
+        let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let denoiser = Denoiser::new(&format, references.count(), settings.devices.threads as usize)?;
         let stream = Self {
             info: info.clone(),
@@ -97,7 +102,9 @@ impl DenoiseStream {
             session,
             denoiser,
             sequence: VecDeque::new(),
+            first: 0,
             left: 0,
+            pool: PoolLimit::default(),
             is_ended: false,
         };
         Ok((stream, choice))
@@ -124,12 +131,15 @@ impl DenoiseStream {
     /// # Errors
     /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
     pub fn submit(&mut self, mut buffer: gst::Buffer) -> Result<(), DenoiseError> {
-        // A pool that gives no more while these are held would wait for ever; upstream and downstream have one each.
-        let held = self.references.count() + 3;
-        if pool::limit(&buffer).is_some_and(|most| most < held)
+        self.pool.note(&buffer, 1);
+        if self.pool.may_wait() < self.settings.held() - 1
             && let Ok(copy) = buffer.copy_deep()
         {
             buffer = copy;
+        }
+        // Searches of this frame may begin.
+        while self.session.in_flight() + self.references.count() > self.session.depth() {
+            self.finish_search()?;
         }
         let search_frame = {
             let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
@@ -137,27 +147,40 @@ impl DenoiseStream {
             self.denoiser.search_frame(&luma)?
         };
         let slot = self.session.add(search_frame)?;
-        let current = self.sequence.len();
+        let (current, number) = (self.sequence.len(), self.first + self.sequence.len() as u64);
         let References { backward, forward } = self.references;
+        let mut frame = WindowFrame { buffer, slot, fields: Vec::new(), in_flight: 0, events: Vec::new() };
         for (distance, index) in (1..).zip((0..current).rev()) {
-            let earlier = self.sequence[index].slot;
+            let earlier = &mut self.sequence[index];
             if distance <= backward {
-                let key = FieldPlace { index: current, offset: -(distance as isize) };
-                self.session.begin(slot, earlier, key)?;
+                let place = FieldPlace { frame: number, offset: -(distance as isize) };
+                self.session.begin(slot, earlier.slot, place)?;
+                frame.in_flight += 1;
             }
             if distance <= forward && index >= self.left {
-                self.session.begin(earlier, slot, FieldPlace { index, offset: distance as isize })?;
+                let place = FieldPlace { frame: self.first + index as u64, offset: distance as isize };
+                self.session.begin(earlier.slot, slot, place)?;
+                earlier.in_flight += 1;
             }
         }
-        self.sequence.push_back(WindowFrame { buffer, slot, fields: Vec::new(), events: Vec::new() });
-        while self.session.in_flight() > 0 {
-            let (FieldPlace { index, offset }, output) = self.session.finish()?;
-            self.sequence[index].fields.push((offset, output));
-        }
+        self.sequence.push_back(frame);
         // Later frames are too far from it to be searched together with it.
         if let Some(index) = current.checked_sub(self.references.reach()) {
             self.session.release(self.sequence[index].slot);
         }
+        Ok(())
+    }
+
+    /// Waits for the search that began first.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    fn finish_search(&mut self) -> Result<(), DenoiseError> {
+        let (FieldPlace { frame, offset }, output) = self.session.finish()?;
+        // A frame leaves when its searches are over.
+        let frame = &mut self.sequence[(frame - self.first) as usize];
+        frame.in_flight -= 1;
+        frame.fields.push((offset, output));
         Ok(())
     }
 
@@ -179,7 +202,7 @@ impl DenoiseStream {
     pub fn forget(&mut self) -> Vec<gst::Event> {
         self.session.cancel();
         self.session.release_frames();
-        (self.left, self.is_ended) = (0, false);
+        (self.first, self.left, self.is_ended) = (0, 0, false);
         let events = self.sequence.drain(..).flat_map(|frame| frame.events);
         events.filter(|event| event.is_sticky()).collect()
     }
@@ -193,18 +216,21 @@ impl DenoiseStream {
         }
     }
 
-    /// The frame that leaves next, if it has all frames that it is averaged with.
+    /// The frame that leaves next, if as many wait behind it as may.
     pub fn leaving(&self) -> Option<&gst::Buffer> {
         let waiting = self.sequence.len() - self.left;
-        let is_ready = waiting > self.references.forward || self.is_ended && waiting > 0;
+        let is_ready = waiting > self.settings.delay() || self.is_ended && waiting > 0;
         is_ready.then(|| &self.sequence[self.left].buffer)
     }
 
     /// Measures the frame that leaves next. Returns what becomes of it, and its noise.
     ///
     /// # Errors
-    /// [`DenoiseError`] if a buffer does not hold the frame its caps promise.
+    /// As [`Self::submit`].
     pub fn measure(&mut self, strength: Strength) -> Result<(NextFrame, NoiseLevels), DenoiseError> {
+        while self.sequence[self.left].in_flight > 0 {
+            self.finish_search()?;
+        }
         let noise = self.with_planes(None, |denoiser, planes, references, _| {
             Ok(denoiser.measure(&planes[0], references, strength)?)
         })?;
@@ -243,6 +269,7 @@ impl DenoiseStream {
         if self.left > self.references.backward {
             self.sequence.pop_front();
             self.left -= 1;
+            self.first += 1;
         }
         events
     }

@@ -7,13 +7,24 @@ use gstmotionestimate::estimator::References;
 use crate::support::*;
 
 /// Checks that `launch` makes what the oracle makes of `count` noisy frames with `past` and `future`.
-fn check(launch: &str, format: VideoFormat, count: u64, (past, future): (usize, usize)) {
+fn check(launch: &str, format: VideoFormat, count: u64, references: (usize, usize)) {
+    check_in_flight(launch, format, count, references, 1);
+}
+
+/// The same with `depth` frames in flight.
+fn check_in_flight(
+    launch: &str,
+    format: VideoFormat,
+    count: u64,
+    (past, future): (usize, usize),
+    depth: usize,
+) {
     let info = video(format, SIZE);
-    let mut harness = harness(&format!("{launch} past={past} future={future}"), &info);
+    let mut harness = harness(&format!("{launch} past={past} future={future} pipeline-depth={depth}"), &info);
     let frames: Vec<_> = (0..count).map(|number| frame(&info, number, true)).collect();
     for (number, frame) in frames.iter().enumerate() {
         push(&mut harness, frame.clone());
-        let left = (number + 1).saturating_sub(future);
+        let left = (number + 1).saturating_sub(future + depth - 1);
         assert_eq!(harness.buffers_in_queue() as usize, left, "{launch} {future}");
     }
     end(&mut harness);
@@ -60,6 +71,15 @@ fn any_device_makes_the_same() {
 }
 
 #[test]
+fn any_number_of_frames_in_flight_makes_the_same() {
+    for (references, depth) in [((2, 2), 3), ((1, 0), 2), ((0, 2), 4)] {
+        check_in_flight("motiondenoise device=native", VideoFormat::I420, 8, references, depth);
+    }
+    #[cfg(feature = "opencl")]
+    check_in_flight("motiondenoise device=cpu", VideoFormat::I420, 6, (2, 2), 2);
+}
+
+#[test]
 fn nothing_is_copied_where_nothing_changes() {
     for (launch, is_noisy, delay) in [
         ("motiondenoise strength=0", true, 0),
@@ -90,6 +110,7 @@ fn latency_is_that_of_the_later_frames() {
         ("motiondenoise device=native", 2),
         ("motiondenoise device=native future=0", 0),
         ("motiondenoise device=native future=4", 4),
+        ("motiondenoise device=native future=1 pipeline-depth=3", 3),
         ("motiondenoise strength=0", 0),
     ] {
         let mut harness = harness(launch, &i420());

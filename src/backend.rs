@@ -182,7 +182,9 @@ pub fn open<T>(
     };
     let fallback = several::fallback(grouping, tuning, parameters);
     let is_list = matches!(device, DeviceSelector::Several(_));
-    let options = Options { split: grouping.split, balance, fallback, is_list, ..Options::default() };
+    let stage_threads = tuning.threads.unwrap_or(0);
+    let split = grouping.split;
+    let options = Options { split, balance, fallback, is_list, stage_threads, ..Options::default() };
     Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
 }
 

@@ -36,4 +36,5 @@ pub use field::{Field, Sampling};
 pub use mean::weighted_mean;
 pub use measure::{SquaredError, mse, psnr, squared_error};
 pub use plane::PlaneMut;
+pub(crate) use predict::predict_luma_rows;
 pub use predict::{compensate, predict, predict_luma};

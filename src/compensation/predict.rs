@@ -71,6 +71,20 @@ pub fn predict_luma(
     Frame::with_format(Arc::new(samples), (width, height), row, format).map_err(|_| too_large())
 }
 
+/// Predicts `out.len() / stride` rows of luma from row `first` on, samples without bits below them, in one thread. `field`
+/// may go beyond `reference`, whose edge samples repeat.
+pub(crate) fn predict_luma_rows(
+    field: &Field<'_>,
+    reference: &FrameView<'_>,
+    first: usize,
+    out: &mut [u8],
+    stride: usize,
+) {
+    let format = reference.format().normal();
+    let job = RowJob { field, sampling: Sampling::LUMA, reference, format, then: None };
+    band_work()(&job, first, out, stride);
+}
+
 /// The compensation of one plane.
 struct RowJob<'a> {
     field: &'a Field<'a>,

@@ -33,6 +33,12 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     SubSample { sub_sample: &'static str },
+    /// Hierarchical search, which has no window, with the second least cost of the window.
+    #[error(
+        "costs=second is the least cost of other candidates of the search window, which algorithm hierarchical does not \
+         have: leave it out, or use algorithm full or three-step"
+    )]
+    SecondCost,
     /// There is no reference frame, or there are too many.
     #[error(
         "{backward} earlier and {forward} later reference frames cannot be searched: use 1 or more, at most {most} \
@@ -100,6 +106,9 @@ pub enum EstimateError {
     /// The slot holds no frame.
     #[error("no frame in slot {0:?}")]
     EmptySlot(Slot),
+    /// The session keeps no frame for what reads it after the search.
+    #[error("the frames of a search are released, but still to be read")]
+    NoFrame,
     /// The slot does not exist.
     #[error("there is no slot {0:?}")]
     NoSuchSlot(Slot),

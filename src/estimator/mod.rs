@@ -3,6 +3,7 @@
 //! Nothing here knows of GStreamer, OpenCL or SIMD. [`oracle`] defines each algorithm in plain loops: every
 //! device returns the same field, bit for bit.
 
+mod costs;
 mod device;
 mod error;
 mod flights;
@@ -26,6 +27,7 @@ pub(crate) mod units;
 mod vector;
 mod window;
 
+pub use costs::{CostKind, CostKinds};
 pub use device::{Device, DeviceInfo, Request, Ticket, search};
 pub use error::{EstimateError, FrameError, SetupError};
 pub(crate) use flights::Flights;

@@ -9,6 +9,9 @@ pub struct Output {
     pub vectors: PooledRecords<MotionVector>,
     /// One predictor a block, if [`Parameters::prediction`](super::Parameters::prediction) asks for them.
     pub predictors: Option<PooledRecords<Predictor>>,
+    /// The costs that [`Parameters::costs`](super::Parameters::costs) asks for: those of the first block, then those of
+    /// the second, and so on.
+    pub costs: Option<PooledRecords<u32>>,
     /// The device that searched each row of blocks, as an index into the session's devices; empty if one
     /// device searched all rows, or if several searched the same row.
     pub row_devices: Vec<u8>,
@@ -28,7 +31,7 @@ impl Output {
     }
 
     fn of(vectors: PooledRecords<MotionVector>) -> Self {
-        Self { vectors, predictors: None, row_devices: Vec::new(), times: StageTimes::default() }
+        Self { vectors, predictors: None, costs: None, row_devices: Vec::new(), times: StageTimes::default() }
     }
 }
 
@@ -41,7 +44,7 @@ pub struct StageTimes {
     pub search: Duration,
     /// Copying the vectors to the host.
     pub download: Duration,
-    /// Prediction of the vectors; zero without it.
+    /// Prediction of the vectors, and costs besides theirs; zero without either.
     pub prediction: Duration,
 }
 

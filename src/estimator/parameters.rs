@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{Grid, Prediction, References, SetupError, SubSample, Window};
+use super::{CostKind, CostKinds, Grid, Prediction, References, SetupError, SubSample, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -124,6 +124,8 @@ pub struct Parameters {
     pub border: Border,
     /// Whether vectors are predicted from their neighbours.
     pub prediction: Prediction,
+    /// What is computed for each block besides its vector.
+    pub costs: CostKinds,
     /// The frames in which each frame of a stream is searched.
     pub references: References,
 }
@@ -150,15 +152,16 @@ impl Parameters {
             metric: Metric::default(),
             border: Border::default(),
             prediction: Prediction::default(),
+            costs: CostKinds::NONE,
             references: References::default(),
         }
     }
 
-    /// Checks the block size, the frame size, the bit depth, that the algorithm has the precision, and the references.
+    /// Checks the block size, the frame size, the bit depth, that the algorithm has the precision and the costs, and the references.
     ///
     /// # Errors
     /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::BitDepth`], [`SetupError::SubSample`],
-    /// [`SetupError::References`].
+    /// [`SetupError::SecondCost`], [`SetupError::References`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -178,6 +181,9 @@ impl Parameters {
         }
         if self.algorithm == Algorithm::Hierarchical && self.sub_sample != SubSample::None {
             return Err(SetupError::SubSample { sub_sample: self.sub_sample.name() });
+        }
+        if self.algorithm == Algorithm::Hierarchical && self.costs.contains(CostKind::Second) {
+            return Err(SetupError::SecondCost);
         }
         let References { backward, forward } = self.references;
         if !self.references.is_usable() {

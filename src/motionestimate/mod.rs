@@ -206,6 +206,7 @@ use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality, SubSample
 use crate::settings::conversions;
 use crate::tuning::Kernel;
 
+mod costs;
 mod imp;
 mod memory;
 mod messages;
@@ -213,6 +214,8 @@ mod settings;
 mod statistics;
 mod stream;
 mod tuning;
+
+pub use costs::MotionEstimateCosts;
 
 pub use crate::settings::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 

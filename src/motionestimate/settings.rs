@@ -1,13 +1,14 @@
 //! The writable properties, and the parameters and device session that they ask for.
 
 use glib::prelude::*;
-use glib::{ParamSpecBoxed, ParamSpecEnum, ParamSpecInt, ParamSpecUInt};
+use glib::{ParamSpecBoxed, ParamSpecEnum, ParamSpecFlags, ParamSpecInt, ParamSpecUInt};
 use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
-    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateDirection, MotionEstimateKernel,
-    MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
+    MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateCosts, MotionEstimateDirection,
+    MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality,
+    MotionEstimateSubSample,
 };
 use crate::backend;
 use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
@@ -70,6 +71,9 @@ settings! {
     prediction: MotionEstimatePrediction = Default::default(),
         "prediction", "Prediction", "Also attach vectors predicted from the neighbouring blocks, as H.264 defines them",
         ParamSpecEnum::builder_with_default;
+    costs: MotionEstimateCosts = MotionEstimateCosts::empty(),
+        "costs", "Costs", "Also attach these numbers of each block, for encoders and analysis",
+        |name, default| ParamSpecFlags::builder(name).default_value(default);
 }
 
 impl Settings {
@@ -95,6 +99,7 @@ impl Settings {
             metric: self.metric.into(),
             border: self.border.into(),
             prediction: self.prediction.into(),
+            costs: self.costs.into(),
             references: References {
                 backward: references(self.direction != MotionEstimateDirection::Forward),
                 forward: references(self.direction != MotionEstimateDirection::Backward),

@@ -34,8 +34,9 @@ use crate::estimator::{
     Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
     Parameters, Part, RecordPool, Request, SetupError, Slot,
 };
+use crate::native::threads;
 use crate::pace;
-use crate::stages::{Stage, stages};
+use crate::stages::{SearchedFrames, Stage, stages};
 pub use balance::{Balance, Balancer, Measured};
 pub use block_cache::BlockCache;
 use dispatch::names;
@@ -108,6 +109,8 @@ pub struct Session<T = ()> {
     /// Of whole fields, and of parts: a smaller array would have to grow for a whole field.
     vectors: RecordPool<MotionVector>,
     part_vectors: RecordPool<MotionVector>,
+    /// Runs the stages.
+    stage_threads: Option<Arc<rayon::ThreadPool>>,
     stages: Vec<Box<dyn Stage>>,
     notices: Vec<Notice>,
 }
@@ -128,7 +131,8 @@ impl<T> Session<T> {
     /// [`Parameters::references`] asks for.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] for no device, or one made for another search.
+    /// [`SetupError::DeviceUnsupported`] for no device, or one made for another search; [`SetupError::Device`] if the
+    /// threads of the stages do not start.
     pub fn new(
         parameters: &Parameters,
         depth: usize,
@@ -160,6 +164,9 @@ impl<T> Session<T> {
             ))
         };
         let notices = whole.filter(|_| is_window_divided).map(notice).collect();
+        let stages = stages(parameters)?;
+        let stage_threads =
+            if stages.is_empty() { None } else { Some(threads::pool(options.stage_threads)?) };
         let weights: Vec<f64> = devices.iter().map(|device| device.weight).collect();
         let is_list = options.is_list || devices.len() > 1;
         let (references, depth) = (parameters.references, depth.max(1));
@@ -192,7 +199,8 @@ impl<T> Session<T> {
             copies: RecordPool::default(),
             vectors: RecordPool::default(),
             part_vectors: RecordPool::default(),
-            stages: stages(parameters),
+            stage_threads,
+            stages,
             notices,
         })
     }
@@ -231,8 +239,11 @@ impl<T> Session<T> {
         }
     }
 
-    /// Whether the session keeps a frame until no later search needs it: another device may need it.
+    /// Whether the session keeps a frame until no later search needs it: another device may need it, or a stage.
     pub fn keeps_frames(&self) -> bool {
+        if self.stages.iter().any(|stage| stage.reads_frames()) {
+            return true;
+        }
         let only = self.only_active().map(|only| self.members[only].info());
         only.is_none_or(|only| only.can_fail && self.fallback.is_some())
     }
@@ -396,11 +407,15 @@ impl<T> Session<T> {
             // The only device has all rows of both frames. It may not have them if another device did a part and failed.
             [current, reference].iter().for_each(|slot| self.slots[slot.index()].frame = None);
         }
-        let start = Instant::now();
-        for stage in &mut self.stages {
-            stage.apply(&mut output)?;
-        }
-        if !self.stages.is_empty() {
+        if let Some(threads) = &self.stage_threads {
+            let start = Instant::now();
+            let frames = search.current.frame.as_ref().zip(search.reference.frame.as_ref());
+            let frames = frames.map(|(current, reference)| SearchedFrames {
+                current: current.view(),
+                reference: reference.view(),
+            });
+            let stages = &mut self.stages;
+            threads.install(|| stages.iter_mut().try_for_each(|stage| stage.apply(frames, &mut output)))?;
             output.times.prediction = start.elapsed();
         }
         Ok((search.payload, output))

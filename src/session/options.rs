@@ -35,6 +35,8 @@ pub struct Options {
     pub patience: Duration,
     /// Whether to report shares and the devices of rows although there is only one device.
     pub is_list: bool,
+    /// Threads of the [stages](crate::stages), shared with all that have this number: 0 for one a core.
+    pub stage_threads: usize,
     /// Makes the device that takes over when the last device has failed; without it that is an error.
     pub fallback: Option<Fallback>,
 }
@@ -55,6 +57,7 @@ impl Default for Options {
             balance: Balance::default(),
             patience: Self::PATIENCE,
             is_list: false,
+            stage_threads: 0,
             fallback: None,
         }
     }

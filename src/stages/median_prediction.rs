@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::Stage;
+use super::{SearchedFrames, Stage};
 use crate::estimator::prediction::median;
 use crate::estimator::{EstimateError, Grid, MotionVector, Output, Predictor, RecordPool};
 
@@ -24,7 +24,15 @@ impl MedianPrediction {
 }
 
 impl Stage for MedianPrediction {
-    fn apply(&mut self, output: &mut Output) -> Result<(), EstimateError> {
+    fn reads_frames(&self) -> bool {
+        false
+    }
+
+    fn apply(
+        &mut self,
+        _frames: Option<SearchedFrames<'_>>,
+        output: &mut Output,
+    ) -> Result<(), EstimateError> {
         let mut predictors = self.predictors.take(self.grid.blocks());
         median_predictors(self.grid, &output.vectors, &mut predictors)?;
         output.predictors = Some(predictors);

@@ -3,25 +3,53 @@
 //! A session runs them after it has merged the parts of a search, so that a stage sees the whole field and
 //! no split over devices can change its result.
 
+mod cost_rows;
+mod costs;
 mod median_prediction;
+mod second;
+mod tiles;
 
+pub use costs::block_costs;
 pub use median_prediction::{MedianPrediction, median_predictors};
 
-use crate::estimator::{EstimateError, Output, Parameters, Prediction};
+use crate::estimator::{EstimateError, FrameView, Output, Parameters, Prediction, SetupError};
+use crate::native::Level;
 
 /// A step from a whole field to a richer one.
 pub trait Stage: Send {
-    /// Adds what the stage computes to `output`, whose vectors are complete.
+    /// Whether it reads the frames.
+    fn reads_frames(&self) -> bool;
+
+    /// Adds what the stage computes to `output`, whose vectors are complete. It runs in the rayon pool it is called from.
     ///
     /// # Errors
-    /// [`EstimateError::FieldSize`] if the field does not have the size that the stage was made for.
-    fn apply(&mut self, output: &mut Output) -> Result<(), EstimateError>;
+    /// [`EstimateError::FieldSize`], [`EstimateError::FrameSize`] if field or frames do not have the size that the stage
+    /// was made for; [`EstimateError::NoFrame`] if it reads frames and there are none.
+    fn apply(&mut self, frames: Option<SearchedFrames<'_>>, output: &mut Output)
+    -> Result<(), EstimateError>;
+}
+
+/// The two frames of a search.
+#[derive(Clone, Copy)]
+pub struct SearchedFrames<'a> {
+    /// The current frame.
+    pub current: FrameView<'a>,
+    /// The reference frame.
+    pub reference: FrameView<'a>,
 }
 
 /// The stages that `parameters` ask for, in the order in which they run.
-pub fn stages(parameters: &Parameters) -> Vec<Box<dyn Stage>> {
+///
+/// # Errors
+/// [`SetupError`] if `parameters` are not valid.
+pub fn stages(parameters: &Parameters) -> Result<Vec<Box<dyn Stage>>, SetupError> {
+    let mut stages: Vec<Box<dyn Stage>> = Vec::new();
     match parameters.prediction {
-        Prediction::None => Vec::new(),
-        Prediction::Median => vec![Box::new(MedianPrediction::new(parameters.grid()))],
+        Prediction::None => (),
+        Prediction::Median => stages.push(Box::new(MedianPrediction::new(parameters.grid()))),
     }
+    if !parameters.costs.is_empty() {
+        stages.push(block_costs(parameters, Level::best())?);
+    }
+    Ok(stages)
 }

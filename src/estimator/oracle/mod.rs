@@ -2,10 +2,12 @@
 //!
 //! Every device is compared with them, whole fields, bit for bit. They are not meant to be fast.
 
+mod costs;
 mod hierarchical;
 pub(crate) mod interpolation;
 mod refinement;
 
+pub use costs::costs;
 pub use hierarchical::hierarchical;
 
 use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, SubSample, Window};

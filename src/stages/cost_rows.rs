@@ -1,0 +1,336 @@
+//! The costs of a row of blocks.
+
+use std::ops::Range;
+
+use super::second::{second_costs, second_memory};
+use super::tiles::{LANES, MODES, ModeTransforms, TILE, TileNumber, TileSample, intra, load, satd};
+use crate::compensation::{Field, predict_luma_rows};
+use crate::estimator::{CostKind, FrameView, MotionVector, Parameters, PooledRecords, RecordPool, Sample};
+use crate::native::level::{InstructionSet, Work};
+
+/// The transforms of predictions that all rows of tiles of a row of blocks share: of the mean, the samples above, and
+/// the plane along its rows.
+const SHARED: usize = 1 + 2 * TILE;
+
+/// Those of a row of tiles: of the samples to the left, and the plane along its columns.
+const OWN: usize = 2 * TILE;
+
+/// The memory of rows of blocks that are not computed at the moment.
+pub(super) struct RowMemory<S: TileSample> {
+    samples: RecordPool<S>,
+    numbers: RecordPool<S::Number>,
+    words: RecordPool<u16>,
+    sums: RecordPool<u32>,
+}
+
+impl<S: TileSample> Default for RowMemory<S> {
+    fn default() -> Self {
+        Self {
+            samples: RecordPool::default(),
+            numbers: RecordPool::default(),
+            words: RecordPool::default(),
+            sums: RecordPool::default(),
+        }
+    }
+}
+
+/// How the tiles of a row of blocks lie in memory.
+#[derive(Clone, Copy)]
+struct RowLayout {
+    /// Samples of a block on an axis.
+    side: usize,
+    /// Blocks.
+    columns: usize,
+    /// Tiles of a block on an axis.
+    tiles: usize,
+    /// Tiles across, filled up to a multiple of [`LANES`].
+    padded: usize,
+}
+
+impl RowLayout {
+    fn new(parameters: &Parameters) -> Self {
+        let (side, columns) = (parameters.block_size, parameters.grid().columns);
+        let tiles = side / TILE;
+        Self { side, columns, tiles, padded: (columns * tiles).next_multiple_of(LANES) }
+    }
+
+    /// Samples from one row to the next.
+    fn pitch(self) -> usize {
+        self.padded * TILE
+    }
+
+    /// The tiles across of a block.
+    fn tiles_of(self, column: usize) -> Range<usize> {
+        column * self.tiles..(column + 1) * self.tiles
+    }
+}
+
+/// The memory of a row of blocks.
+pub(super) struct RowBuffers<S: TileSample> {
+    layout: RowLayout,
+    /// The current frame from the row above the blocks on.
+    current: PooledRecords<S>,
+    /// The reference frame at the same place.
+    reference: PooledRecords<S>,
+    /// What the vectors lead to.
+    predicted: PooledRecords<S>,
+    /// [`SHARED`] and [`OWN`] numbers of each tile across.
+    modes: PooledRecords<S::Number>,
+    /// Twice the sum of each prediction from the current frame, then that of no motion and that of the vector, of each
+    /// tile across.
+    sums: PooledRecords<u32>,
+    /// For [`CostKind::Second`].
+    words: PooledRecords<u16>,
+}
+
+impl<S: TileSample> RowBuffers<S> {
+    pub fn new(parameters: &Parameters, memory: &RowMemory<S>) -> Self {
+        let layout = RowLayout::new(parameters);
+        let rows = |rows: usize| memory.samples.take(rows * layout.pitch());
+        Self {
+            current: rows(layout.side + 1),
+            reference: rows(layout.side),
+            predicted: rows(layout.side),
+            modes: memory.numbers.take((SHARED + OWN) * layout.padded),
+            sums: memory.sums.take((MODES + 2) * layout.padded),
+            words: memory.words.take(second_memory(parameters)),
+            layout,
+        }
+    }
+}
+
+/// The costs of a row of blocks, in [`Work`].
+pub(super) struct CostRow<'a, S: TileSample> {
+    pub parameters: &'a Parameters,
+    /// The current frame, the reference frame, and the reference frame to predict from.
+    pub frames: [&'a FrameView<'a>; 3],
+    /// The vectors of the whole frame.
+    pub field: &'a [MotionVector],
+    pub row: usize,
+    pub buffers: &'a mut RowBuffers<S>,
+    pub costs: &'a mut [u32],
+}
+
+impl<S: TileSample> Work for CostRow<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(mut self, _: E) {
+        let Self { parameters, frames: [current, reference, _], row, .. } = self;
+        let (kinds, layout) = (parameters.costs, self.buffers.layout);
+        let wants = |kind| kinds.contains(kind);
+        let top = (row * layout.side) as i32;
+        if wants(CostKind::Zero) {
+            read_rows(reference, top, &mut self.buffers.reference, layout.pitch());
+        }
+        if wants(CostKind::Satd) {
+            self.predict();
+        }
+        let Self { field, buffers, costs, .. } = self;
+        read_rows(current, top - 1, &mut buffers.current, layout.pitch());
+        buffers.sums.fill(0);
+        if wants(CostKind::Intra) {
+            buffers.share_modes();
+        }
+        for tile_row in 0..layout.tiles {
+            if wants(CostKind::Intra) {
+                buffers.own_modes(tile_row);
+            }
+            for first in (0..layout.padded).step_by(LANES) {
+                buffers.add_tiles(
+                    tile_row,
+                    first,
+                    [CostKind::Intra, CostKind::Zero, CostKind::Satd].map(wants),
+                );
+            }
+        }
+        let vectors = &field[row * layout.columns..][..layout.columns];
+        for (index, kind) in kinds.iter().enumerate() {
+            let costs = costs.iter_mut().skip(index).step_by(kinds.count());
+            match kind {
+                CostKind::Zero => write(costs, |column| buffers.sum(MODES, column)),
+                CostKind::Intra => write(costs, |column| buffers.intra(column)),
+                CostKind::Satd => write(costs, |column| buffers.sum(MODES + 1, column)),
+                CostKind::Second => {
+                    second_costs(parameters, [current, reference], row, vectors, &mut buffers.words, costs);
+                }
+                CostKind::Variance => write(costs, |column| buffers.variance(column)),
+            }
+        }
+    }
+}
+
+/// Writes the cost of each column.
+#[inline(always)]
+fn write<'a>(costs: impl Iterator<Item = &'a mut u32>, cost: impl Fn(usize) -> u32) {
+    for (column, to) in costs.enumerate() {
+        *to = cost(column);
+    }
+}
+
+/// Reads the rows of `frame` from `top` on, as many as `to` has. Outside the frame, its edge samples repeat.
+#[inline(always)]
+fn read_rows<S: Sample>(frame: &FrameView<'_>, top: i32, to: &mut [S], pitch: usize) {
+    let (width, height) = frame.size();
+    for (y, to) in (top..).zip(to.chunks_exact_mut(pitch)) {
+        let (inside, outside) = to.split_at_mut(width);
+        frame.read_row(y.clamp(0, height as i32 - 1) as usize, inside);
+        outside.fill(inside[width - 1]);
+    }
+}
+
+impl<S: TileSample> CostRow<'_, S> {
+    /// Writes what the vectors lead to.
+    #[inline(always)]
+    fn predict(&mut self) {
+        let Self { parameters, frames, field, row, .. } = self;
+        let RowBuffers { layout, predicted, .. } = &mut *self.buffers;
+        let side = layout.side;
+        let size = (parameters.extended_width(), parameters.extended_height());
+        let field = Field::new(size, (side, side), field)
+            .unwrap_or_else(|error| unreachable!("the field has been checked: {error}"))
+            .with_scale(parameters.algorithm.scale() as u32);
+        let (first, stride) = (*row * side, layout.pitch() * size_of::<S>());
+        predict_luma_rows(&field, frames[2], first, bytemuck::cast_slice_mut(predicted), stride);
+        predicted.iter_mut().for_each(|sample| *sample = sample.from_le());
+    }
+}
+
+impl<S: TileSample> RowBuffers<S> {
+    /// The sample of the current frame at `(x, y)` from the first of the row of blocks, one row or column before it
+    /// included.
+    #[inline(always)]
+    fn sample(&self, x: i32, y: i32) -> i32 {
+        // The first column repeats.
+        let sample: u32 = self.current[(y + 1) as usize * self.layout.pitch() + x.max(0) as usize].into();
+        sample as i32
+    }
+
+    /// The rise of the plane from its middle to the sample at `at` from the block's first, on an axis on which it rises by
+    /// `difference` from the sample before the block to its last one.
+    #[inline(always)]
+    fn slope(&self, difference: i32, at: i32) -> i32 {
+        let side = self.layout.side as i32;
+        (difference * (2 * at + 1 - side) + side).div_euclid(2 * side)
+    }
+
+    /// Computes what the predictions of all rows of tiles share.
+    #[inline(always)]
+    fn share_modes(&mut self) {
+        let side = self.layout.side as i32;
+        for column in 0..self.layout.columns {
+            let left = column as i32 * side;
+            let mut sum = 0;
+            for i in 0..side {
+                sum += self.sample(left + i, -1) + self.sample(left - 1, i);
+            }
+            let mean = 16 * ((sum + side) / (2 * side));
+            let rise = self.sample(left + side - 1, -1) - self.sample(left - 1, -1);
+            for (first, tile) in (0..).step_by(TILE).zip(self.layout.tiles_of(column)) {
+                let above = row_transform(|k| self.sample(left + first + k, -1));
+                let mut across = row_transform(|k| self.slope(rise, first + k));
+                across[0] += mean;
+                self.set_mode(0, tile, mean);
+                for k in 0..TILE {
+                    self.set_mode(1 + k, tile, above[k]);
+                    self.set_mode(1 + TILE + k, tile, across[k]);
+                }
+            }
+        }
+    }
+
+    /// Computes the predictions of a row of tiles.
+    #[inline(always)]
+    fn own_modes(&mut self, tile_row: usize) {
+        let (side, first) = (self.layout.side as i32, (tile_row * TILE) as i32);
+        for column in 0..self.layout.columns {
+            let left = column as i32 * side - 1;
+            let fall = self.sample(left, side - 1) - self.sample(left, -1);
+            let beside = row_transform(|k| self.sample(left, first + k));
+            let down = row_transform(|k| self.slope(fall, first + k));
+            for tile in self.layout.tiles_of(column) {
+                for k in 0..TILE {
+                    self.set_mode(SHARED + k, tile, beside[k]);
+                    self.set_mode(SHARED + TILE + k, tile, down[k]);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set_mode(&mut self, index: usize, tile: usize, number: i32) {
+        self.modes[index * self.layout.padded + tile] = S::Number::of(number);
+    }
+
+    /// Adds to the sums of [`LANES`] tiles across from `first` on what those of a row of tiles cost: by the predictions
+    /// from the current frame, of no motion, and of the vector, as far as they are wanted.
+    #[inline(always)]
+    fn add_tiles(&mut self, tile_row: usize, first: usize, [has_intra, has_zero, has_satd]: [bool; 3]) {
+        let Self { layout, current, reference, predicted, modes, sums, .. } = self;
+        let (pitch, padded) = (layout.pitch(), layout.padded);
+        let at = tile_row * TILE * pitch + first * TILE;
+        let tiles = load::<S>(&current[pitch + at..], pitch);
+        let mut add = |index: usize, costs: [S::Number; LANES]| {
+            let sums = &mut sums[index * padded + first..][..LANES];
+            for lane in 0..LANES {
+                sums[lane] += costs[lane].cost();
+            }
+        };
+        if has_intra {
+            let (modes, _) = modes.as_chunks::<LANES>();
+            let lanes = |index: usize| &modes[(index * padded + first) / LANES];
+            let four = |first: usize| [0, 1, 2, 3].map(|k| lanes(first + k));
+            let transforms = ModeTransforms {
+                mean: lanes(0),
+                above: four(1),
+                across: four(1 + TILE),
+                beside: four(SHARED),
+                down: four(SHARED + TILE),
+            };
+            intra(&tiles, &transforms).into_iter().enumerate().for_each(|(mode, costs)| add(mode, costs));
+        }
+        if has_zero {
+            add(MODES, satd(&tiles, &load::<S>(&reference[at..], pitch)));
+        }
+        if has_satd {
+            add(MODES + 1, satd(&tiles, &load::<S>(&predicted[at..], pitch)));
+        }
+    }
+
+    /// The sum of a block's tiles.
+    #[inline(always)]
+    fn sum(&self, index: usize, column: usize) -> u32 {
+        self.sums[index * self.layout.padded..][self.layout.tiles_of(column)].iter().sum()
+    }
+
+    #[inline(always)]
+    fn intra(&self, column: usize) -> u32 {
+        let mut least = u32::MAX;
+        for mode in 0..MODES {
+            least = least.min(self.sum(mode, column));
+        }
+        least / 2
+    }
+
+    #[inline(always)]
+    fn variance(&self, column: usize) -> u32 {
+        let (side, pitch) = (self.layout.side, self.layout.pitch());
+        let (mut sum, mut squares) = (0, 0);
+        for row in self.current[pitch..].chunks_exact(pitch) {
+            for sample in &row[column * side..][..side] {
+                let sample = u64::from((*sample).into());
+                sum += sample;
+                squares += sample * sample;
+            }
+        }
+        let count = (side * side) as u64;
+        u32::try_from((count * squares - sum * sum) / count).unwrap_or(u32::MAX)
+    }
+}
+
+/// The first row of the transform of a tile whose rows all have these numbers. The others are zero.
+#[inline(always)]
+fn row_transform(number: impl Fn(i32) -> i32) -> [i32; TILE] {
+    let [a, b, c, d] = [0, 1, 2, 3].map(number);
+    [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d].map(|number| TILE as i32 * number)
+}

@@ -1,0 +1,91 @@
+//! The costs of blocks besides those of their vectors, on the cores of the CPU.
+//!
+//! [`oracle::costs`](crate::estimator::oracle::costs) defines them. A session has the frames on the host and the whole
+//! field, so that this is the same for every device, and no device needs a kernel for it.
+
+use rayon::prelude::*;
+
+use super::cost_rows::{CostRow, RowBuffers, RowMemory};
+use super::tiles::TileSample;
+use super::{SearchedFrames, Stage};
+use crate::estimator::{EstimateError, FrameView, Output, Parameters, RecordPool, SetupError};
+use crate::native::Level;
+use crate::native::level::Instructions;
+
+/// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
+///
+/// # Errors
+/// [`SetupError`] if `parameters` are not valid, [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
+pub fn block_costs(parameters: &Parameters, level: Level) -> Result<Box<dyn Stage>, SetupError> {
+    parameters.validate()?;
+    let instructions = level.required()?;
+    Ok(match parameters.bit_depth {
+        8 => Box::new(BlockCosts::<u8>::new(parameters, instructions)),
+        _ => Box::new(BlockCosts::<u16>::new(parameters, instructions)),
+    })
+}
+
+/// The costs of frames with samples of `S`.
+struct BlockCosts<S: TileSample> {
+    parameters: Parameters,
+    instructions: Instructions,
+    costs: RecordPool<u32>,
+    /// The upper eight bits of deeper reference frames.
+    lowered: RecordPool<u8>,
+    memory: RowMemory<S>,
+}
+
+impl<S: TileSample> BlockCosts<S> {
+    fn new(parameters: &Parameters, instructions: Instructions) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            instructions,
+            costs: RecordPool::default(),
+            lowered: RecordPool::default(),
+            memory: RowMemory::default(),
+        }
+    }
+}
+
+impl<S: TileSample> Stage for BlockCosts<S> {
+    fn reads_frames(&self) -> bool {
+        true
+    }
+
+    fn apply(
+        &mut self,
+        frames: Option<SearchedFrames<'_>>,
+        output: &mut Output,
+    ) -> Result<(), EstimateError> {
+        let Self { parameters, instructions, memory, .. } = self;
+        let SearchedFrames { current, reference } = frames.ok_or(EstimateError::NoFrame)?;
+        let (grid, kinds) = (parameters.grid(), parameters.costs.count());
+        current.check(parameters)?;
+        reference.check(parameters)?;
+        grid.check(&output.vectors)?;
+        // Rows are read with the depth that was searched, but predictions are made with that of the frame.
+        let is_lowered = reference.format().depth() != parameters.bit_depth;
+        let mut lowered =
+            self.lowered.take(if is_lowered { parameters.width * parameters.height } else { 0 });
+        let predicted_from = if is_lowered { lower(&reference, &mut lowered) } else { reference };
+        let mut costs = self.costs.take(grid.blocks() * kinds);
+        let rows = costs.par_chunks_mut(grid.columns * kinds).enumerate();
+        rows.for_each_init(
+            || RowBuffers::new(parameters, memory),
+            |buffers, (row, costs)| {
+                let (frames, field) = ([&current, &reference, &predicted_from], &output.vectors);
+                S::run(*instructions, CostRow { parameters, frames, field, row, buffers, costs });
+            },
+        );
+        output.costs = Some(costs);
+        Ok(())
+    }
+}
+
+/// The upper eight bits of `frame`, in `samples`.
+fn lower<'a>(frame: &FrameView<'_>, samples: &'a mut [u8]) -> FrameView<'a> {
+    let (width, height) = frame.size();
+    samples.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| frame.read_row(y, row));
+    FrameView::new(samples, width, height, width)
+        .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
+}

@@ -39,6 +39,17 @@ def read_fields(buffer):
     return fields
 
 
+def read_costs(structure):
+    """The further costs of each block by name, `rows x columns` each, of a meta's structure; empty if it has none."""
+    if not structure.has_field("costs"):
+        return {}
+    array = structure.get_array("cost-names")[1]
+    names = [array.get_nth(index) for index in range(array.n_values)]
+    shape = structure.get_value("rows"), structure.get_value("columns"), len(names)
+    costs = numpy.frombuffer(structure.get_value("costs").get_data(), "u4").reshape(shape)
+    return {name: costs[:, :, index] for index, name in enumerate(names)}
+
+
 def main():
     Gst.init(None)
     description = " ".join(sys.argv[1:]) or DEFAULT
@@ -59,6 +70,7 @@ def main():
                 f"mean {structure.get_value('metric')} {field['cost'].mean():.1f}"
                 # Costs are of samples of eight bits, or of as many as the field says.
                 + (f" of {structure.get_value('bit-depth')} bits" if structure.has_field("bit-depth") else "")
+                + "".join(f", {name} {costs.mean():.1f}" for name, costs in read_costs(structure).items())
             )
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)

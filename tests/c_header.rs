@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use gstmotionestimate::meta::MotionVectorMeta;
+use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
 
 const SOURCE: &str = "videotestsrc num-buffers=4 pattern=ball motion=sweep ! \
                       video/x-raw,format=I420,width=70,height=52,framerate=25/1 ! motionestimate device=native";
@@ -68,6 +68,7 @@ fn expected(source: &str) -> String {
                 d.metric.name()
             );
             assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
+            assert_eq!(field.costs().is_some(), source.contains("costs="));
             assert_eq!(field.devices().is_some(), source.contains("device=native,"));
             for (index, vector) in field.vectors().iter().enumerate() {
                 let (row, column) = (index / d.columns as usize, index % d.columns as usize);
@@ -78,6 +79,10 @@ fn expected(source: &str) -> String {
                 text += &format!("{} {} {} {x:.5} {y:.5}", vector.x, vector.y, vector.cost);
                 if let Some(predictors) = field.predictors() {
                     text += &format!(" {} {}", predictors[index].x, predictors[index].y);
+                }
+                for name in field.costs().into_iter().flat_map(FieldCosts::names) {
+                    let cost = field.costs().unwrap().of(name).unwrap().nth(index).unwrap();
+                    text += &format!(" {name} {cost}");
                 }
                 text += "\n";
             }
@@ -106,7 +111,8 @@ fn c_reads_what_rust_reads() {
     let listed = SOURCE.replace("device=native", "device=native,");
     let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8");
     let both = format!("{SOURCE} direction=both references=2");
-    for source in [SOURCE.to_owned(), format!("{SOURCE} prediction=median"), listed, hierarchical, both] {
+    let predicted = format!("{SOURCE} prediction=median costs=zero+second");
+    for source in [SOURCE.to_owned(), predicted, listed, format!("{hierarchical} costs=satd"), both] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
         assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
     }
@@ -115,7 +121,8 @@ fn c_reads_what_rust_reads() {
 #[test]
 fn python_reads_what_rust_reads() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
-    for source in [SOURCE.to_owned(), format!("{SOURCE} direction=both references=2")] {
+    let costs = format!("{SOURCE} costs=zero+intra+satd");
+    for source in [SOURCE.to_owned(), format!("{SOURCE} direction=both references=2"), costs] {
         // The system's interpreter: it is the one that has the system's gi.
         let mut python = with_plugin("/usr/bin/python3", "python-registry.bin");
         let printed = output(python.arg(&script).arg(&source));
@@ -132,13 +139,18 @@ fn python_reads_what_rust_reads() {
                 let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / 4.0);
                 let mean = |sum: f64| sum / vectors.len() as f64;
                 let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
+                let costs = field.costs().into_iter().flat_map(|costs| {
+                    let mean_of = |name| mean(costs.of(name).unwrap().map(f64::from).sum());
+                    costs.names().iter().map(move |name| format!(", {name} {:.1}", mean_of(name)))
+                });
                 expected.push(format!(
-                    "{pts} {} x {} blocks, reference {:+}, length mean {:.2} max {:.2} samples, mean sad {cost:.1}",
+                    "{pts} {} x {} blocks, reference {:+}, length mean {:.2} max {:.2} samples, mean sad {cost:.1}{}",
                     description.columns,
                     description.rows,
                     description.reference_offset,
                     mean(lengths.clone().sum()),
                     lengths.fold(0.0, f64::max),
+                    costs.collect::<String>(),
                 ));
             }
         }

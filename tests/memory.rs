@@ -93,6 +93,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
             "sub-sample=quarter block-size=64",
             "direction=both references=4",
             "direction=both references=2 pipeline-depth=4",
+            "costs=zero+intra+satd+second+variance",
             "kernel=elimination direction=both references=2",
         ] {
             let settings = format!("device={device} block-size=8 search-range=2 {settings}");

@@ -7,7 +7,9 @@ use fields::{bytes, description, init, numbered};
 use gst::prelude::*;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{MotionVector, Predictor};
-use gstmotionestimate::meta::{self, Extras, FieldDescription, MetaError, MotionVectorMeta, RowDevices};
+use gstmotionestimate::meta::{
+    self, Extras, FieldCosts, FieldDescription, MetaError, MotionVectorMeta, RowDevices,
+};
 
 /// A frame of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
 /// each of the two frames that come out.
@@ -398,4 +400,92 @@ fn devices_of_other_rows_are_not_attached() {
     let result = meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field)), extras);
     assert_eq!(result, Err(MetaError::DeviceRows { rows: 3, present: 4 }));
     assert!(MotionVectorMeta::of(&buffer).is_none());
+}
+
+fn cost_bytes(costs: &[u32]) -> glib::Bytes {
+    glib::Bytes::from(bytemuck::cast_slice::<_, u8>(costs))
+}
+
+fn names(names: &[&str]) -> glib::SendValue {
+    gst::Array::from_values(names.iter().map(|name| name.to_send_value())).to_send_value()
+}
+
+#[test]
+fn costs_are_read_and_checked() {
+    let values: Vec<u32> = (0..24).map(|value| 1000 * value).collect();
+    assert!(read_spoiled(|_| ()).unwrap().costs().is_none());
+    let with = |names: &glib::SendValue, costs: &glib::Bytes| {
+        read_spoiled(|s| {
+            s.set_value("cost-names", names.clone());
+            s.set("costs", costs);
+        })
+    };
+    let both = names(&["zero", "of another program"]);
+    for shift in 0..4 {
+        let mut padded = vec![0; shift];
+        padded.extend_from_slice(bytemuck::cast_slice(&values));
+        let costs = glib::Bytes::from_bytes(&glib::Bytes::from_owned(padded), shift..shift + 96);
+        let field = with(&both, &costs).unwrap();
+        let costs = field.costs().unwrap();
+        assert_eq!((costs.values(), costs.names().len()), (&values[..], 2), "{shift}");
+        let odd: Vec<u32> = costs.of("of another program").unwrap().collect();
+        assert_eq!((odd.len(), odd[11]), (12, 23000));
+        assert!(costs.of("satd").is_none());
+    }
+    for length in [0, 1, 48, 95, 97, 100, 192] {
+        let expected = MetaError::CostLength { needed: 96, present: length };
+        assert_eq!(with(&both, &glib::Bytes::from(&vec![0u8; length])).unwrap_err(), expected);
+    }
+    let fits = cost_bytes(&values);
+    assert_eq!(with(&names(&[]), &fits).unwrap_err(), MetaError::Field("cost-names"));
+    let numbers = gst::Array::new([1, 2]).to_send_value();
+    assert_eq!(with(&numbers, &fits).unwrap_err(), MetaError::Field("cost-names"));
+    assert_eq!(with(&true.to_send_value(), &fits).unwrap_err(), MetaError::Field("cost-names"));
+    let alone = |spoil: &dyn Fn(&mut gst::StructureRef)| read_spoiled(spoil).unwrap_err();
+    assert_eq!(alone(&|s| s.set_value("cost-names", both.clone())), MetaError::Field("costs"));
+    assert_eq!(alone(&|s| s.set("costs", &fits)), MetaError::Field("cost-names"));
+}
+
+#[test]
+fn costs_follow_their_vectors() {
+    init();
+    let field = description(160, 96, 16);
+    let values: Vec<u32> = (0..3 * 60).collect();
+    let costs = |values: &[u32]| {
+        let names = ["zero", "intra", "satd"].map(Into::into).to_vec();
+        Some(FieldCosts::new(names, cost_bytes(values)).unwrap())
+    };
+    let mut buffer = gst::Buffer::new();
+    let short = Extras { costs: costs(&values[3..]), ..Extras::default() };
+    let result = meta::attach(buffer.make_mut(), &field, bytes(&numbered(&field)), short);
+    assert_eq!(result, Err(MetaError::CostLength { needed: 720, present: 708 }));
+    assert!(FieldCosts::new(Vec::new(), cost_bytes(&[])).is_err());
+
+    let through = |elements: &str| {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,\
+             pixel-aspect-ratio=1/1 ! identity name=source ! {elements} ! appsink name=sink"
+        ));
+        let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+        let values = values.clone();
+        pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+            let field = description(160, 96, 16);
+            let extras = Extras { costs: costs(&values), ..Extras::default() };
+            let buffer = info.buffer_mut().unwrap().make_mut();
+            meta::attach(buffer, &field, bytes(&numbered(&field)), extras).unwrap();
+            gst::PadProbeReturn::Ok
+        });
+        let buffers = fields::run(&pipeline);
+        buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect::<Vec<_>>()
+    };
+    // Those of the frame that was searched, as the vectors' costs are.
+    for elements in ["videoconvert ! video/x-raw,format=RGBA", "videoscale ! video/x-raw,width=80,height=48"]
+    {
+        for field in through(elements) {
+            let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+            assert_eq!(field.costs().unwrap().values(), values, "{elements}");
+            assert_eq!(field.vectors()[5].cost, 1005);
+        }
+    }
+    assert!(through("videoscale ! video/x-raw,width=96,height=57").iter().all(Option::is_none));
 }

@@ -6,7 +6,7 @@ mod fields;
 use fields::{description, numbered};
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
-use gstmotionestimate::meta::FieldDescription;
+use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
 
 /// Three frames of 40 × 20 in blocks of 16, the first without vectors.
 fn serialize(caps: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>) -> Vec<gst::Buffer> {
@@ -95,6 +95,47 @@ fn devices_go_into_ndjson_alone() {
     assert_eq!(fields.remove("row_devices"), Some(serde_json::json!([0, 0, 0, 0])));
     assert_eq!(listed, alone);
     assert_eq!(run("native,", "text/csv"), run("native", "text/csv"));
+}
+
+/// Costs of `motionestimate` in NDJSON and packed binary, as the meta has them.
+#[test]
+fn costs_go_into_ndjson_and_binary() {
+    let launch = |costs: &str, caps: &str| {
+        fields::launch(&format!(
+            "videotestsrc num-buffers=3 pattern=ball motion=sweep ! video/x-raw,format=GRAY8,width=70,height=52 \
+             ! motionestimate device=native block-size=8 {costs} ! {caps} ! appsink name=sink"
+        ))
+    };
+    let run = |costs: &str, caps: &str| fields::run(&launch(costs, caps));
+    const COSTS: &str = "costs=satd+zero";
+    let buffers = run(COSTS, "identity");
+    let field = MotionVectorMeta::of(&buffers[2]).unwrap().unwrap();
+    let costs = field.costs().unwrap();
+    assert!(costs.of("zero").unwrap().zip(costs.of("satd").unwrap()).any(|(zero, satd)| satd < zero));
+
+    let line = |costs: &str| -> serde_json::Value {
+        serde_json::from_str(&text(&run(costs, "motionserialize ! application/x-ndjson")[2])).unwrap()
+    };
+    let (without, mut with) = (line(""), line(COSTS));
+    let object = with.as_object_mut().unwrap();
+    assert_eq!(object.remove("cost_names"), Some(serde_json::json!(["zero", "satd"])));
+    let pairs: Vec<_> = costs.values().chunks_exact(2).map(|pair| serde_json::json!(pair)).collect();
+    assert_eq!(pairs.len(), 9 * 7);
+    assert_eq!(object.remove("costs"), Some(serde_json::Value::from(pairs)));
+    assert_eq!(with, without);
+    let csv = |costs: &str| run(costs, "motionserialize ! text/csv").iter().map(text).collect::<String>();
+    assert_eq!(csv(COSTS), csv(""));
+
+    let binary = |costs: &str| {
+        let buffers = run(costs, "motionserialize ! application/x-motion-vectors");
+        buffers[2].map_readable().unwrap().to_vec()
+    };
+    let (without, with) = (binary(""), binary(COSTS));
+    assert_eq!(with[..4], (72 + 8 * 63 + 4 + 2 * 16 + 2 * 4 * 63_u32).to_le_bytes());
+    assert_eq!(with[4..without.len()], without[4..]);
+    let mut expected = b"\x02\0\0\0zero\0\0\0\0\0\0\0\0\0\0\0\0satd\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    costs.values().iter().for_each(|cost| expected.extend(cost.to_le_bytes()));
+    assert_eq!(with[without.len()..], expected);
 }
 
 #[test]

@@ -20,6 +20,8 @@
 //! | `predictors` | GBytes | optional: as many [`Predictor`]s, the vectors that an encoder would predict |
 //! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
 //! | `row-devices` | GBytes | with `devices`: one byte per row of blocks, the index of its device |
+//! | `cost-names` | GstValueArray | optional: the names of numbers of each block, strings: `zero`, `intra`, `satd`, `second`, `variance` |
+//! | `costs` | GBytes | with `cost-names`: for each block, row-major, one `guint32` for each name, host byte order |
 //!
 //! # Downstream
 //!
@@ -27,7 +29,7 @@
 //! - Conversion to another format at the same size keeps it.
 //! - Scaling scales it with the frame if every block then has a whole number of samples, the grid
 //!   is unchanged and the aspect ratio is unchanged (otherwise the scaler may add borders).
-//!   Vectors and predictors are rounded to their units; costs are kept. In all other cases
+//!   Vectors and predictors are rounded to their units; costs of any kind are kept, as those of the frame that was searched. In all other cases
 //!   scaling drops it.
 //! - Other filters that create new buffers (cropping, flipping, rotating) drop it. In-place filters
 //!   keep it.
@@ -35,6 +37,7 @@
 //! Readers check the whole structure: missing fields, wrong types or sizes that do not match give a
 //! [`MetaError`], never an out-of-bounds read.
 
+mod costs;
 mod devices;
 mod transform;
 
@@ -45,6 +48,7 @@ use gst::prelude::*;
 
 use crate::estimator::{Grid, Metric, MotionVector, Predictor, References};
 
+pub use costs::FieldCosts;
 pub use devices::RowDevices;
 pub use transform::register;
 
@@ -96,6 +100,10 @@ pub enum MetaError {
     #[error("{rows} device indices are needed, one per row of blocks; there are {present}")]
     #[allow(missing_docs)]
     DeviceRows { rows: u32, present: usize },
+    /// The number of costs does not match the grid and the names.
+    #[error("{needed} bytes of costs are needed, one number for each name a block; there are {present}")]
+    #[allow(missing_docs)]
+    CostLength { needed: u64, present: usize },
     /// GStreamer refused to add the meta.
     #[error("GStreamer refused to add the meta to the buffer")]
     Rejected,
@@ -134,10 +142,13 @@ impl FieldDescription {
         Grid { columns: self.columns as usize, rows: self.rows as usize }
     }
 
+    fn blocks(&self) -> u64 {
+        u64::from(self.columns) * u64::from(self.rows)
+    }
+
     /// Bytes of a list with one record per block.
     fn bytes_of<T>(&self) -> u64 {
-        let blocks = u64::from(self.columns) * u64::from(self.rows);
-        blocks.saturating_mul(size_of::<T>() as u64)
+        self.blocks().saturating_mul(size_of::<T>() as u64)
     }
 
     /// Checks that the grid covers the frame exactly, that the vectors have `vectors` bytes and the
@@ -232,13 +243,15 @@ pub struct Extras {
     pub predictors: Option<glib::Bytes>,
     /// The device that searched each row of blocks.
     pub devices: Option<RowDevices>,
+    /// Numbers of each block besides its vector.
+    pub costs: Option<FieldCosts>,
 }
 
 /// Adds a motion field to `buffer`: `vectors` holds `rows × columns` [`MotionVector`]s, row-major.
 ///
 /// # Errors
-/// [`MetaError::Grid`], [`MetaError::Length`], [`MetaError::PredictorLength`] and
-/// [`MetaError::DeviceRows`] if `vectors` or `extras` do not match `description`;
+/// [`MetaError::Grid`], [`MetaError::Length`], [`MetaError::PredictorLength`],
+/// [`MetaError::DeviceRows`] and [`MetaError::CostLength`] if `vectors` or `extras` do not match `description`;
 /// [`MetaError::Rejected`] if GStreamer refuses the meta. The buffer is then unchanged.
 pub fn attach(
     buffer: &mut gst::BufferRef,
@@ -246,9 +259,10 @@ pub fn attach(
     vectors: glib::Bytes,
     extras: Extras,
 ) -> Result<(), MetaError> {
-    let Extras { predictors, devices } = extras;
+    let Extras { predictors, devices, costs } = extras;
     description.check(vectors.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
     devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
+    costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
     register();
     let mut meta = gst::meta::CustomMeta::add(buffer, NAME).map_err(|_| MetaError::Rejected)?;
     let structure = meta.mut_structure();
@@ -259,6 +273,9 @@ pub fn attach(
     }
     if let Some(devices) = devices {
         devices.write_to(structure);
+    }
+    if let Some(costs) = costs {
+        costs.write_to(structure);
     }
     Ok(())
 }
@@ -293,6 +310,7 @@ pub struct MotionVectorMeta {
     vectors: Records<MotionVector>,
     predictors: Option<Records<Predictor>>,
     devices: Option<RowDevices>,
+    costs: Option<FieldCosts>,
 }
 
 /// A list with one record per block.
@@ -363,7 +381,9 @@ impl MotionVectorMeta {
         let predictors = predictors.map(Records::new);
         let devices = RowDevices::from_structure(structure)?;
         devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
-        Ok(Self { description, vectors: Records::new(bytes), predictors, devices })
+        let costs = FieldCosts::from_structure(structure)?;
+        costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
+        Ok(Self { description, vectors: Records::new(bytes), predictors, devices, costs })
     }
 
     /// Sizes, reference frame and metric of the field.
@@ -385,6 +405,11 @@ impl MotionVectorMeta {
     /// if several devices shared the candidates of every row.
     pub fn devices(&self) -> Option<&RowDevices> {
         self.devices.as_ref()
+    }
+
+    /// Numbers of each block besides its vector; `None` if the field has none.
+    pub fn costs(&self) -> Option<&FieldCosts> {
+        self.costs.as_ref()
     }
 
     /// The vector of the block at (`column`, `row`); `None` outside the grid.

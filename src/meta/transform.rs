@@ -119,8 +119,8 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
     } else if let Some(Scaled { description, vectors, predictors }) = scale_field(&meta, to) {
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
-        // The rows of blocks are unchanged, and so are their devices.
-        let extras = Extras { predictors, devices: meta.devices };
+        // The rows of blocks are unchanged, and so are their devices. Costs are those of the frame that was searched.
+        let extras = Extras { predictors, devices: meta.devices, costs: meta.costs };
         // The grid was checked, so only GStreamer could refuse; the field is then dropped.
         let _ = attach(target, &description, vectors, extras);
     }

@@ -8,7 +8,7 @@ use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use crate::estimator::{EstimateError, Notice, Output, References, Slot};
-use crate::meta::{self, Extras, FieldDescription, MetaError, RowDevices};
+use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
 use crate::video::pool::PoolLimit;
@@ -397,7 +397,10 @@ impl Stream {
         };
         let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);
-        meta::attach(frame.buffer.make_mut(), &description, vectors, Extras { predictors, devices })?;
+        let names = || parameters.costs.iter().map(|kind| kind.name().into()).collect();
+        let costs = output.costs.map(|costs| FieldCosts::new(names(), glib::Bytes::from_owned(costs)));
+        let extras = Extras { predictors, devices, costs: costs.transpose()? };
+        meta::attach(frame.buffer.make_mut(), &description, vectors, extras)?;
         frame.in_flight -= 1;
         frame.has_vectors = true;
         Ok(())

@@ -5,7 +5,7 @@ use serde::ser::{SerializeSeq, Serializer};
 
 use super::flo;
 use crate::estimator::{Metric, MotionVector, Predictor};
-use crate::meta::{MotionVectorMeta, RowDevices};
+use crate::meta::{FieldCosts, MotionVectorMeta, RowDevices};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,10 @@ struct Object<'a> {
     devices: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     row_devices: Option<&'a [u8]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_names: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<Vec<&'a [u32]>>,
 }
 
 fn vectors_as_triples<S: Serializer>(
@@ -143,6 +147,7 @@ fn write_ndjson(
 ) -> serde_json::Result<()> {
     let description = field.map(MotionVectorMeta::description);
     let devices = field.and_then(MotionVectorMeta::devices);
+    let costs = field.and_then(MotionVectorMeta::costs);
     let object = Object {
         frame,
         block_width: description.map(|field| field.block_width),
@@ -158,6 +163,8 @@ fn write_ndjson(
         predictors: field.and_then(MotionVectorMeta::predictors),
         devices: devices.map(|devices| devices.names().iter().map(|name| &**name).collect()),
         row_devices: devices.map(RowDevices::rows),
+        cost_names: costs.map(|costs| costs.names().iter().map(|name| &**name).collect()),
+        costs: costs.map(|costs| costs.values().chunks_exact(costs.names().len()).collect()),
     };
     serde_json::to_writer(&mut *out, &object)?;
     out.push(b'\n');
@@ -209,6 +216,9 @@ fn write_csv(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec
 /// Bytes of a record before its vectors.
 const BINARY_FIXED_BYTES: u32 = 72;
 
+/// Bytes of the name of a cost in a record.
+const BINARY_NAME_BYTES: usize = 16;
+
 fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
     let vectors = field.map_or(&[][..], MotionVectorMeta::vectors);
     let description = field.map(MotionVectorMeta::description);
@@ -216,7 +226,10 @@ fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut 
     let unknown = u64::MAX;
 
     // The length only overflows for frames of millions of samples per axis.
-    let bytes = BINARY_FIXED_BYTES as usize + size_of_val(vectors);
+    let costs = field.and_then(MotionVectorMeta::costs);
+    let bytes_of =
+        |costs: &FieldCosts| 4 + BINARY_NAME_BYTES * costs.names().len() + size_of_val(costs.values());
+    let bytes = BINARY_FIXED_BYTES as usize + size_of_val(vectors) + costs.map_or(0, bytes_of);
     out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(&number(|field| u32::from(field.metric == Metric::Ssd)).to_le_bytes());
     let reference_pts = description.and_then(|field| field.reference_pts).map(|pts| pts.nseconds());
@@ -239,5 +252,13 @@ fn write_binary(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut 
         out.extend_from_slice(&x.to_le_bytes());
         out.extend_from_slice(&y.to_le_bytes());
         out.extend_from_slice(&cost.to_le_bytes());
+    }
+    if let Some(costs) = costs {
+        out.extend_from_slice(&(costs.names().len() as u32).to_le_bytes());
+        for name in costs.names() {
+            let name = name.bytes().chain(std::iter::repeat(0));
+            out.extend(name.take(BINARY_NAME_BYTES));
+        }
+        costs.values().iter().for_each(|cost| out.extend_from_slice(&cost.to_le_bytes()));
     }
 }

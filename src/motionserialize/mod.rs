@@ -36,8 +36,9 @@
  * A frame without vectors has `null` for `vectors` and for every field from `block_width` on. With
  * predictors (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows the vectors, with
  * as many entries. If several devices each searched whole rows of blocks, `"devices":["name",…]`
- * holds their names and `"row_devices":[index,…]` one index per row of blocks. CSV and packed binary
- * do not contain the bit depth, predictors and devices.
+ * holds their names and `"row_devices":[index,…]` one index per row of blocks. With costs (`motionestimate
+ * costs=zero+intra`), `"cost_names":["zero","intra"],"costs":[[zero,intra],…]` come last, with an entry
+ * for each block. CSV and packed binary do not contain the bit depth, predictors and devices, and CSV no costs.
  *
  * ## CSV
  *
@@ -57,7 +58,7 @@
  *
  * | offset | type | value |
  * |---|---|---|
- * | 0 | u32 | size of the record in bytes, including the vectors |
+ * | 0 | u32 | size of the record in bytes, all that follows included |
  * | 4 | u32 | metric: 0 SAD, 1 SSD |
  * | 8 | u64 | frame |
  * | 16 | u64 | pts, all ones if unknown |
@@ -69,6 +70,9 @@
  * | 64 | i32 | reference offset: -1 the previous frame, +1 the next one |
  * | 68 | u32 | scale: units per sample |
  * | 72 | | `rows · columns` times `i16` x, `i16` y, `u32` cost |
+ * | then, only with costs | u32 | number of costs of a block, n |
+ * | | | n names of 16 characters, filled up with zeros |
+ * | | | `rows · columns` times n `u32` |
  *
  * In the record of a frame without vectors everything from offset 48 on is 0, and the timestamp at
  * offset 32 is unknown.

@@ -86,11 +86,12 @@ pub(super) struct RowBuffers<S: TileSample> {
 impl<S: TileSample> RowBuffers<S> {
     pub fn new(parameters: &Parameters, memory: &RowMemory<S>) -> Self {
         let layout = RowLayout::new(parameters);
-        let rows = |rows: usize| memory.samples.take(rows * layout.pitch());
+        // All have the same size, so that memory that comes back need not grow.
+        let rows = || memory.samples.take((layout.side + 1) * layout.pitch());
         Self {
-            current: rows(layout.side + 1),
-            reference: rows(layout.side),
-            predicted: rows(layout.side),
+            current: rows(),
+            reference: rows(),
+            predicted: rows(),
             modes: memory.numbers.take((SHARED + OWN) * layout.padded),
             sums: memory.sums.take((MODES + 2) * layout.padded),
             words: memory.words.take(second_memory(parameters)),
@@ -191,6 +192,7 @@ impl<S: TileSample> CostRow<'_, S> {
             .unwrap_or_else(|error| unreachable!("the field has been checked: {error}"))
             .with_scale(parameters.algorithm.scale() as u32);
         let (first, stride) = (*row * side, layout.pitch() * size_of::<S>());
+        let predicted = &mut predicted[..side * layout.pitch()];
         predict_luma_rows(&field, frames[2], first, bytemuck::cast_slice_mut(predicted), stride);
         predicted.iter_mut().for_each(|sample| *sample = sample.from_le());
     }

@@ -7,6 +7,27 @@
 #include <gst/motion/gstmotionvector.h>
 
 static void
+print_costs (const GstMotionVectorField * field, guint column, guint row)
+{
+  guint i, names =
+      field->cost_names == NULL ? 0 : gst_value_array_get_size (field->cost_names);
+
+  for (i = 0; i < names; i++) {
+    const gchar *name =
+        g_value_get_string (gst_value_array_get_value (field->cost_names, i));
+    gint index = gst_motion_vector_field_find_cost (field, name);
+
+    printf (" %s %u", name,
+        gst_motion_vector_field_get_cost (field, index, column, row));
+  }
+  if (gst_motion_vector_field_find_cost (field, "unknown") != -1
+      || gst_motion_vector_field_get_cost (field, -1, column, row) != 0
+      || gst_motion_vector_field_get_cost (field, 99, column, row) != 0
+      || gst_motion_vector_field_get_cost (field, 0, field->columns, 0) != 0)
+    printf (" a cost that is not there");
+}
+
+static void
 print_fields (GstElement * sink, GstBuffer * buffer, GstPad * pad,
     gpointer user_data)
 {
@@ -45,6 +66,7 @@ print_fields (GstElement * sink, GstBuffer * buffer, GstPad * pad,
         printf ("%d %d %u %.5f %.5f", vector.x, vector.y, vector.cost, x, y);
         if (field.predictors != NULL)
           printf (" %d %d", predictor.x, predictor.y);
+        print_costs (&field, column, row);
         printf ("\n");
       }
     }

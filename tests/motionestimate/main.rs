@@ -3,6 +3,7 @@
 
 mod allocation;
 mod bad_input;
+mod costs;
 mod deep;
 mod depth;
 mod drivers;

@@ -101,9 +101,13 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  * @row_devices: (nullable): with @devices, one index per row of blocks; read both with
  *   gst_motion_vector_field_get_row_device()
  * @bit_depth: bits of the samples that the costs are of: 8 to 16
+ * @cost_names: (nullable): the names of further costs of each block, an array of strings such as "zero", "intra"
+ *   and "satd", or %NULL if the field has none
+ * @costs: (nullable): with @cost_names, for each block, row-major, one guint32 for each name, possibly unaligned; read
+ *   them with gst_motion_vector_field_get_cost()
  *
- * A motion field. @metric, @vectors, @predictors, @devices and @row_devices point into the meta and are
- * valid as long as it exists.
+ * A motion field. @metric, @vectors, @predictors, @devices, @row_devices, @cost_names and @costs point into the
+ * meta and are valid as long as it exists.
  */
 typedef struct {
   guint width;
@@ -121,6 +125,8 @@ typedef struct {
   const GValue *devices;
   const guint8 *row_devices;
   guint bit_depth;
+  const GValue *cost_names;
+  gconstpointer costs;
 } GstMotionVectorField;
 
 /**
@@ -226,6 +232,29 @@ gst_motion_vector_field_parse (const GstStructure * structure,
     for (i = 0; i < read.rows; i++)
       if (read.row_devices[i] >= names)
         return FALSE;
+  }
+
+  read.cost_names = gst_structure_get_value (structure, "cost-names");
+  bytes = gst_structure_get_value (structure, "costs");
+  if (read.cost_names != NULL || bytes != NULL) {
+    guint names, i;
+
+    if (read.cost_names == NULL || !GST_VALUE_HOLDS_ARRAY (read.cost_names)
+        || bytes == NULL || !G_VALUE_HOLDS (bytes, G_TYPE_BYTES)
+        || g_value_get_boxed (bytes) == NULL)
+      return FALSE;
+    names = gst_value_array_get_size (read.cost_names);
+    for (i = 0; i < names; i++) {
+      const GValue *name = gst_value_array_get_value (read.cost_names, i);
+
+      if (!G_VALUE_HOLDS_STRING (name) || g_value_get_string (name) == NULL)
+        return FALSE;
+    }
+    read.costs = g_bytes_get_data ((GBytes *) g_value_get_boxed (bytes), &length);
+    if (names == 0 || length % (names * sizeof (guint32)) != 0
+        || length / (names * sizeof (guint32)) !=
+        (guint64) read.columns * read.rows)
+      return FALSE;
   }
 
   *field = read;
@@ -362,6 +391,56 @@ gst_motion_vector_field_get_predictor (const GstMotionVectorField * field,
         + ((gsize) row * field->columns + column) * sizeof (predictor),
         sizeof (predictor));
   return predictor;
+}
+
+/**
+ * gst_motion_vector_field_find_cost:
+ * @field: a motion field
+ * @name: the name of a cost, such as "satd"
+ *
+ * Returns: the index of the cost for gst_motion_vector_field_get_cost(), or -1 if the field has no cost of this name
+ */
+static inline gint
+gst_motion_vector_field_find_cost (const GstMotionVectorField * field,
+    const gchar * name)
+{
+  guint names, i;
+
+  if (field->cost_names == NULL)
+    return -1;
+  names = gst_value_array_get_size (field->cost_names);
+  for (i = 0; i < names; i++)
+    if (strcmp (g_value_get_string (gst_value_array_get_value
+                (field->cost_names, i)), name) == 0)
+      return (gint) i;
+  return -1;
+}
+
+/**
+ * gst_motion_vector_field_get_cost:
+ * @field: a motion field
+ * @index: from gst_motion_vector_field_find_cost()
+ * @column: less than `columns`
+ * @row: less than `rows`
+ *
+ * Returns: the cost of the block at @column and @row; zero outside the grid and if there is no cost at @index
+ */
+static inline guint32
+gst_motion_vector_field_get_cost (const GstMotionVectorField * field,
+    gint index, guint column, guint row)
+{
+  guint32 cost = 0;
+  guint names;
+
+  if (field->cost_names == NULL || index < 0 || column >= field->columns
+      || row >= field->rows)
+    return 0;
+  names = gst_value_array_get_size (field->cost_names);
+  if ((guint) index < names)
+    memcpy (&cost, (const guint8 *) field->costs
+        + (((gsize) row * field->columns + column) * names + (guint) index)
+        * sizeof (cost), sizeof (cost));
+  return cost;
 }
 
 /**

@@ -10,7 +10,7 @@ use common::{
 use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
 use gstmotionestimate::estimator::{
     Algorithm, CostKind, CostKinds, EstimateError, Frame, MotionVector, Output, Parameters, Quality,
-    References, SetupError, SubSample, Window, oracle,
+    SetupError, SubSample, Window, oracle,
 };
 use gstmotionestimate::native::{Level, Native};
 use gstmotionestimate::session::{Options, Session, Split};

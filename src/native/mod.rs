@@ -7,7 +7,7 @@
 //! [`Level`] selects one at run time: all of a search that is not shared by threads is a `Work` that `level` compiles
 //! for each.
 
-mod aligned;
+pub(crate) mod aligned;
 pub(crate) mod arch;
 mod block_search;
 mod candidates;
@@ -23,6 +23,7 @@ pub(crate) mod level;
 mod plane;
 mod refinement;
 mod sample;
+pub(crate) mod second_costs;
 pub(crate) mod threads;
 mod three_step;
 

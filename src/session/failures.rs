@@ -141,7 +141,8 @@ fn session(
     split: Split,
     fallback: Option<Fallback>,
 ) -> Session<usize> {
-    let options = Options { split, patience: PATIENCE, fallback, balance: Balance::Static, is_list: false };
+    let options =
+        Options { split, patience: PATIENCE, fallback, balance: Balance::Static, ..Options::default() };
     let devices = devices.into_iter().map(WeightedDevice::from).collect();
     Session::new(&parameters(), depth, devices, options).unwrap()
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::second::{second_costs, second_memory};
 use super::tiles::{LANES, MODES, ModeTransforms, TILE, TileNumber, TileSample, intra, load, satd};
 use crate::compensation::{Field, predict_luma_rows};
 use crate::estimator::{CostKind, FrameView, MotionVector, Parameters, PooledRecords, RecordPool, Sample};
@@ -19,7 +18,7 @@ const OWN: usize = 2 * TILE;
 pub(super) struct RowMemory<S: TileSample> {
     samples: RecordPool<S>,
     numbers: RecordPool<S::Number>,
-    words: RecordPool<u16>,
+    falls: RecordPool<PlaneSlope>,
     sums: RecordPool<u32>,
 }
 
@@ -28,7 +27,7 @@ impl<S: TileSample> Default for RowMemory<S> {
         Self {
             samples: RecordPool::default(),
             numbers: RecordPool::default(),
-            words: RecordPool::default(),
+            falls: RecordPool::default(),
             sums: RecordPool::default(),
         }
     }
@@ -76,11 +75,11 @@ pub(super) struct RowBuffers<S: TileSample> {
     predicted: PooledRecords<S>,
     /// [`SHARED`] and [`OWN`] numbers of each tile across.
     modes: PooledRecords<S::Number>,
+    /// How the plane of each block falls.
+    falls: PooledRecords<PlaneSlope>,
     /// Twice the sum of each prediction from the current frame, then that of no motion and that of the vector, of each
     /// tile across.
     sums: PooledRecords<u32>,
-    /// For [`CostKind::Second`].
-    words: PooledRecords<u16>,
 }
 
 impl<S: TileSample> RowBuffers<S> {
@@ -93,14 +92,14 @@ impl<S: TileSample> RowBuffers<S> {
             reference: rows(),
             predicted: rows(),
             modes: memory.numbers.take((SHARED + OWN) * layout.padded),
+            falls: memory.falls.take(layout.columns),
             sums: memory.sums.take((MODES + 2) * layout.padded),
-            words: memory.words.take(second_memory(parameters)),
             layout,
         }
     }
 }
 
-/// The costs of a row of blocks, in [`Work`].
+/// The costs of a row of blocks, except [`CostKind::Second`].
 pub(super) struct CostRow<'a, S: TileSample> {
     pub parameters: &'a Parameters,
     /// The current frame, the reference frame, and the reference frame to predict from.
@@ -127,7 +126,7 @@ impl<S: TileSample> Work for CostRow<'_, S> {
         if wants(CostKind::Satd) {
             self.predict();
         }
-        let Self { field, buffers, costs, .. } = self;
+        let Self { buffers, costs, .. } = self;
         read_rows(current, top - 1, &mut buffers.current, layout.pitch());
         buffers.sums.fill(0);
         if wants(CostKind::Intra) {
@@ -145,16 +144,13 @@ impl<S: TileSample> Work for CostRow<'_, S> {
                 );
             }
         }
-        let vectors = &field[row * layout.columns..][..layout.columns];
         for (index, kind) in kinds.iter().enumerate() {
             let costs = costs.iter_mut().skip(index).step_by(kinds.count());
             match kind {
                 CostKind::Zero => write(costs, |column| buffers.sum(MODES, column)),
                 CostKind::Intra => write(costs, |column| buffers.intra(column)),
                 CostKind::Satd => write(costs, |column| buffers.sum(MODES + 1, column)),
-                CostKind::Second => {
-                    second_costs(parameters, [current, reference], row, vectors, &mut buffers.words, costs);
-                }
+                CostKind::Second => (),
                 CostKind::Variance => write(costs, |column| buffers.variance(column)),
             }
         }
@@ -208,14 +204,6 @@ impl<S: TileSample> RowBuffers<S> {
         sample as i32
     }
 
-    /// The rise of the plane from its middle to the sample at `at` from the block's first, on an axis on which it rises by
-    /// `difference` from the sample before the block to its last one.
-    #[inline(always)]
-    fn slope(&self, difference: i32, at: i32) -> i32 {
-        let side = self.layout.side as i32;
-        (difference * (2 * at + 1 - side) + side).div_euclid(2 * side)
-    }
-
     /// Computes what the predictions of all rows of tiles share.
     #[inline(always)]
     fn share_modes(&mut self) {
@@ -228,40 +216,40 @@ impl<S: TileSample> RowBuffers<S> {
             }
             let mean = 16 * ((sum + side) / (2 * side));
             let rise = self.sample(left + side - 1, -1) - self.sample(left - 1, -1);
+            let slope = PlaneSlope::new(side, rise);
             for (first, tile) in (0..).step_by(TILE).zip(self.layout.tiles_of(column)) {
                 let above = row_transform(|k| self.sample(left + first + k, -1));
-                let mut across = row_transform(|k| self.slope(rise, first + k));
+                let mut across = row_transform(|k| slope.at(first + k));
                 across[0] += mean;
-                self.set_mode(0, tile, mean);
-                for k in 0..TILE {
-                    self.set_mode(1 + k, tile, above[k]);
-                    self.set_mode(1 + TILE + k, tile, across[k]);
-                }
+                self.set_modes(0, tile..tile + 1, [mean]);
+                self.set_modes(1, tile..tile + 1, above);
+                self.set_modes(1 + TILE, tile..tile + 1, across);
             }
+            let fall = self.sample(left - 1, side - 1) - self.sample(left - 1, -1);
+            self.falls[column] = PlaneSlope::new(side, fall);
         }
     }
 
     /// Computes the predictions of a row of tiles.
     #[inline(always)]
     fn own_modes(&mut self, tile_row: usize) {
-        let (side, first) = (self.layout.side as i32, (tile_row * TILE) as i32);
+        let first = (tile_row * TILE) as i32;
         for column in 0..self.layout.columns {
-            let left = column as i32 * side - 1;
-            let fall = self.sample(left, side - 1) - self.sample(left, -1);
+            let left = (column * self.layout.side) as i32 - 1;
+            let fall = self.falls[column];
             let beside = row_transform(|k| self.sample(left, first + k));
-            let down = row_transform(|k| self.slope(fall, first + k));
-            for tile in self.layout.tiles_of(column) {
-                for k in 0..TILE {
-                    self.set_mode(SHARED + k, tile, beside[k]);
-                    self.set_mode(SHARED + TILE + k, tile, down[k]);
-                }
-            }
+            let down = row_transform(|k| fall.at(first + k));
+            self.set_modes(SHARED, self.layout.tiles_of(column), beside);
+            self.set_modes(SHARED + TILE, self.layout.tiles_of(column), down);
         }
     }
 
+    /// Sets the modes from `index` on of some tiles across.
     #[inline(always)]
-    fn set_mode(&mut self, index: usize, tile: usize, number: i32) {
-        self.modes[index * self.layout.padded + tile] = S::Number::of(number);
+    fn set_modes<const N: usize>(&mut self, index: usize, tiles: Range<usize>, numbers: [i32; N]) {
+        for (modes, number) in self.modes.chunks_exact_mut(self.layout.padded).skip(index).zip(numbers) {
+            modes[tiles.clone()].fill(S::Number::of(number));
+        }
     }
 
     /// Adds to the sums of [`LANES`] tiles across from `first` on what those of a row of tiles cost: by the predictions
@@ -327,6 +315,28 @@ impl<S: TileSample> RowBuffers<S> {
         }
         let count = (side * side) as u64;
         u32::try_from((count * squares - sum * sum) / count).unwrap_or(u32::MAX)
+    }
+}
+
+/// How a plane rises along an axis.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlaneSlope {
+    side: i32,
+    /// The rise from one sample to the next, in 32nds.
+    step: i32,
+}
+
+impl PlaneSlope {
+    /// Of the plane that rises by `rise` from the sample before a block of `side` samples to its last one.
+    #[inline(always)]
+    fn new(side: i32, rise: i32) -> Self {
+        Self { side, step: (64 * rise + side).div_euclid(2 * side) }
+    }
+
+    /// From the middle of the block to the sample at `at`.
+    #[inline(always)]
+    fn at(self, at: i32) -> i32 {
+        (self.step * (2 * at + 1 - self.side) + 32) >> 6
     }
 }
 

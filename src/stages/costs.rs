@@ -8,9 +8,11 @@ use rayon::prelude::*;
 use super::cost_rows::{CostRow, RowBuffers, RowMemory};
 use super::tiles::TileSample;
 use super::{SearchedFrames, Stage};
-use crate::estimator::{EstimateError, FrameView, Output, Parameters, RecordPool, SetupError};
+use crate::estimator::{CostKind, EstimateError, FrameView, Output, Parameters, RecordPool, SetupError};
 use crate::native::Level;
+use crate::native::aligned::Line;
 use crate::native::level::Instructions;
+use crate::native::second_costs::SecondCosts;
 
 /// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
 ///
@@ -33,6 +35,8 @@ struct BlockCosts<S: TileSample> {
     /// The upper eight bits of deeper reference frames.
     lowered: RecordPool<u8>,
     memory: RowMemory<S>,
+    /// Memory of [`CostKind::Second`].
+    second: RecordPool<Line>,
 }
 
 impl<S: TileSample> BlockCosts<S> {
@@ -43,6 +47,7 @@ impl<S: TileSample> BlockCosts<S> {
             costs: RecordPool::default(),
             lowered: RecordPool::default(),
             memory: RowMemory::default(),
+            second: RecordPool::default(),
         }
     }
 }
@@ -57,7 +62,7 @@ impl<S: TileSample> Stage for BlockCosts<S> {
         frames: Option<SearchedFrames<'_>>,
         output: &mut Output,
     ) -> Result<(), EstimateError> {
-        let Self { parameters, instructions, memory, .. } = self;
+        let Self { parameters, instructions, memory, second, .. } = self;
         let SearchedFrames { current, reference } = frames.ok_or(EstimateError::NoFrame)?;
         let (grid, kinds) = (parameters.grid(), parameters.costs.count());
         current.check(parameters)?;
@@ -75,6 +80,13 @@ impl<S: TileSample> Stage for BlockCosts<S> {
             |buffers, (row, costs)| {
                 let (frames, field) = ([&current, &reference, &predicted_from], &output.vectors);
                 S::run(*instructions, CostRow { parameters, frames, field, row, buffers, costs });
+                if let Some(index) = parameters.costs.iter().position(|kind| kind == CostKind::Second) {
+                    let costs = costs.iter_mut().skip(index).step_by(kinds);
+                    let vectors = &field[row * grid.columns..][..grid.columns];
+                    let (current, reference) = (&current, &reference);
+                    SecondCosts { parameters, current, reference, row, vectors, costs }
+                        .write(*instructions, second);
+                }
             },
         );
         output.costs = Some(costs);

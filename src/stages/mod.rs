@@ -6,7 +6,6 @@
 mod cost_rows;
 mod costs;
 mod median_prediction;
-mod second;
 mod tiles;
 
 pub use costs::block_costs;

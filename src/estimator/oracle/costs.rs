@@ -118,7 +118,10 @@ impl BlockCosts<'_> {
         let sum: i32 = (0..side).map(|i| above(i) + beside(i)).sum();
         let mean = (sum + side) / (2 * side);
         let corner = above(-1);
-        let slope = |difference: i32, at: i32| (difference * (2 * at + 1 - side) + side).div_euclid(2 * side);
+        let slope = |rise: i32, at: i32| {
+            let step = (64 * rise + side).div_euclid(2 * side);
+            (step * (2 * at + 1 - side) + 32) >> 6
+        };
         let (right, down) = (above(side - 1) - corner, beside(side - 1) - corner);
         let predictions: [&dyn Fn(i32, i32) -> i32; 4] =
             [&|_, _| mean, &|_, y| beside(y), &|x, _| above(x), &|x, y| {
@@ -253,7 +256,9 @@ mod tests {
             costs_of(CostKind::Second, change, [&slope, &slope], 1, vector)
         };
         assert_eq!(second(|p| p, (0, 0)), 0);
-        let row = |p| Parameters { window: Window::symmetric(3, 0).unwrap(), ..p };
+        fn row(p: Parameters) -> Parameters {
+            Parameters { window: Window::symmetric(3, 0).unwrap(), ..p }
+        }
         assert_eq!(second(row, (0, 0)), 320);
         assert_eq!(second(row, (4, 0)), 160);
         // 1.25 samples to the right: 0 is nearer than two samples, -1 is not.

@@ -1,0 +1,131 @@
+//! The second least cost of blocks: how much worse the best other match is.
+//!
+//! Every candidate is computed: bounds exclude those that are worse than the best one, not than the second best.
+
+use crate::estimator::{FrameView, MotionVector, Parameters, RecordPool, UNITS_PER_SAMPLE, Window};
+use crate::native::aligned::Line;
+use crate::native::candidates::Candidates;
+use crate::native::cost::by_cost;
+use crate::native::elimination::engine::BoundCost;
+use crate::native::level::{InstructionSet, Instructions, Work};
+
+/// Candidates further than this beyond those that can win cost the same as nearer ones: a block of nothing but repeated
+/// samples of an axis is the same further out. Nearer ones may be too near to the vector to count.
+const BEYOND: i32 = 4;
+
+/// Candidates that are compared together.
+const TOGETHER: usize = 32;
+
+/// A row of blocks whose second least costs are wanted.
+pub struct SecondCosts<'a, I> {
+    /// What was searched for: not by hierarchical search, which has no window.
+    pub parameters: &'a Parameters,
+    /// The current frame.
+    pub current: &'a FrameView<'a>,
+    /// The reference frame.
+    pub reference: &'a FrameView<'a>,
+    /// The row in the grid.
+    pub row: usize,
+    /// Its vectors.
+    pub vectors: &'a [MotionVector],
+    /// Where the costs go, one a block: the least cost of the candidates at least two samples away from the vector on
+    /// one axis, [`u32::MAX`] without such a candidate.
+    pub costs: I,
+}
+
+impl<'a, I: Iterator<Item = &'a mut u32>> SecondCosts<'a, I> {
+    /// Computes them, in memory of `pool`.
+    pub fn write(self, instructions: Instructions, pool: &RecordPool<Line>) {
+        by_cost!(self.parameters, C, run => {
+            let area = SearchArea::new(self.parameters, self.row);
+            let samples = area.pitch * (area.rows + self.parameters.block_size);
+            let bytes = samples * size_of::<<C as crate::native::cost::Cost>::Sample>();
+            let mut lines = pool.take(bytes.div_ceil(size_of::<Line>()));
+            let samples = bytemuck::cast_slice_mut(&mut lines);
+            run(instructions, SecondWork::<I, C> { job: self, area, samples })
+        });
+    }
+}
+
+/// The samples that all candidates of a row of blocks have.
+#[derive(Clone, Copy)]
+struct SearchArea {
+    window: Window,
+    pitch: usize,
+    rows: usize,
+}
+
+/// `window`, without most of what costs as much as other candidates of blocks whose winner is in `winning`.
+fn near(window: Window, winning: Window) -> Window {
+    let across = winning.x0() - BEYOND..=winning.x1() + BEYOND;
+    window.clipped(across, winning.y0() - BEYOND..=winning.y1() + BEYOND)
+}
+
+impl SearchArea {
+    fn new(parameters: &Parameters, row: usize) -> Self {
+        let last = parameters.grid().columns - 1;
+        let window = near(parameters.window, parameters.winning_window_of(0..=last, row..=row));
+        let pitch = parameters.extended_width() + window.columns() - 1;
+        Self { window, pitch, rows: parameters.block_size + window.rows() - 1 }
+    }
+}
+
+struct SecondWork<'a, 'm, I, C: BoundCost> {
+    job: SecondCosts<'a, I>,
+    area: SearchArea,
+    samples: &'m mut [C::Sample],
+}
+
+impl<'a, I: Iterator<Item = &'a mut u32>, C: BoundCost> Work for SecondWork<'a, '_, I, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<E: InstructionSet>(self, engine: E) {
+        let SecondCosts { parameters, current, reference, row, vectors, costs } = self.job;
+        let SearchArea { window: all, pitch, rows } = self.area;
+        let side = parameters.block_size;
+        let top = (row * side) as i32;
+        let (area, block_rows) = self.samples.split_at_mut(pitch * rows);
+        read(reference, (all.x0(), top + all.y0()), &mut area[..pitch * rows], pitch);
+        read(current, (0, top), &mut block_rows[..pitch * side], pitch);
+        for ((column, vector), cost) in vectors.iter().enumerate().zip(costs) {
+            let left = column * side;
+            let candidates = Candidates::new(&block_rows[left..], &*area, pitch, side);
+            let window =
+                near(parameters.window_of_block(column, row), parameters.winning_window(column, row));
+            let is_near = |units: i16, samples: i32| {
+                (UNITS_PER_SAMPLE * samples - i32::from(units)).abs() < 2 * UNITS_PER_SAMPLE
+            };
+            let mut least = u32::MAX;
+            for y in window.y0()..=window.y1() {
+                let start = (y - all.y0()) as usize * pitch + left;
+                let mut x = window.x0();
+                while x <= window.x1() {
+                    let (mut offsets, mut found, mut count) = ([0; TOGETHER], [u32::MAX; TOGETHER], 0);
+                    while x <= window.x1() && count < TOGETHER {
+                        offsets[count] = (start + (x - all.x0()) as usize) as u32;
+                        count += usize::from(!(is_near(vector.y, y) && is_near(vector.x, x)));
+                        x += 1;
+                    }
+                    C::costs(engine, &candidates, (&[0; TOGETHER][..count], &offsets[..count]), &mut found);
+                    least = found[..count].iter().fold(least, |least, cost| least.min(*cost));
+                }
+            }
+            *cost = least;
+        }
+    }
+}
+
+/// Reads the samples of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
+fn read<S: crate::estimator::Sample>(frame: &FrameView<'_>, (x, y): (i32, i32), to: &mut [S], pitch: usize) {
+    let (width, height) = frame.size();
+    let before = x.unsigned_abs() as usize;
+    debug_assert!(x <= 0 && before + width <= pitch);
+    for (y, to) in (y..).zip(to.chunks_exact_mut(pitch)) {
+        let (left, rest) = to.split_at_mut(before);
+        let (inside, right) = rest.split_at_mut(width);
+        frame.read_row(y.clamp(0, height as i32 - 1) as usize, inside);
+        left.fill(inside[0]);
+        right.fill(inside[width - 1]);
+    }
+}

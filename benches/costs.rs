@@ -98,7 +98,7 @@ fn measure(
             let start = thread_time();
             search(&mut native, Slot::A, Slot::B, &mut output)?;
             least.0 = least.0.min(thread_time() - start);
-            let frames = SearchedFrames { current: trio[2].view(), reference: trio[1].view() };
+            let frames = SearchedFrames { current: trio[2].view(), reference: trio[1].view(), offset: -1 };
             for (stage, least) in stages.iter_mut().zip(&mut least.1) {
                 let start = thread_time();
                 stage.apply(Some(frames), &mut output)?;

@@ -67,6 +67,10 @@ fn expected(source: &str) -> String {
                 d.reference_pts.unwrap().nseconds(),
                 d.metric.name()
             );
+            let (is_cut, is_duplicate) = (field.is_scene_cut() == Some(true), field.is_duplicate());
+            if is_cut || is_duplicate {
+                text += &format!("cut {} duplicate {}\n", u8::from(is_cut), u8::from(is_duplicate));
+            }
             assert_eq!(field.predictors().is_some(), source.contains("prediction=median"));
             assert_eq!(field.costs().is_some(), source.contains("costs="));
             assert_eq!(field.devices().is_some(), source.contains("device=native,"));
@@ -112,7 +116,9 @@ fn c_reads_what_rust_reads() {
     let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8");
     let both = format!("{SOURCE} direction=both references=2");
     let predicted = format!("{SOURCE} prediction=median costs=zero+second");
-    for source in [SOURCE.to_owned(), predicted, listed, format!("{hierarchical} costs=satd"), both] {
+    let still = SOURCE.replace("motion=sweep", "motion=wavy");
+    let still = format!("{still} scene-cut=message");
+    for source in [SOURCE.to_owned(), still, predicted, listed, format!("{hierarchical} costs=satd"), both] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
         assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
     }

@@ -50,7 +50,7 @@ fn apply(
 ) -> Result<Vec<u32>, EstimateError> {
     let mut output = Output::new(vectors.len());
     output.vectors.copy_from_slice(vectors);
-    let frames = SearchedFrames { current: current.view(), reference: reference.view() };
+    let frames = SearchedFrames { current: current.view(), reference: reference.view(), offset: -1 };
     block_costs(parameters, level).unwrap().apply(Some(frames), &mut output)?;
     Ok(output.costs.unwrap().to_vec())
 }

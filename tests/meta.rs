@@ -402,6 +402,37 @@ fn devices_of_other_rows_are_not_attached() {
     assert!(MotionVectorMeta::of(&buffer).is_none());
 }
 
+#[test]
+fn cuts_and_duplicates_are_read_checked_and_scaled() {
+    let plain = read_spoiled(|_| ()).unwrap();
+    assert_eq!((plain.is_scene_cut(), plain.is_duplicate()), (None, false));
+    for flag in [false, true] {
+        let read = read_spoiled(|s| {
+            s.set("scene-cut", flag);
+            s.set("duplicate", flag);
+        });
+        let read = read.unwrap();
+        assert_eq!((read.is_scene_cut(), read.is_duplicate()), (Some(flag), flag));
+    }
+    for name in ["scene-cut", "duplicate"] {
+        assert_eq!(read_spoiled(|s| s.set(name, 1_u32)).unwrap_err(), MetaError::Field(name));
+    }
+    let pipeline = fields::launch(
+        "videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=160,height=96,pixel-aspect-ratio=1/1 \
+         ! identity name=source ! videoscale ! video/x-raw,width=80,height=48 ! appsink name=sink",
+    );
+    let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+    pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
+        let field = description(160, 96, 16);
+        let extras = Extras { is_scene_cut: Some(true), is_duplicate: true, ..Extras::default() };
+        let buffer = info.buffer_mut().unwrap().make_mut();
+        meta::attach(buffer, &field, bytes(&numbered(&field)), extras).unwrap();
+        gst::PadProbeReturn::Ok
+    });
+    let scaled = MotionVectorMeta::of(&fields::run(&pipeline)[0]).unwrap().unwrap();
+    assert_eq!((scaled.is_scene_cut(), scaled.is_duplicate()), (Some(true), true));
+}
+
 fn cost_bytes(costs: &[u32]) -> glib::Bytes {
     glib::Bytes::from(bytemuck::cast_slice::<_, u8>(costs))
 }

@@ -10,8 +10,7 @@ use super::noise::{BlockError, BlockLuma, NoiseLevels};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
 use crate::compensation::{CompensationError, PlaneMut, predict};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::interpolation::search_frame::SearchFrames;
-use crate::interpolation::{FrameFormat, halvings};
+use crate::interpolation::{FrameFormat, SearchFrames, halvings};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 

@@ -47,6 +47,11 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     References { backward: usize, forward: usize },
+    /// Scene cuts without the field that they are found by.
+    #[error(
+        "scene-cut compares each frame with the frame before, which is not searched: use direction=backward or both"
+    )]
+    SceneCut,
     /// A tuning value that is invalid or unknown.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {

@@ -12,6 +12,9 @@ pub struct Output {
     /// The costs that [`Parameters::costs`](super::Parameters::costs) asks for: those of the first block, then those of
     /// the second, and so on.
     pub costs: Option<PooledRecords<u32>>,
+    /// Whether the current frame begins another scene than the previous frame shows, if
+    /// [`Parameters::scene_cut`](super::Parameters::scene_cut) asks for it and the previous frame was searched.
+    pub is_scene_cut: Option<bool>,
     /// The device that searched each row of blocks, as an index into the session's devices; empty if one
     /// device searched all rows, or if several searched the same row.
     pub row_devices: Vec<u8>,
@@ -31,7 +34,14 @@ impl Output {
     }
 
     fn of(vectors: PooledRecords<MotionVector>) -> Self {
-        Self { vectors, predictors: None, costs: None, row_devices: Vec::new(), times: StageTimes::default() }
+        Self {
+            vectors,
+            predictors: None,
+            costs: None,
+            is_scene_cut: None,
+            row_devices: Vec::new(),
+            times: StageTimes::default(),
+        }
     }
 }
 
@@ -44,7 +54,7 @@ pub struct StageTimes {
     pub search: Duration,
     /// Copying the vectors to the host.
     pub download: Duration,
-    /// Prediction of the vectors, and costs besides theirs; zero without either.
+    /// What follows the search on the host: prediction, costs and scene cuts; zero without them.
     pub prediction: Duration,
 }
 

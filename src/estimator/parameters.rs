@@ -126,6 +126,8 @@ pub struct Parameters {
     pub prediction: Prediction,
     /// What is computed for each block besides its vector.
     pub costs: CostKinds,
+    /// Whether frames are found that begin another scene than the frame before.
+    pub scene_cut: bool,
     /// The frames in which each frame of a stream is searched.
     pub references: References,
 }
@@ -153,6 +155,7 @@ impl Parameters {
             border: Border::default(),
             prediction: Prediction::default(),
             costs: CostKinds::NONE,
+            scene_cut: false,
             references: References::default(),
         }
     }
@@ -161,7 +164,8 @@ impl Parameters {
     ///
     /// # Errors
     /// [`SetupError::BlockSize`], [`SetupError::FrameSize`], [`SetupError::BitDepth`], [`SetupError::SubSample`],
-    /// [`SetupError::SecondCost`], [`SetupError::References`].
+    /// [`SetupError::SecondCost`], [`SetupError::References`],
+    /// [`SetupError::SceneCut`].
     pub fn validate(&self) -> Result<(), SetupError> {
         let is_block_size = (4..=64).contains(&self.block_size)
             && match self.algorithm {
@@ -188,6 +192,9 @@ impl Parameters {
         let References { backward, forward } = self.references;
         if !self.references.is_usable() {
             return Err(SetupError::References { backward, forward });
+        }
+        if self.scene_cut && backward == 0 {
+            return Err(SetupError::SceneCut);
         }
         self.validate_depth()
     }

@@ -19,7 +19,7 @@ mod phase;
 mod projection;
 mod rules;
 mod scene_cut;
-pub(crate) mod search_frame;
+mod search_frame;
 mod search_input;
 mod starts;
 
@@ -30,4 +30,6 @@ pub(crate) use rules::{BLOCK, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{block_of, check_field, found_grid, grid};
+pub(crate) use scene_cut::minus_mean;
+pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;

@@ -90,7 +90,7 @@ fn whole(at: usize, units: i16) -> i32 {
 
 /// The 8 x 8 samples of `frame` from `(x, y)` on, less their mean. Outside the frame, its edge samples repeat.
 #[inline(always)]
-fn minus_mean(frame: &FrameView<'_>, (x, y): (i32, i32)) -> [i16; BLOCK * BLOCK] {
+pub(crate) fn minus_mean(frame: &FrameView<'_>, (x, y): (i32, i32)) -> [i16; BLOCK * BLOCK] {
     let mut samples = [0; BLOCK * BLOCK];
     if let Some((inside, stride)) = frame.inside((x, y), (BLOCK, BLOCK)) {
         for row in 0..BLOCK {

@@ -21,6 +21,8 @@
 //! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
 //! | `row-devices` | GBytes | with `devices`: one byte per row of blocks, the index of its device |
 //! | `cost-names` | GstValueArray | optional: the names of numbers of each block, strings: `zero`, `intra`, `satd`, `second`, `variance` |
+//! | `scene-cut` | gboolean | optional: whether the frame begins another scene than its reference frame, the previous one, shows |
+//! | `duplicate` | gboolean | optional, then true: luma equals that of the reference frame |
 //! | `costs` | GBytes | with `cost-names`: for each block, row-major, one `guint32` for each name, host byte order |
 //!
 //! # Downstream
@@ -54,6 +56,12 @@ pub use transform::register;
 
 /// The name under which the meta is registered.
 pub const NAME: &str = "MotionVectorMeta";
+
+/// The field that says whether a scene begins.
+const SCENE_CUT: &str = "scene-cut";
+
+/// The field that says whether a frame equals its reference frame.
+const DUPLICATE: &str = "duplicate";
 
 /// The version of the meta's structure.
 pub const VERSION: u32 = 1;
@@ -245,6 +253,10 @@ pub struct Extras {
     pub devices: Option<RowDevices>,
     /// Numbers of each block besides its vector.
     pub costs: Option<FieldCosts>,
+    /// Whether the frame begins another scene than its reference frame shows, if that is known.
+    pub is_scene_cut: Option<bool>,
+    /// Whether luma is known to equal that of the reference frame.
+    pub is_duplicate: bool,
 }
 
 /// Adds a motion field to `buffer`: `vectors` holds `rows × columns` [`MotionVector`]s, row-major.
@@ -259,7 +271,7 @@ pub fn attach(
     vectors: glib::Bytes,
     extras: Extras,
 ) -> Result<(), MetaError> {
-    let Extras { predictors, devices, costs } = extras;
+    let Extras { predictors, devices, costs, is_scene_cut, is_duplicate } = extras;
     description.check(vectors.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
     devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
     costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
@@ -276,6 +288,12 @@ pub fn attach(
     }
     if let Some(costs) = costs {
         costs.write_to(structure);
+    }
+    if let Some(is_scene_cut) = is_scene_cut {
+        structure.set(SCENE_CUT, is_scene_cut);
+    }
+    if is_duplicate {
+        structure.set(DUPLICATE, true);
     }
     Ok(())
 }
@@ -311,6 +329,8 @@ pub struct MotionVectorMeta {
     predictors: Option<Records<Predictor>>,
     devices: Option<RowDevices>,
     costs: Option<FieldCosts>,
+    is_scene_cut: Option<bool>,
+    is_duplicate: bool,
 }
 
 /// A list with one record per block.
@@ -383,7 +403,19 @@ impl MotionVectorMeta {
         devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
         let costs = FieldCosts::from_structure(structure)?;
         costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
-        Ok(Self { description, vectors: Records::new(bytes), predictors, devices, costs })
+        let flag = |name: &'static str| match structure.has_field(name) {
+            true => structure.get(name).map(Some).map_err(|_| MetaError::Field(name)),
+            false => Ok(None),
+        };
+        Ok(Self {
+            description,
+            vectors: Records::new(bytes),
+            predictors,
+            devices,
+            costs,
+            is_scene_cut: flag(SCENE_CUT)?,
+            is_duplicate: flag(DUPLICATE)?.unwrap_or(false),
+        })
     }
 
     /// Sizes, reference frame and metric of the field.
@@ -410,6 +442,16 @@ impl MotionVectorMeta {
     /// Numbers of each block besides its vector; `None` if the field has none.
     pub fn costs(&self) -> Option<&FieldCosts> {
         self.costs.as_ref()
+    }
+
+    /// Whether the frame begins another scene than its reference frame shows; `None` if that is not known.
+    pub fn is_scene_cut(&self) -> Option<bool> {
+        self.is_scene_cut
+    }
+
+    /// Whether luma is known to equal that of the reference frame.
+    pub fn is_duplicate(&self) -> bool {
+        self.is_duplicate
     }
 
     /// The vector of the block at (`column`, `row`); `None` outside the grid.

@@ -120,7 +120,8 @@ fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
         // The rows of blocks are unchanged, and so are their devices. Costs are those of the frame that was searched.
-        let extras = Extras { predictors, devices: meta.devices, costs: meta.costs };
+        let MotionVectorMeta { devices, costs, is_scene_cut, is_duplicate, .. } = meta;
+        let extras = Extras { predictors, devices, costs, is_scene_cut, is_duplicate };
         // The grid was checked, so only GStreamer could refuse; the field is then dropped.
         let _ = attach(target, &description, vectors, extras);
     }

@@ -11,7 +11,8 @@ use gst_base::prelude::*;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 
-use super::messages::stream_message;
+use super::MotionEstimateSceneCut;
+use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::{FieldKey, Leaving, Stream};
@@ -40,6 +41,8 @@ struct State {
     started: Option<Instant>,
     /// What became of buffers that had to leave before an event, for upstream to be told.
     failed: Option<gst::FlowError>,
+    /// Events for key units so far.
+    key_units: u32,
     warned_interlaced: bool,
     warned_fallback: bool,
     warned_tuning: bool,
@@ -166,7 +169,7 @@ impl MotionEstimate {
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let next = next.map_err(|error| stream_message(&error, stream));
         let next = next.map_err(|message| self.fail(state, message))?;
-        if let Some(Leaving::Buffer(buffer)) = &next {
+        if let Some(Leaving::Buffer { buffer, .. }) = &next {
             if !meta::is_attached(buffer) {
                 gst::debug!(CAT, imp = self, "No reference for the frame at {:?}", buffer.pts());
             } else if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
@@ -183,7 +186,10 @@ impl MotionEstimate {
         while let Some(next) = self.next(keep)? {
             match next {
                 Leaving::Event(event) => drop(self.obj().src_pad().push_event(event)),
-                Leaving::Buffer(buffer) => {
+                Leaving::Buffer { buffer, is_scene_cut } => {
+                    if is_scene_cut {
+                        self.tell_scene_cut(&buffer);
+                    }
                     if let Err(error) = self.obj().src_pad().push(buffer) {
                         gst::debug!(CAT, imp = self, "Waiting buffers dropped: {error}");
                         self.discard();
@@ -193,6 +199,28 @@ impl MotionEstimate {
             }
         }
         Ok(())
+    }
+
+    /// Tells of `buffer`, which goes downstream next, that it begins another scene.
+    fn tell_scene_cut(&self, buffer: &gst::BufferRef) {
+        let segment = self.obj().segment();
+        let segment = segment.downcast_ref::<gst::ClockTime>();
+        let times = Times {
+            timestamp: buffer.pts(),
+            stream_time: segment.and_then(|segment| segment.to_stream_time(buffer.pts())),
+            running_time: segment.and_then(|segment| segment.to_running_time(buffer.pts())),
+            duration: buffer.duration(),
+        };
+        gst::debug!(CAT, imp = self, "Scene cut: {times:?}");
+        self.post_message(gst::message::Element::builder(times.structure()).src(&*self.obj()).build());
+        let mut state = lock(&self.state);
+        let wants_key_unit = |stream: &Stream| stream.settings().scene_cut == MotionEstimateSceneCut::KeyUnit;
+        if state.stream.as_ref().is_some_and(wants_key_unit) {
+            let event = times.key_unit(state.key_units);
+            state.key_units += 1;
+            drop(state);
+            self.obj().src_pad().push_event(event);
+        }
     }
 
     /// Sends on all that waits for no later frame; an error is told upstream with the next buffer.

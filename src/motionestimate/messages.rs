@@ -2,6 +2,37 @@
 
 use super::stream::{Stream, StreamError};
 
+/// When a frame is shown.
+#[derive(Debug)]
+pub struct Times {
+    pub timestamp: Option<gst::ClockTime>,
+    pub stream_time: Option<gst::ClockTime>,
+    pub running_time: Option<gst::ClockTime>,
+    pub duration: Option<gst::ClockTime>,
+}
+
+impl Times {
+    /// The element message about a scene cut.
+    pub fn structure(&self) -> gst::Structure {
+        gst::Structure::builder("motion-scene-cut")
+            .field("timestamp", self.timestamp)
+            .field("stream-time", self.stream_time)
+            .field("running-time", self.running_time)
+            .field("duration", self.duration)
+            .build()
+    }
+
+    /// The event that asks encoders for a key unit, the `count`-th.
+    pub fn key_unit(&self, count: u32) -> gst::Event {
+        gst_video::DownstreamForceKeyUnitEvent::builder()
+            .timestamp(self.timestamp)
+            .stream_time(self.stream_time)
+            .running_time(self.running_time)
+            .count(count)
+            .build()
+    }
+}
+
 /// The error message for the bus about an error while streaming.
 pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
     match error {

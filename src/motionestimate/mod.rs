@@ -120,6 +120,28 @@
  * left, above, and above right (above left in the last column); in the first row the vector to the
  * left; in a frame with one column the vector above. It does not change vectors and costs.
  *
+ * ## Costs, scene cuts and duplicates
+ *
+ * `costs` attaches further numbers of each block, for encoders and analysis: `zero`, `intra` and `satd`
+ * are sums of absolute transformed differences between the block and the same place of the reference
+ * frame, the best of four predictions from its own frame, and what its vector leads to; `second` is the
+ * least cost of the candidates at least two samples away from the vector, and `variance` the sum of
+ * squared differences from the mean. The meta has two more fields: `cost-names`, an array of strings, and
+ * `costs`, a GBytes of one `guint32` for each name a block. `docs/algorithms.md` defines each exactly.
+ * They are computed on the CPU, in `threads` threads, also for other devices; `second` takes as long as
+ * several searches and is an error with `algorithm=hierarchical`, which has no search window.
+ *
+ * With `scene-cut=message` the meta of offset -1 has the field `scene-cut`, and where it is true an element
+ * message `motion-scene-cut` is posted with `timestamp`, `stream-time`, `running-time` and `duration` of the
+ * frame. With `scene-cut=key-unit` a force-key-unit event is sent before the frame, too, so that encoders
+ * begin with a key unit there. Fades and flashes are no cuts. It needs the frame before: `direction=forward`
+ * is an error.
+ *
+ * The field `duplicate` of the meta is true where luma equals that of the reference frame. With
+ * `drop-duplicates=true` frames that equal the frame before in all planes are dropped.
+ *
+ * With any of these the frame before is held as for an OpenCL device (see *Buffers*).
+ *
  * ## Frames in flight
  *
  * With `pipeline-depth=1` each buffer is sent before the next one is accepted. With a larger value
@@ -169,11 +191,12 @@
  * |---|---|---|
  * | `frames` | guint64 | frames since start |
  * | `frames-with-vectors` | guint64 | frames with vectors |
+ * | `frames-dropped` | guint64 | frames that `drop-duplicates` has dropped |
  * | `fields` | guint64 | motion fields: several for each frame with several references |
  * | `upload-time` | guint64 | mean time to copy a frame to the device, ns |
  * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one search is in flight and it has one, otherwise between its begin or the end of the search before and its end |
  * | `download-time` | guint64 | mean time to copy the vectors from the device, ns |
- * | `prediction-time` | guint64 | mean time to compute the predictors and copy them from the device, ns |
+ * | `prediction-time` | guint64 | mean time to compute predictors, costs and scene cuts, ns |
  * | `effective-rate` | gdouble | width · height · candidates / search time: absolute differences per second, as if each were computed. Candidates of `three-step`: the most it compares, 1 + 8 · steps; `sub-sample` adds 8 or 16; of `hierarchical`: the most it compares on its finest level |
  * | `mean-cost` | gdouble | mean matching cost per sample |
  * | `devices` | GstValueArray | with several devices, one structure `motion-device` for each: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
@@ -194,6 +217,10 @@
  * ```
  * Searches each frame in the two before it and the two after it.
  * ```text
+ * gst-launch-1.0 -m videotestsrc num-buffers=100 pattern=ball ! motionestimate costs=zero+intra+satd scene-cut=message drop-duplicates=true ! motionserialize ! fakesink
+ * ```
+ * Attaches costs, tells where a scene begins, and drops frames that repeat the one before.
+ * ```text
  * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
  * ```
  * One work-group per row of blocks, and 64 launches on four queues.
@@ -207,6 +234,7 @@ use crate::settings::conversions;
 use crate::tuning::Kernel;
 
 mod costs;
+mod duplicates;
 mod imp;
 mod memory;
 mod messages;
@@ -388,6 +416,24 @@ pub enum MotionEstimatePrediction {
     /// See [`Prediction::Median`].
     #[enum_value(name = "The median of the neighbouring vectors, as in H.264", nick = "median")]
     Median = 1,
+}
+
+/// What happens where a frame begins another scene: the `scene-cut` property.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionEstimateSceneCut")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum MotionEstimateSceneCut {
+    /// Nothing, and nothing is looked for.
+    #[default]
+    #[enum_value(name = "Nothing", nick = "off")]
+    Off = 0,
+    /// A message, and a field of the meta.
+    #[enum_value(name = "An element message is posted, and the meta says so", nick = "message")]
+    Message = 1,
+    /// The same, and an event.
+    #[enum_value(name = "The same, and encoders are asked to begin with a key unit there", nick = "key-unit")]
+    KeyUnit = 2,
 }
 
 /// In which frames each frame is searched: the `direction` property.

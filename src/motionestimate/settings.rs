@@ -1,14 +1,14 @@
 //! The writable properties, and the parameters and device session that they ask for.
 
 use glib::prelude::*;
-use glib::{ParamSpecBoxed, ParamSpecEnum, ParamSpecFlags, ParamSpecInt, ParamSpecUInt};
+use glib::{ParamSpecBoolean, ParamSpecBoxed, ParamSpecEnum, ParamSpecFlags, ParamSpecInt, ParamSpecUInt};
 use gst::prelude::*;
 
 use super::tuning::tuning;
 use super::{
     MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateCosts, MotionEstimateDirection,
     MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality,
-    MotionEstimateSubSample,
+    MotionEstimateSceneCut, MotionEstimateSubSample,
 };
 use crate::backend;
 use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
@@ -74,6 +74,12 @@ settings! {
     costs: MotionEstimateCosts = MotionEstimateCosts::empty(),
         "costs", "Costs", "Also attach these numbers of each block, for encoders and analysis",
         |name, default| ParamSpecFlags::builder(name).default_value(default);
+    scene_cut: MotionEstimateSceneCut = Default::default(),
+        "scene-cut", "Scene cut", "What happens where a frame begins another scene",
+        ParamSpecEnum::builder_with_default;
+    drop_duplicates: bool = false,
+        "drop-duplicates", "Drop duplicates", "Drop frames that equal the frame before in all their planes",
+        |name, default| ParamSpecBoolean::builder(name).default_value(default);
 }
 
 impl Settings {
@@ -100,6 +106,7 @@ impl Settings {
             border: self.border.into(),
             prediction: self.prediction.into(),
             costs: self.costs.into(),
+            scene_cut: self.scene_cut != MotionEstimateSceneCut::Off,
             references: References {
                 backward: references(self.direction != MotionEstimateDirection::Forward),
                 forward: references(self.direction != MotionEstimateDirection::Backward),

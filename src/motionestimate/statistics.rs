@@ -16,6 +16,8 @@ const NAME: &str = "motion-stats";
 pub struct Statistics {
     frames: u64,
     with_vectors: u64,
+    /// Frames that equalled the one before.
+    dropped: u64,
     /// Fields of all frames.
     fields: u64,
     upload: Duration,
@@ -47,6 +49,11 @@ impl Statistics {
         self.with_vectors += u64::from(has_vectors);
     }
 
+    /// Counts a frame that is dropped.
+    pub fn add_dropped(&mut self) {
+        self.dropped += 1;
+    }
+
     /// Counts a field: `session` has found `output`.
     pub fn add<T>(&mut self, session: &Session<T>, output: &Output) {
         // Another device may have replaced one that failed.
@@ -72,6 +79,7 @@ impl Statistics {
         gst::Structure::builder(NAME)
             .field("frames", self.frames)
             .field("frames-with-vectors", self.with_vectors)
+            .field("frames-dropped", self.dropped)
             .field("fields", self.fields)
             .field("upload-time", mean_ns(self.upload, self.fields))
             .field("search-time", mean_ns(self.search, self.fields))

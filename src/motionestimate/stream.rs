@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 
 use gst::prelude::*;
 
+use super::duplicates::Duplicates;
 use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use crate::estimator::{EstimateError, Notice, Output, References, Slot};
+use crate::estimator::{EstimateError, MotionVector, Notice, Output, References, Slot};
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
 use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
 use crate::video::pool::PoolLimit;
+use crate::video::sample_format;
 
 /// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,7 @@ struct HeldFrame {
     /// Its searches in frames that have not arrived yet.
     to_come: usize,
     has_vectors: bool,
+    is_scene_cut: bool,
 }
 
 /// What waits.
@@ -55,7 +58,11 @@ enum Held {
 
 /// What goes downstream.
 pub enum Leaving {
-    Buffer(gst::Buffer),
+    Buffer {
+        buffer: gst::Buffer,
+        /// Whether it begins another scene than the frame before shows.
+        is_scene_cut: bool,
+    },
     Event(gst::Event),
 }
 
@@ -80,6 +87,7 @@ pub struct Stream {
     held: VecDeque<Held>,
     /// The number of the next frame.
     next: u64,
+    duplicates: Duplicates,
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
     pool: PoolLimit,
@@ -98,6 +106,7 @@ impl Stream {
             begun: VecDeque::new(),
             held: VecDeque::new(),
             next: 0,
+            duplicates: Duplicates::default(),
             pool: PoolLimit::default(),
             needed_downstream: 0,
         }
@@ -152,6 +161,12 @@ impl Stream {
         references.reach() - references.forward
     }
 
+    /// The frames that are kept besides those that wait.
+    fn kept(&self) -> usize {
+        let by_session = if self.session.keeps_frames() { self.kept_beyond_waiting() } else { 0 };
+        by_session.max(usize::from(self.settings.drop_duplicates))
+    }
+
     /// Holds no buffer of upstream's any more, because upstream needs them back: what waits for later frames is copied.
     ///
     /// # Errors
@@ -168,6 +183,7 @@ impl Stream {
             }
         }
         self.session.own_frames(0);
+        self.duplicates.own();
         Ok(())
     }
 
@@ -190,8 +206,7 @@ impl Stream {
             (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
             (None, _) => (),
         }
-        let kept = if self.session.keeps_frames() { self.kept_beyond_waiting() } else { 0 };
-        let held = (self.delay() + kept) as u32;
+        let held = (self.delay() + self.kept()) as u32;
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
             let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
             query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
@@ -239,6 +254,7 @@ impl Stream {
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
+        self.duplicates = Duplicates::default();
         self.expect_no_more();
         self.sequence.clear();
         self.session.release_frames();
@@ -262,7 +278,7 @@ impl Stream {
     }
 
     /// Takes `buffer`, and begins the searches between its frame and those before it: its own, and those of frames that
-    /// wait for it.
+    /// wait for it. A frame that equals the one before is dropped if the settings say so.
     ///
     /// # Errors
     /// [`StreamError`]. The buffer is dropped and there is no sequence then; the buffers before it still
@@ -273,6 +289,10 @@ impl Stream {
         statistics: &mut Statistics,
     ) -> Result<(), StreamError> {
         self.pool.note(&buffer, self.needed_downstream);
+        if self.settings.drop_duplicates && self.duplicates.has(&buffer, &self.info) {
+            statistics.add_dropped();
+            return Ok(());
+        }
         let references = self.references();
         // A frame that waits for later ones does not end the searches that began with it, but there are slots only for
         // the searches of as many frames as may be in flight.
@@ -291,8 +311,14 @@ impl Stream {
         self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
         let slot = self.session.add(luma(&buffer, &self.info, block)?)?;
-        let mut frame =
-            HeldFrame { number, buffer, in_flight: 0, to_come: references.forward, has_vectors: false };
+        let mut frame = HeldFrame {
+            number,
+            buffer,
+            in_flight: 0,
+            to_come: references.forward,
+            has_vectors: false,
+            is_scene_cut: false,
+        };
         let mut begun = 0;
         // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
@@ -345,13 +371,16 @@ impl Stream {
         let leaving = match self.held.pop_front() {
             None => return Ok(None),
             Some(Held::Event(event)) => Leaving::Event(event),
-            Some(Held::Frame(HeldFrame { buffer, has_vectors, .. })) => {
+            Some(Held::Frame(HeldFrame { buffer, has_vectors, is_scene_cut, .. })) => {
                 statistics.add_frame(has_vectors);
                 if self.pool_limit() < self.delay() + self.kept_beyond_waiting() {
                     // Its pool has too few buffers for those that the session keeps.
                     self.session.own_frames(self.waiting());
                 }
-                Leaving::Buffer(buffer)
+                if self.pool_limit() < self.delay() + self.kept() {
+                    self.duplicates.own();
+                }
+                Leaving::Buffer { buffer, is_scene_cut }
             }
         };
         Ok(Some(leaving))
@@ -395,14 +424,20 @@ impl Stream {
             metric: parameters.metric_of_costs(),
             bit_depth: parameters.bit_depth,
         };
-        let vectors = glib::Bytes::from_owned(output.vectors);
         let predictors = output.predictors.map(glib::Bytes::from_owned);
         let names = || parameters.costs.iter().map(|kind| kind.name().into()).collect();
         let costs = output.costs.map(|costs| FieldCosts::new(names(), glib::Bytes::from_owned(costs)));
-        let extras = Extras { predictors, devices, costs: costs.transpose()? };
+        let is_still = |vector: &MotionVector| *vector == MotionVector::default();
+        // Hierarchical search sees the upper eight bits of deeper samples.
+        let sees_all_bits = sample_format(&self.info).depth() == parameters.bit_depth;
+        let is_duplicate = sees_all_bits && output.vectors.iter().all(is_still);
+        let is_scene_cut = output.is_scene_cut;
+        let vectors = glib::Bytes::from_owned(output.vectors);
+        let extras = Extras { predictors, devices, costs: costs.transpose()?, is_scene_cut, is_duplicate };
         meta::attach(frame.buffer.make_mut(), &description, vectors, extras)?;
         frame.in_flight -= 1;
         frame.has_vectors = true;
+        frame.is_scene_cut |= is_scene_cut == Some(true);
         Ok(())
     }
 

@@ -116,6 +116,10 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     row_devices: Option<&'a [u8]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    scene_cut: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cost_names: Option<Vec<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<Vec<&'a [u32]>>,
@@ -163,6 +167,8 @@ fn write_ndjson(
         predictors: field.and_then(MotionVectorMeta::predictors),
         devices: devices.map(|devices| devices.names().iter().map(|name| &**name).collect()),
         row_devices: devices.map(RowDevices::rows),
+        scene_cut: field.and_then(MotionVectorMeta::is_scene_cut),
+        duplicate: field.map(MotionVectorMeta::is_duplicate).filter(|is_duplicate| *is_duplicate),
         cost_names: costs.map(|costs| costs.names().iter().map(|name| &**name).collect()),
         costs: costs.map(|costs| costs.values().chunks_exact(costs.names().len()).collect()),
     };

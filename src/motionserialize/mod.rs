@@ -36,9 +36,11 @@
  * A frame without vectors has `null` for `vectors` and for every field from `block_width` on. With
  * predictors (`motionestimate prediction=median`), `"predictors":[[x,y],…]` follows the vectors, with
  * as many entries. If several devices each searched whole rows of blocks, `"devices":["name",…]`
- * holds their names and `"row_devices":[index,…]` one index per row of blocks. With costs (`motionestimate
+ * holds their names and `"row_devices":[index,…]` one index per row of blocks. With `scene-cut` each
+ * frame that was compared has `"scene_cut":true` or `false`, and a frame whose luma equals that of its
+ * reference frame has `"duplicate":true`. With costs (`motionestimate
  * costs=zero+intra`), `"cost_names":["zero","intra"],"costs":[[zero,intra],…]` come last, with an entry
- * for each block. CSV and packed binary do not contain the bit depth, predictors and devices, and CSV no costs.
+ * for each block. CSV and packed binary do not contain the bit depth, predictors, devices, scene cuts and duplicates, and CSV no costs.
  *
  * ## CSV
  *

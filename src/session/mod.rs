@@ -394,7 +394,7 @@ impl<T> Session<T> {
     pub fn finish(&mut self) -> Result<(T, Output), EstimateError> {
         let collected = self.collect();
         let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
-        let Request { current, reference, .. } = flight.request;
+        let Request { current, reference, offset, .. } = flight.request;
         let search = flight.data;
         collected?;
         self.learn(&search);
@@ -413,6 +413,7 @@ impl<T> Session<T> {
             let frames = frames.map(|(current, reference)| SearchedFrames {
                 current: current.view(),
                 reference: reference.view(),
+                offset,
             });
             let stages = &mut self.stages;
             threads.install(|| stages.iter_mut().try_for_each(|stage| stage.apply(frames, &mut output)))?;

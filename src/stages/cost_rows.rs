@@ -18,7 +18,7 @@ const OWN: usize = 2 * TILE;
 pub(super) struct RowMemory<S: TileSample> {
     samples: RecordPool<S>,
     numbers: RecordPool<S::Number>,
-    falls: RecordPool<PlaneSlope>,
+    edges: RecordPool<i32>,
     sums: RecordPool<u32>,
 }
 
@@ -27,7 +27,7 @@ impl<S: TileSample> Default for RowMemory<S> {
         Self {
             samples: RecordPool::default(),
             numbers: RecordPool::default(),
-            falls: RecordPool::default(),
+            edges: RecordPool::default(),
             sums: RecordPool::default(),
         }
     }
@@ -75,8 +75,8 @@ pub(super) struct RowBuffers<S: TileSample> {
     predicted: PooledRecords<S>,
     /// [`SHARED`] and [`OWN`] numbers of each tile across.
     modes: PooledRecords<S::Number>,
-    /// How the plane of each block falls.
-    falls: PooledRecords<PlaneSlope>,
+    /// How the plane of each block falls, then the samples to the left of each block, row by row.
+    edges: PooledRecords<i32>,
     /// Twice the sum of each prediction from the current frame, then that of no motion and that of the vector, of each
     /// tile across.
     sums: PooledRecords<u32>,
@@ -92,7 +92,7 @@ impl<S: TileSample> RowBuffers<S> {
             reference: rows(),
             predicted: rows(),
             modes: memory.numbers.take((SHARED + OWN) * layout.padded),
-            falls: memory.falls.take(layout.columns),
+            edges: memory.edges.take((layout.side + 1) * layout.columns),
             sums: memory.sums.take((MODES + 2) * layout.padded),
             layout,
         }
@@ -195,61 +195,60 @@ impl<S: TileSample> CostRow<'_, S> {
 }
 
 impl<S: TileSample> RowBuffers<S> {
-    /// The sample of the current frame at `(x, y)` from the first of the row of blocks, one row or column before it
-    /// included.
-    #[inline(always)]
-    fn sample(&self, x: i32, y: i32) -> i32 {
-        // The first column repeats.
-        let sample: u32 = self.current[(y + 1) as usize * self.layout.pitch() + x.max(0) as usize].into();
-        sample as i32
-    }
-
-    /// Computes what the predictions of all rows of tiles share.
+    /// Computes what the predictions of all rows of tiles share, and the samples and slopes of the others.
     #[inline(always)]
     fn share_modes(&mut self) {
-        let side = self.layout.side as i32;
-        for column in 0..self.layout.columns {
-            let left = column as i32 * side;
+        let Self { layout, current, modes, edges, .. } = self;
+        let RowLayout { side, columns, tiles, padded } = *layout;
+        let (current, modes, pitch) = (&current[..], &mut modes[..], layout.pitch());
+        let (falls, beside) = edges.split_at_mut(columns);
+        let half = side as i32;
+        for column in 0..columns {
+            let left = (column * side).saturating_sub(1);
+            let corner = number(current[left]);
+            let above = &current[column * side..][..side];
             let mut sum = 0;
-            for i in 0..side {
-                sum += self.sample(left + i, -1) + self.sample(left - 1, i);
+            for sample in above {
+                sum += number(*sample);
             }
-            let mean = 16 * ((sum + side) / (2 * side));
-            let rise = self.sample(left + side - 1, -1) - self.sample(left - 1, -1);
-            let slope = PlaneSlope::new(side, rise);
-            for (first, tile) in (0..).step_by(TILE).zip(self.layout.tiles_of(column)) {
-                let above = row_transform(|k| self.sample(left + first + k, -1));
-                let mut across = row_transform(|k| slope.at(first + k));
+            for y in 0..side {
+                let sample = number(current[(y + 1) * pitch + left]);
+                beside[y * columns + column] = sample;
+                sum += sample;
+            }
+            let mean = 16 * ((sum + half) / (2 * half));
+            let rise = slope(half, number(above[side - 1]) - corner);
+            falls[column] = slope(half, beside[(side - 1) * columns + column] - corner);
+            for (index, four) in above.as_chunks::<TILE>().0.iter().enumerate() {
+                let tile = column * tiles + index;
+                let above = row_transform(four.map(number));
+                let first = (index * TILE) as i32;
+                let mut across = row_transform([0, 1, 2, 3].map(|k| plane_at(half, rise, first + k)));
                 across[0] += mean;
-                self.set_modes(0, tile..tile + 1, [mean]);
-                self.set_modes(1, tile..tile + 1, above);
-                self.set_modes(1 + TILE, tile..tile + 1, across);
+                modes[tile] = S::Number::of(mean);
+                for k in 0..TILE {
+                    modes[(1 + k) * padded + tile] = S::Number::of(above[k]);
+                    modes[(1 + TILE + k) * padded + tile] = S::Number::of(across[k]);
+                }
             }
-            let fall = self.sample(left - 1, side - 1) - self.sample(left - 1, -1);
-            self.falls[column] = PlaneSlope::new(side, fall);
         }
     }
 
     /// Computes the predictions of a row of tiles.
     #[inline(always)]
     fn own_modes(&mut self, tile_row: usize) {
-        let first = (tile_row * TILE) as i32;
-        for column in 0..self.layout.columns {
-            let left = (column * self.layout.side) as i32 - 1;
-            let fall = self.falls[column];
-            let beside = row_transform(|k| self.sample(left, first + k));
-            let down = row_transform(|k| fall.at(first + k));
-            self.set_modes(SHARED, self.layout.tiles_of(column), beside);
-            self.set_modes(SHARED + TILE, self.layout.tiles_of(column), down);
-        }
-    }
-
-    /// Sets the modes from `index` on of some tiles across.
-    #[inline(always)]
-    fn set_modes<const N: usize>(&mut self, index: usize, tiles: Range<usize>, numbers: [i32; N]) {
-        for (modes, number) in self.modes.chunks_exact_mut(self.layout.padded).skip(index).zip(numbers) {
-            modes[tiles.clone()].fill(S::Number::of(number));
-        }
+        let Self { layout, modes, edges, .. } = self;
+        let RowLayout { side, columns, tiles, padded } = *layout;
+        let (falls, beside) = edges.split_at(columns);
+        let first = tile_row * TILE;
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| &beside[(first + k) * columns..][..columns]);
+        let of_block = |column: usize| row_transform([a[column], b[column], c[column], d[column]]);
+        let modes = &mut modes[SHARED * padded..];
+        repeat(modes, [padded, tiles, columns], of_block);
+        let places = [0, 1, 2, 3].map(|k| (first + k) as i32);
+        let falling =
+            |column: usize| row_transform(places.map(|at| plane_at(side as i32, falls[column], at)));
+        repeat(&mut modes[TILE * padded..], [padded, tiles, columns], falling);
     }
 
     /// Adds to the sums of [`LANES`] tiles across from `first` on what those of a row of tiles cost: by the predictions
@@ -318,31 +317,60 @@ impl<S: TileSample> RowBuffers<S> {
     }
 }
 
-/// How a plane rises along an axis.
-#[derive(Clone, Copy, Debug, Default)]
-struct PlaneSlope {
-    side: i32,
-    /// The rise from one sample to the next, in 32nds.
-    step: i32,
+/// The rise from one sample to the next, in 32nds, of the plane that rises by `rise` from the sample before a block of
+/// `side` samples to its last one.
+#[inline(always)]
+fn slope(side: i32, rise: i32) -> i32 {
+    (64 * rise + side).div_euclid(2 * side)
 }
 
-impl PlaneSlope {
-    /// Of the plane that rises by `rise` from the sample before a block of `side` samples to its last one.
-    #[inline(always)]
-    fn new(side: i32, rise: i32) -> Self {
-        Self { side, step: (64 * rise + side).div_euclid(2 * side) }
-    }
-
-    /// From the middle of the block to the sample at `at`.
-    #[inline(always)]
-    fn at(self, at: i32) -> i32 {
-        (self.step * (2 * at + 1 - self.side) + 32) >> 6
-    }
+/// The rise from the middle of the block to the sample at `at`.
+#[inline(always)]
+fn plane_at(side: i32, slope: i32, at: i32) -> i32 {
+    (slope * (2 * at + 1 - side) + 32) >> 6
 }
 
 /// The first row of the transform of a tile whose rows all have these numbers. The others are zero.
 #[inline(always)]
-fn row_transform(number: impl Fn(i32) -> i32) -> [i32; TILE] {
-    let [a, b, c, d] = [0, 1, 2, 3].map(number);
+fn row_transform([a, b, c, d]: [i32; TILE]) -> [i32; TILE] {
     [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d].map(|number| TILE as i32 * number)
+}
+
+/// Writes the numbers of each block to all of its tiles across: the first of them from the start of `modes` on, the next
+/// `padded` further on.
+#[inline(always)]
+fn repeat<N: TileNumber>(
+    modes: &mut [N],
+    [padded, tiles, columns]: [usize; 3],
+    numbers: impl Fn(usize) -> [i32; TILE],
+) {
+    match tiles {
+        // Blocks of 16, in whole stores.
+        4 => {
+            for column in 0..columns {
+                let numbers = numbers(column);
+                for k in 0..TILE {
+                    if let Some(four) = modes[k * padded + 4 * column..].first_chunk_mut() {
+                        *four = [N::of(numbers[k]); 4];
+                    }
+                }
+            }
+        }
+        _ => {
+            for column in 0..columns {
+                let numbers = numbers(column);
+                for k in 0..TILE {
+                    for tile in 0..tiles {
+                        modes[k * padded + tiles * column + tile] = N::of(numbers[k]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn number<S: Sample>(sample: S) -> i32 {
+    let number: u32 = sample.into();
+    number as i32
 }

@@ -63,7 +63,7 @@ impl<S: TileSample> Stage for BlockCosts<S> {
         output: &mut Output,
     ) -> Result<(), EstimateError> {
         let Self { parameters, instructions, memory, second, .. } = self;
-        let SearchedFrames { current, reference } = frames.ok_or(EstimateError::NoFrame)?;
+        let SearchedFrames { current, reference, .. } = frames.ok_or(EstimateError::NoFrame)?;
         let (grid, kinds) = (parameters.grid(), parameters.costs.count());
         current.check(parameters)?;
         reference.check(parameters)?;

@@ -6,10 +6,12 @@
 mod cost_rows;
 mod costs;
 mod median_prediction;
+mod scene_cut;
 mod tiles;
 
 pub use costs::block_costs;
 pub use median_prediction::{MedianPrediction, median_predictors};
+pub use scene_cut::SceneCut;
 
 use crate::estimator::{EstimateError, FrameView, Output, Parameters, Prediction, SetupError};
 use crate::native::Level;
@@ -35,6 +37,8 @@ pub struct SearchedFrames<'a> {
     pub current: FrameView<'a>,
     /// The reference frame.
     pub reference: FrameView<'a>,
+    /// Frames from the current frame to the reference frame, see [`Parameters::references`].
+    pub offset: i64,
 }
 
 /// The stages that `parameters` ask for, in the order in which they run.
@@ -49,6 +53,9 @@ pub fn stages(parameters: &Parameters) -> Result<Vec<Box<dyn Stage>>, SetupError
     }
     if !parameters.costs.is_empty() {
         stages.push(block_costs(parameters, Level::best())?);
+    }
+    if parameters.scene_cut {
+        stages.push(Box::new(SceneCut::new(parameters, Level::best())?));
     }
     Ok(stages)
 }

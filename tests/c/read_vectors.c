@@ -50,6 +50,8 @@ print_fields (GstElement * sink, GstBuffer * buffer, GstPad * pad,
         field.width, field.height, field.block_width, field.block_height,
         field.columns, field.rows, field.scale, field.reference_offset,
         field.reference_pts, field.metric);
+    if (field.scene_cut || field.duplicate)
+      printf ("cut %d duplicate %d\n", field.scene_cut, field.duplicate);
     for (row = 0; row < field.rows; row++) {
       const gchar *device = gst_motion_vector_field_get_row_device (&field, row);
 

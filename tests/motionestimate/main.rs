@@ -15,6 +15,7 @@ mod launched;
 mod lifecycle;
 mod properties;
 mod references;
+mod scene_cuts;
 mod several;
 mod statistics;
 mod support;

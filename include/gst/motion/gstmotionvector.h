@@ -105,6 +105,8 @@ G_STATIC_ASSERT (sizeof (GstMotionVectorPredictor) == 4);
  *   and "satd", or %NULL if the field has none
  * @costs: (nullable): with @cost_names, for each block, row-major, one guint32 for each name, possibly unaligned; read
  *   them with gst_motion_vector_field_get_cost()
+ * @scene_cut: %TRUE if the frame is known to begin another scene than its reference frame shows
+ * @duplicate: %TRUE if luma is known to equal that of the reference frame
  *
  * A motion field. @metric, @vectors, @predictors, @devices, @row_devices, @cost_names and @costs point into the
  * meta and are valid as long as it exists.
@@ -127,6 +129,8 @@ typedef struct {
   guint bit_depth;
   const GValue *cost_names;
   gconstpointer costs;
+  gboolean scene_cut;
+  gboolean duplicate;
 } GstMotionVectorField;
 
 /**
@@ -233,6 +237,14 @@ gst_motion_vector_field_parse (const GstStructure * structure,
       if (read.row_devices[i] >= names)
         return FALSE;
   }
+
+  if ((gst_structure_has_field (structure, "scene-cut")
+          && !gst_structure_get_boolean (structure, "scene-cut",
+              &read.scene_cut))
+      || (gst_structure_has_field (structure, "duplicate")
+          && !gst_structure_get_boolean (structure, "duplicate",
+              &read.duplicate)))
+    return FALSE;
 
   read.cost_names = gst_structure_get_value (structure, "cost-names");
   bytes = gst_structure_get_value (structure, "costs");

@@ -95,7 +95,11 @@ fn they_come_and_go_while_playing() {
     let pad = harness.element().unwrap().static_pad("sink").unwrap();
     pad.query(gst::query::Drain::new().query_mut());
     buffers.push(pass(&mut harness, &info, 3));
-    check_buffers(&info, &searched(&info, &[CostKind::Intra, CostKind::Variance]), &buffers[1..]);
+    let parameters = searched(&info, &[CostKind::Intra, CostKind::Variance]);
+    for pair in buffers.windows(2).skip(1) {
+        check_vectors(&info, &parameters, &pair[1], &pair[0]);
+        check_costs(&parameters, &meta(&pair[1]).unwrap(), [&luma(&pair[1], &info), &luma(&pair[0], &info)]);
+    }
     element.set_property("costs", MotionEstimateCosts::empty());
     assert!(meta(&pass(&mut harness, &info, 4)).unwrap().costs().is_none());
 }

@@ -200,9 +200,22 @@ impl<S: TileSample> RowBuffers<S> {
     fn share_modes(&mut self) {
         let Self { layout, current, modes, edges, .. } = self;
         let RowLayout { side, columns, tiles, padded } = *layout;
-        let (current, modes, pitch) = (&current[..], &mut modes[..], layout.pitch());
+        let (current, pitch, half) = (&current[..], layout.pitch(), side as i32);
         let (falls, beside) = edges.split_at_mut(columns);
-        let half = side as i32;
+        let (means, modes) = modes.split_at_mut(padded);
+        let (above, across) = modes.split_at_mut(TILE * padded);
+        // The samples above are those of all tiles, side by side.
+        let (first, rest) = above.split_at_mut(padded);
+        let (second, rest) = rest.split_at_mut(padded);
+        let (third, fourth) = rest.split_at_mut(padded);
+        let (fourth, fours) = (&mut fourth[..padded], &current[..pitch].as_chunks::<TILE>().0[..padded]);
+        for tile in 0..padded {
+            let [a, b, c, d] = S::numbers(fours[tile]);
+            first[tile] = four_times((a + b) + (c + d));
+            second[tile] = four_times((a - b) + (c - d));
+            third[tile] = four_times((a + b) - (c + d));
+            fourth[tile] = four_times((a - b) - (c - d));
+        }
         for column in 0..columns {
             let left = (column * side).saturating_sub(1);
             let corner = number(current[left]);
@@ -216,19 +229,17 @@ impl<S: TileSample> RowBuffers<S> {
                 beside[y * columns + column] = sample;
                 sum += sample;
             }
-            let mean = 16 * ((sum + half) / (2 * half));
+            let mean = 16 * divide(sum + half, 2 * half);
             let rise = slope(half, number(above[side - 1]) - corner);
             falls[column] = slope(half, beside[(side - 1) * columns + column] - corner);
-            for (index, four) in above.as_chunks::<TILE>().0.iter().enumerate() {
+            for index in 0..tiles {
                 let tile = column * tiles + index;
-                let above = row_transform(four.map(number));
-                let first = (index * TILE) as i32;
-                let mut across = row_transform([0, 1, 2, 3].map(|k| plane_at(half, rise, first + k)));
-                across[0] += mean;
-                modes[tile] = S::Number::of(mean);
-                for k in 0..TILE {
-                    modes[(1 + k) * padded + tile] = S::Number::of(above[k]);
-                    modes[(1 + TILE + k) * padded + tile] = S::Number::of(across[k]);
+                let at = (index * TILE) as i32;
+                let numbers = row_transform([0, 1, 2, 3].map(|k| plane_at(half, rise, at + k)));
+                means[tile] = S::Number::of(mean);
+                across[tile] = S::Number::of(numbers[0] + mean);
+                for k in 1..TILE {
+                    across[k * padded + tile] = S::Number::of(numbers[k]);
                 }
             }
         }
@@ -321,7 +332,20 @@ impl<S: TileSample> RowBuffers<S> {
 /// `side` samples to its last one.
 #[inline(always)]
 fn slope(side: i32, rise: i32) -> i32 {
-    (64 * rise + side).div_euclid(2 * side)
+    divide(64 * rise + side, 2 * side)
+}
+
+/// The quotient, rounded down: by a shift where it may be one, as of most blocks.
+#[inline(always)]
+fn divide(number: i32, divisor: i32) -> i32 {
+    let shift = divisor.trailing_zeros();
+    if divisor == 1 << shift { number >> shift } else { number.div_euclid(divisor) }
+}
+
+#[inline(always)]
+fn four_times<N: TileNumber>(number: N) -> N {
+    let twice = number + number;
+    twice + twice
 }
 
 /// The rise from the middle of the block to the sample at `at`.

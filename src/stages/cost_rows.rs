@@ -190,7 +190,7 @@ impl<S: TileSample> CostRow<'_, S> {
         let (first, stride) = (*row * side, layout.pitch() * size_of::<S>());
         let predicted = &mut predicted[..side * layout.pitch()];
         predict_luma_rows(&field, frames[2], first, bytemuck::cast_slice_mut(predicted), stride);
-        predicted.iter_mut().for_each(|sample| *sample = sample.from_le());
+        predicted.iter_mut().for_each(|sample| *sample = sample.in_order());
     }
 }
 

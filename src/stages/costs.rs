@@ -22,13 +22,13 @@ pub fn block_costs(parameters: &Parameters, level: Level) -> Result<Box<dyn Stag
     parameters.validate()?;
     let instructions = level.required()?;
     Ok(match parameters.bit_depth {
-        8 => Box::new(BlockCosts::<u8>::new(parameters, instructions)),
-        _ => Box::new(BlockCosts::<u16>::new(parameters, instructions)),
+        8 => Box::new(CostStage::<u8>::new(parameters, instructions)),
+        _ => Box::new(CostStage::<u16>::new(parameters, instructions)),
     })
 }
 
 /// The costs of frames with samples of `S`.
-struct BlockCosts<S: TileSample> {
+struct CostStage<S: TileSample> {
     parameters: Parameters,
     instructions: Instructions,
     costs: RecordPool<u32>,
@@ -39,7 +39,7 @@ struct BlockCosts<S: TileSample> {
     second: RecordPool<Line>,
 }
 
-impl<S: TileSample> BlockCosts<S> {
+impl<S: TileSample> CostStage<S> {
     fn new(parameters: &Parameters, instructions: Instructions) -> Self {
         Self {
             parameters: parameters.clone(),
@@ -52,7 +52,7 @@ impl<S: TileSample> BlockCosts<S> {
     }
 }
 
-impl<S: TileSample> Stage for BlockCosts<S> {
+impl<S: TileSample> Stage for CostStage<S> {
     fn reads_frames(&self) -> bool {
         true
     }

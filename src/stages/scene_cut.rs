@@ -72,7 +72,7 @@ impl Stage for SceneCut {
         let frames = [&current.view(), &reference.view()];
         let rows = (0..current.view().height() / BLOCK).into_par_iter();
         let (vectors, halvings) = (&output.vectors[..], *halvings);
-        let sums = rows.map(|row| instructions.run(CellRow { parameters, halvings, frames, row, vectors }));
+        let sums = rows.map(|row| instructions.run(DetailRow { parameters, halvings, frames, row, vectors }));
         let cells = current.view().width() / BLOCK * (current.view().height() / BLOCK);
         output.is_scene_cut = Some(sums.reduce(DetailSums::default, DetailSums::add).is_cut(cells));
         Ok(())
@@ -109,7 +109,7 @@ impl DetailSums {
 }
 
 /// A row of cells, which lies wholly inside both frames.
-struct CellRow<'a> {
+struct DetailRow<'a> {
     parameters: &'a Parameters,
     halvings: u32,
     frames: [&'a FrameView<'a>; 2],
@@ -118,7 +118,7 @@ struct CellRow<'a> {
     vectors: &'a [MotionVector],
 }
 
-impl Work for CellRow<'_> {
+impl Work for DetailRow<'_> {
     type Output = DetailSums;
 
     #[inline(always)]

@@ -79,8 +79,8 @@ pub(super) trait TileSample: Sample + Default {
     /// not.
     fn numbers(four: [Self; TILE]) -> [Self::Number; TILE];
 
-    /// A sample from its bytes in memory, the lowest first.
-    fn from_le(self) -> Self;
+    /// A sample whose bytes in memory are the lowest first.
+    fn in_order(self) -> Self;
 
     /// Runs `work` on such samples.
     fn run<W: Work>(instructions: Instructions, work: W) -> W::Output;
@@ -96,7 +96,7 @@ impl TileSample for u8 {
     }
 
     #[inline(always)]
-    fn from_le(self) -> Self {
+    fn in_order(self) -> Self {
         self
     }
 
@@ -114,7 +114,7 @@ impl TileSample for u16 {
     }
 
     #[inline(always)]
-    fn from_le(self) -> Self {
+    fn in_order(self) -> Self {
         u16::from_le(self)
     }
 
@@ -166,6 +166,7 @@ fn butterfly<N: TileNumber>(a: Lanes<N>, b: Lanes<N>) -> [Lanes<N>; 2] {
 
 /// The transform of each tile's columns.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 fn transform_columns<N: TileNumber>(tiles: &mut Tiles<N>) {
     for column in 0..TILE {
         let transformed = transform([0, 1, 2, 3].map(|row| tiles[row][column]));
@@ -216,6 +217,7 @@ pub(super) struct ModeTransforms<'a, N> {
 
 /// Twice the SATD of tiles and each of their predictions: the mean, the samples to the left, those above, the plane.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)]
 pub(super) fn intra<N: TileNumber>(tiles: &Tiles<N>, modes: &ModeTransforms<'_, N>) -> [Lanes<N>; MODES] {
     let mut tiles = *tiles;
     transform_columns(&mut tiles);

@@ -20,8 +20,8 @@ pub fn costs(
     reference.check(parameters).expect("reference frame");
     let grid = parameters.grid();
     grid.check(vectors).expect("a vector a block");
-    let frames = [current, reference].map(|frame| Samples { parameters, frame });
-    let blocks = vectors.iter().enumerate().map(|(index, &vector)| BlockCosts {
+    let frames = [current, reference].map(|frame| SearchedSamples { parameters, frame });
+    let blocks = vectors.iter().enumerate().map(|(index, &vector)| CostedBlock {
         parameters,
         current: &frames[0],
         reference: &frames[1],
@@ -33,12 +33,12 @@ pub fn costs(
 }
 
 /// The samples that are searched. Outside the frame, its edge samples repeat.
-struct Samples<'a> {
+struct SearchedSamples<'a> {
     parameters: &'a Parameters,
     frame: &'a FrameView<'a>,
 }
 
-impl Samples<'_> {
+impl SearchedSamples<'_> {
     fn at(&self, x: i32, y: i32) -> i32 {
         // Hierarchical search sees the upper eight bits of deeper samples.
         i32::from(self.frame.sample(x, y) >> (self.frame.format().depth() - self.parameters.bit_depth))
@@ -52,16 +52,16 @@ impl Samples<'_> {
 }
 
 #[derive(Clone, Copy)]
-struct BlockCosts<'a> {
+struct CostedBlock<'a> {
     parameters: &'a Parameters,
-    current: &'a Samples<'a>,
-    reference: &'a Samples<'a>,
+    current: &'a SearchedSamples<'a>,
+    reference: &'a SearchedSamples<'a>,
     column: usize,
     row: usize,
     vector: MotionVector,
 }
 
-impl BlockCosts<'_> {
+impl CostedBlock<'_> {
     fn side(&self) -> i32 {
         self.parameters.block_size as i32
     }
@@ -207,7 +207,7 @@ mod tests {
         };
         // The mean of what is around.
         assert_eq!(intra(|_, _| 77), 0);
-        // Samples above, and beside.
+        // SearchedSamples above, and beside.
         assert_eq!(intra(|x, _| [9, 200, 30, 4, 250, 7, 99, 1][x]), 0);
         assert_eq!(intra(|_, y| [9, 200, 30, 4, 250, 7, 99, 1][y]), 0);
         // A plane of 8 a sample on both axes. The corner is 48: the mean of 56 to 80 is 68, and the slopes from -12

@@ -4,7 +4,9 @@ mod common;
 
 use common::{Content, Noise, deepened, frames, padded};
 use gstmotionestimate::compensation::{CompensationError, PlaneMut, Sampling, mse};
-use gstmotionestimate::denoising::{Denoiser, NoiseLevels, Reference, Strength, oracle, search_parameters};
+use gstmotionestimate::denoising::{
+    Denoiser, LumaSlot, NoiseLevels, Reference, Strength, oracle, search_parameters,
+};
 use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, References, oracle as search};
 use gstmotionestimate::interpolation::{FrameFormat, oracle::search_frame};
 use gstmotionestimate::native::Level;
@@ -81,15 +83,25 @@ impl Sequence {
         let planes: Vec<_> = self.frame.iter().map(Frame::view).collect();
         let others: Vec<Vec<_>> =
             self.others.iter().map(|planes| planes.iter().map(Frame::view).collect()).collect();
-        let reference = |(index, (planes, vectors))| Reference { planes, vectors, is_beside: index < 2 };
+        let slot = LumaSlot::default();
+        let reference =
+            |(index, (planes, vectors))| Reference { slot, planes, vectors, is_beside: index < 2 };
         let pairs = others.iter().map(|planes| &planes[..]).zip(fields.iter().map(|field| &field[..]));
-        let references: Vec<_> = pairs.enumerate().map(reference).collect();
+        let mut references: Vec<_> = pairs.enumerate().map(reference).collect();
         let (noise, expected) = oracle::denoise(&self.samplings, &planes, &references, strength).unwrap();
         for level in Level::available() {
             let format = self.format();
-            let mut denoiser = Denoiser::with_level(&format, references.len(), 2, level).unwrap();
+            let loaded = references.len() + 1;
+            let mut denoiser = Denoiser::with_level(&format, references.len(), loaded, 2, level).unwrap();
+            // Those that were loaded before are gone.
+            for _ in 0..3 {
+                denoiser.load(&planes[0]).unwrap();
+            }
+            for reference in &mut references {
+                reference.slot = denoiser.load(&reference.planes[0]).unwrap().1;
+            }
             // What was there before does not matter.
-            for references in [&references[..0], &references] {
+            for references in [&references[..0], &references[..]] {
                 let measured = denoiser.measure(&planes[0], references, strength).unwrap();
                 for (index, (plane, expected)) in planes.iter().zip(&expected).enumerate() {
                     let made = written(&mut denoiser, index, plane, references);
@@ -273,13 +285,13 @@ fn nothing_changes_without_noise_strength_or_a_match() {
 #[test]
 fn wrong_planes_and_fields_are_errors() {
     let sequence = Sequence::new(Content::Moved, (40, 24), &[], (8, 1));
-    let mut denoiser = Denoiser::new(&sequence.format(), 1, 1).unwrap();
+    let mut denoiser = Denoiser::new(&sequence.format(), 1, 1, 1).unwrap();
     let (frame, other) = (sequence.frame[0].view(), sequence.others[0][0].view());
     let small = Frame::from_fn(39, 24, |_, _| 0);
     let field = &sequence.random_fields(9)[0];
     let mut measure = |plane, other, vectors| {
         let planes = [other];
-        let reference = Reference { planes: &planes, vectors, is_beside: true };
+        let reference = Reference { slot: LumaSlot::default(), planes: &planes, vectors, is_beside: true };
         denoiser.measure(&plane, &[reference], Strength::new(1.0))
     };
     assert!(measure(frame, other, field).is_ok());
@@ -290,5 +302,5 @@ fn wrong_planes_and_fields_are_errors() {
     assert_eq!(measure(frame, other, &field[1..]), Err(length));
     let depth = deepened(&sequence.frame[0], 10, false);
     assert_eq!(measure(depth.view(), other, field), Err(CompensationError::BitDepth(8, 10)));
-    assert_eq!(measure(frame, depth.view(), field), Err(CompensationError::BitDepth(10, 8)));
+    assert_eq!(measure(frame, depth.view(), field), Err(CompensationError::BitDepth(8, 10)));
 }

@@ -120,10 +120,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The fraction of the vector of the block that holds the luma sample at `(x, y)`, in quarter samples.
-    pub(crate) fn fraction_at(&self, x: usize, y: usize) -> (u8, u8) {
-        let (x, y) = self.eighths(Sampling::LUMA, self.vector_at(Sampling::LUMA, x, y));
-        (((x / 2) & 3) as u8, ((y / 2) & 3) as u8)
+    /// What the vector of the block that holds the luma sample at `(x, y)` leads to from there, in quarter samples.
+    pub(crate) fn position_in_quarters(&self, x: usize, y: usize) -> (i32, i32) {
+        let vector = self.eighths(Sampling::LUMA, self.vector_at(Sampling::LUMA, x, y));
+        (4 * x as i32 + (vector.0 / 2) as i32, 4 * y as i32 + (vector.1 / 2) as i32)
     }
 
     /// The vector of the block that holds the sample at `(x, y)` of a plane.

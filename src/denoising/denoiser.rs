@@ -4,22 +4,29 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::luma::PredictedRow;
 use super::mean::{MeanOfRows, MeanRow};
 use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseLevels};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
 use crate::compensation::{CompensationError, PlaneMut, predict};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::interpolation::{FrameFormat, SearchFrames, halvings};
+use crate::interpolation::{FrameFormat, LumaPoints, SearchFrames, halvings};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 
 /// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
 const MOST_HALVINGS: u32 = 5;
 
+/// Where a [`Denoiser`] keeps the luma of a frame that it has loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LumaSlot(usize);
+
 /// A frame that another one is averaged with.
 #[derive(Clone, Copy)]
 pub struct Reference<'a> {
+    /// Where its luma is.
+    pub slot: LumaSlot,
     /// Its planes, luma first.
     pub planes: &'a [FrameView<'a>],
     /// The field of the other frame in this one.
@@ -28,14 +35,19 @@ pub struct Reference<'a> {
     pub is_beside: bool,
 }
 
-/// Takes the noise out of frames, one after the other: [`Self::measure`] a frame, then write its planes in order.
+/// Takes the noise out of frames: [`Self::load`] each frame of a stream; when those are loaded that it is averaged with,
+/// [`Self::measure`] it, and write its planes in order.
 ///
-/// Memory: for each reference frame a byte a luma sample, two of deep samples, and 24 bytes a block of 8 x 8 samples.
+/// Memory: with eight bits five bytes a luma sample of each loaded frame; for each reference frame a byte a luma sample,
+/// two of deep samples, and 16 bytes a block of 8 x 8 samples.
 pub struct Denoiser {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
     format: FrameFormat,
     search_frames: SearchFrames,
+    /// The luma of the frames that were loaded last, if it has eight bits, and where that of the next one goes.
+    points: Vec<LumaPoints>,
+    next: usize,
     blocks: Vec<BlockLuma>,
     /// For each reference frame the errors of its prediction, and the prediction of the plane that was written last.
     errors: Vec<Vec<BlockError>>,
@@ -44,16 +56,21 @@ pub struct Denoiser {
 }
 
 impl Denoiser {
-    /// For frames of `format` and at most `references` frames to average each with. It runs in `threads` threads, 0 for
-    /// one a core, which it shares with all devices of that number.
+    /// For frames of `format`, each to be averaged with at most `references` of the `loaded` frames that were loaded last.
+    /// It runs in `threads` threads, 0 for one a core, which it shares with all devices of that number.
     ///
     /// # Errors
-    /// [`SetupError`] if threads are missing, or the frames are too large.
+    /// [`SetupError`] if threads or memory are missing, or the frames are too large.
     ///
     /// # Panics
-    /// If `references` is more than [`MOST_REFERENCES`].
-    pub fn new(format: &FrameFormat, references: usize, threads: usize) -> Result<Self, SetupError> {
-        Self::with_level(format, references, threads, Level::best())
+    /// If `references` is more than [`MOST_REFERENCES`], or `loaded` is 0.
+    pub fn new(
+        format: &FrameFormat,
+        references: usize,
+        loaded: usize,
+        threads: usize,
+    ) -> Result<Self, SetupError> {
+        Self::with_level(format, references, loaded, threads, Level::best())
     }
 
     /// The same with the instructions of `level`.
@@ -66,10 +83,11 @@ impl Denoiser {
     pub fn with_level(
         format: &FrameFormat,
         references: usize,
+        loaded: usize,
         threads: usize,
         level: Level,
     ) -> Result<Self, SetupError> {
-        assert!(references <= MOST_REFERENCES, "{references} reference frames");
+        assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
         let (width, height) = format.size;
         if halvings(width, height) > MOST_HALVINGS {
             return Err(SetupError::DeviceUnsupported {
@@ -82,11 +100,15 @@ impl Denoiser {
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
         // Interleaved chroma of a frame of one column is larger than luma.
         let largest = (0..format.samplings.len()).map(|plane| layout(format, plane).2).max().unwrap_or(0);
+        let instructions = level.required()?;
+        let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {
-            instructions: level.required()?,
+            instructions,
             threads: threads::pool(threads)?,
             format: format.clone(),
             search_frames: SearchFrames::new(format.size),
+            points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
+            next: 0,
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
             predictions: vec![vec![0; largest]; references],
@@ -94,15 +116,23 @@ impl Denoiser {
         })
     }
 
-    /// The frame that is searched in place of that with the plane `luma`, with
-    /// [`search_parameters`](super::search_parameters).
+    /// Loads the frame with the plane `luma`. Returns the frame that is searched in its place, with
+    /// [`search_parameters`](super::search_parameters), and where its luma is until as many others are loaded as may be.
     ///
     /// # Errors
     /// [`CompensationError`] if it is no plane of the stream.
-    pub fn search_frame(&mut self, luma: &FrameView<'_>) -> Result<Frame, CompensationError> {
+    pub fn load(&mut self, luma: &FrameView<'_>) -> Result<(Frame, LumaSlot), CompensationError> {
         self.format.check(0, luma)?;
-        let Self { instructions, threads, search_frames, .. } = self;
-        Ok(threads.install(|| search_frames.make(*instructions, luma)))
+        let Self { instructions, threads, search_frames, points, next, .. } = self;
+        let slot = LumaSlot(*next);
+        let search_frame = threads.install(|| {
+            if let Some(points) = points.get_mut(slot.0) {
+                points.fill(*instructions, luma);
+            }
+            search_frames.make(*instructions, luma)
+        });
+        *next = if slot.0 + 1 < points.len() { slot.0 + 1 } else { 0 };
+        Ok((search_frame, slot))
     }
 
     /// Estimates the noise of the frame with the plane `luma`, and decides by how much [`Self::write_plane`] averages it
@@ -142,10 +172,14 @@ impl Denoiser {
         let noise =
             NoiseLevels::estimate(format.samples.depth(), blocks, beside.map(|(_, errors)| &errors[..]));
         let taken = noise.times(strength);
-        for (index, (weights, block)) in weights.iter_mut().zip(&*blocks).enumerate() {
-            let errors = errors.iter().map(|errors| (errors[index].sum, errors[index].gain()));
-            set_weights(taken.of(block), block.samples, errors, weights);
-        }
+        threads.install(|| {
+            weights.par_iter_mut().zip(&*blocks).enumerate().with_min_len(columns).for_each(
+                |(index, (weights, block))| {
+                    let errors = errors.iter().map(|errors| (errors[index].sum, errors[index].gain()));
+                    set_weights(taken.of(block), block.samples, errors, weights);
+                },
+            );
+        });
         Ok(noise)
     }
 
@@ -201,12 +235,24 @@ impl Denoiser {
 
     /// Predicts plane `index` from each of `references`.
     fn predict_plane(&mut self, index: usize, references: &[Reference<'_>]) -> Result<(), CompensationError> {
-        let Self { threads, format, predictions, .. } = self;
+        let Self { instructions, threads, format, points, predictions, .. } = self;
         let sampling = format.samplings[index];
         for (reference, prediction) in references.iter().zip(&mut predictions[..references.len()]) {
+            format.check(index, &reference.planes[index])?;
             let field = field(format.size, reference.vectors)?;
-            let mut plane = plane_mut(format, index, prediction);
-            threads.install(|| predict(&field, sampling, &reference.planes[index], &mut plane))?;
+            match points.get(reference.slot.0).filter(|_| index == 0) {
+                Some(points) => threads.install(|| {
+                    let (width, height) = format.size;
+                    let rows_of_blocks = prediction[..width * height].par_chunks_mut(width * BLOCK);
+                    rows_of_blocks.enumerate().for_each(|(row, out)| {
+                        instructions.run(PredictedRow { points, field, y: row * BLOCK, out, width });
+                    });
+                }),
+                None => {
+                    let mut plane = plane_mut(format, index, prediction);
+                    threads.install(|| predict(&field, sampling, &reference.planes[index], &mut plane))?;
+                }
+            }
         }
         Ok(())
     }

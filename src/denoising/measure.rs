@@ -133,7 +133,8 @@ impl MeasuredErrors<'_> {
         let rows = y..(y + BLOCK).min(plane.height());
         for (column, error) in errors.iter_mut().enumerate() {
             let x = column * BLOCK;
-            error.fraction = field.fraction_at(x, y);
+            let position = field.position_in_quarters(x, y);
+            error.fraction = ((position.0 & 3) as u8, (position.1 & 3) as u8);
             if x + BLOCK <= plane.width() {
                 let mut squares = Columns::<S::Squares>::default();
                 for y in rows.clone() {

@@ -7,12 +7,13 @@
 //! frame in each of the others, whatever device has found it.
 
 mod denoiser;
+mod luma;
 mod mean;
 mod measure;
 mod noise;
 pub mod oracle;
 mod rules;
 
-pub use denoiser::{Denoiser, Reference};
+pub use denoiser::{Denoiser, LumaSlot, Reference};
 pub use noise::NoiseLevels;
 pub use rules::{MOST_REFERENCES, Strength, search_parameters};

@@ -40,9 +40,10 @@ pub fn denoise(
         let prediction = oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?;
         let of_block = |block: usize| {
             let difference = |(x, y)| luma.sample(x, y).abs_diff(prediction.view().sample(x, y));
+            let (x, y) = field.position_in_quarters(block % columns * BLOCK, block / columns * BLOCK);
             BlockError {
                 sum: samples_of(block).map(|at| u64::from(difference(at)).pow(2)).sum(),
-                fraction: field.fraction_at(block % columns * BLOCK, block / columns * BLOCK),
+                fraction: ((x & 3) as u8, (y & 3) as u8),
             }
         };
         errors.push((0..blocks.len()).map(of_block).collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use crate::native::hierarchical::strips::HalfSamples;
 use crate::native::level::Instructions;
 
 /// The upper eight bits of a frame's luma, and the samples between.
-pub(super) struct LumaPoints {
+pub(crate) struct LumaPoints {
     frame: LevelFrame,
     half_samples: HalfSamples,
 }

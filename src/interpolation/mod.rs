@@ -25,6 +25,7 @@ mod starts;
 
 pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 pub use interpolator::Interpolator;
+pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
 pub(crate) use rules::{BLOCK, halvings};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};

@@ -7,7 +7,7 @@ use gst_video::{VideoFrameRef, VideoInfo};
 use super::settings::DenoiseSettings;
 use crate::backend::Choice;
 use crate::compensation::CompensationError;
-use crate::denoising::{Denoiser, NoiseLevels, Reference, Strength, search_parameters};
+use crate::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
 use crate::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
 use crate::interpolation::FrameFormat;
 use crate::session::Session;
@@ -43,6 +43,7 @@ struct FieldPlace {
 struct WindowFrame {
     buffer: gst::Buffer,
     slot: Slot,
+    luma: LumaSlot,
     /// Its fields, and how many frames after it those are in which they were found.
     fields: Vec<(isize, Output)>,
     /// Its searches in flight.
@@ -93,7 +94,8 @@ impl DenoiseStream {
         let format = FrameFormat { size, samplings: samplings(info), samples: sample_format(info) };
         let parameters = search_parameters(size.0, size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
-        let denoiser = Denoiser::new(&format, references.count(), settings.devices.threads as usize)?;
+        let threads = settings.devices.threads as usize;
+        let denoiser = Denoiser::new(&format, references.count(), settings.held(), threads)?;
         let stream = Self {
             info: info.clone(),
             format,
@@ -141,15 +143,16 @@ impl DenoiseStream {
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
         }
-        let search_frame = {
+        let (search_frame, luma) = {
             let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
             let luma = plane(&frame, &self.info, 0, self.format.samplings[0])?;
-            self.denoiser.search_frame(&luma)?
+            self.denoiser.load(&luma)?
         };
         let slot = self.session.add(search_frame)?;
         let (current, number) = (self.sequence.len(), self.first + self.sequence.len() as u64);
         let References { backward, forward } = self.references;
-        let mut frame = WindowFrame { buffer, slot, fields: Vec::new(), in_flight: 0, events: Vec::new() };
+        let mut frame =
+            WindowFrame { buffer, slot, luma, fields: Vec::new(), in_flight: 0, events: Vec::new() };
         for (distance, index) in (1..).zip((0..current).rev()) {
             let earlier = &mut self.sequence[index];
             if distance <= backward {
@@ -287,19 +290,18 @@ impl DenoiseStream {
     ) -> Result<T, DenoiseError> {
         let Self { info, format, denoiser, sequence, left, .. } = self;
         let frame = &sequence[*left];
-        let at = |offset| &sequence[left.saturating_add_signed(offset)].buffer;
+        let at = |offset| &sequence[left.saturating_add_signed(offset)];
         let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, info);
         let mapped = map(&frame.buffer)?;
-        let others = frame.fields.iter().map(|(offset, _)| map(at(*offset)));
+        let others = frame.fields.iter().map(|(offset, _)| map(&at(*offset).buffer));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         let planes_of = |frame| planes(frame, info, format);
         let others = others.iter().map(planes_of).collect::<Result<Vec<_>, _>>()?;
-        let reference = |(planes, (offset, field))| -> Reference<'_> {
-            let (planes, field): (&Vec<FrameView<'_>>, &Output) = (planes, field);
-            Reference { planes, vectors: &field.vectors, is_beside: isize::abs(offset) == 1 }
-        };
-        let fields = frame.fields.iter().map(|(offset, field)| (*offset, field));
-        let references: Vec<_> = others.iter().zip(fields).map(reference).collect();
+        let mut references = Vec::with_capacity(others.len());
+        for (planes, (offset, field)) in others.iter().zip(&frame.fields) {
+            let (slot, is_beside) = (at(*offset).luma, offset.abs() == 1);
+            references.push(Reference { slot, planes, vectors: &field.vectors, is_beside });
+        }
         work(denoiser, &planes_of(&mapped)?, &references, out)
     }
 }

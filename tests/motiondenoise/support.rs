@@ -7,7 +7,7 @@ use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::compensation::Sampling;
-use gstmotionestimate::denoising::{Reference, Strength, oracle, search_parameters};
+use gstmotionestimate::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
 use gstmotionestimate::estimator::{Frame, References, SampleFormat, oracle as search};
 use gstmotionestimate::interpolation::oracle::search_frame;
 
@@ -167,7 +167,12 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
         let fields: Vec<_> = others.iter().map(field).collect();
         let reference = |(&(offset, at), vectors): (&(i64, usize), _)| {
             let vectors: &Vec<_> = vectors;
-            Reference { planes: &views[at][..], vectors, is_beside: i64::abs(offset) == 1 }
+            Reference {
+                slot: LumaSlot::default(),
+                planes: &views[at][..],
+                vectors,
+                is_beside: i64::abs(offset) == 1,
+            }
         };
         let references: Vec<_> = others.iter().zip(&fields).map(reference).collect();
         let made = oracle::denoise(&frames[current].1, &views[current], &references, Strength::new(1.0));

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::luma::PredictedRow;
 use super::mean::{MeanOfRows, MeanRow};
 use super::measure::{MeasuredErrors, MeasuredLuma};
-use super::noise::{BlockError, BlockLuma, NoiseLevels};
+use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
 use crate::compensation::{CompensationError, PlaneMut, predict};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
@@ -51,6 +51,7 @@ pub struct Denoiser {
     blocks: Vec<BlockLuma>,
     /// For each reference frame the errors of its prediction, and the prediction of the plane that was written last.
     errors: Vec<Vec<BlockError>>,
+    noise_memory: NoiseMemory,
     predictions: Vec<Vec<u8>>,
     weights: Vec<BlockWeights>,
 }
@@ -111,6 +112,7 @@ impl Denoiser {
             next: 0,
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
+            noise_memory: NoiseMemory::default(),
             predictions: vec![vec![0; largest]; references],
             weights: vec![BlockWeights::default(); blocks],
         })
@@ -151,7 +153,9 @@ impl Denoiser {
     ) -> Result<NoiseLevels, CompensationError> {
         self.format.check(0, luma)?;
         self.predict_plane(0, references)?;
-        let Self { instructions, threads, format, blocks, errors, predictions, weights, .. } = self;
+        let Self {
+            instructions, threads, format, blocks, errors, noise_memory, predictions, weights, ..
+        } = self;
         let columns = format.size.0.div_ceil(BLOCK);
         let fields = references.iter().map(|reference| field(format.size, reference.vectors));
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
@@ -169,8 +173,12 @@ impl Denoiser {
             }
         });
         let beside = references.iter().zip(&*errors).filter(|(reference, _)| reference.is_beside);
-        let noise =
-            NoiseLevels::estimate(format.samples.depth(), blocks, beside.map(|(_, errors)| &errors[..]));
+        let noise = NoiseLevels::estimate(
+            format.samples.depth(),
+            blocks,
+            beside.map(|(_, errors)| &errors[..]),
+            noise_memory,
+        );
         let taken = noise.times(strength);
         threads.install(|| {
             weights.par_iter_mut().zip(&*blocks).enumerate().with_min_len(columns).for_each(

@@ -77,6 +77,13 @@ impl BlockError {
     }
 }
 
+/// Memory for what each block tells, which is used for all frames.
+#[derive(Default)]
+pub(super) struct NoiseMemory {
+    of_levels: [Vec<u64>; LEVELS],
+    of_all: Vec<u64>,
+}
+
 /// The noise of a frame for each of eight levels of brightness: the sum of squares that it has in a block of 8 x 8
 /// samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,22 +134,31 @@ impl NoiseLevels {
         depth: u32,
         blocks: &[BlockLuma],
         errors: impl Iterator<Item = &'a [BlockError]>,
+        memory: &mut NoiseMemory,
     ) -> Self {
-        let estimates = errors.filter_map(|errors| estimate_one(depth, blocks, errors));
+        let estimates = errors.filter_map(|errors| estimate_one(depth, blocks, errors, memory));
         estimates.min_by_key(|(noise, _)| *noise).map_or(Self { levels: [0; LEVELS], depth }, |(_, of)| of)
     }
 }
 
 /// The estimate from the prediction from one frame: without regard to brightness, and by brightness.
-fn estimate_one(depth: u32, blocks: &[BlockLuma], errors: &[BlockError]) -> Option<(u64, NoiseLevels)> {
+fn estimate_one(
+    depth: u32,
+    blocks: &[BlockLuma],
+    errors: &[BlockError],
+    NoiseMemory { of_levels, of_all }: &mut NoiseMemory,
+) -> Option<(u64, NoiseLevels)> {
     let usable = || blocks.iter().zip(errors).filter(|(block, _)| block.is_usable(depth));
-    let mut of_levels = [const { Vec::new() }; LEVELS];
+    of_levels.iter_mut().for_each(Vec::clear);
+    of_all.clear();
     for (block, error) in usable() {
-        of_levels[block.level(depth)].push(error.noise().min(block.most_noise(depth)));
+        let noise = error.noise().min(block.most_noise(depth));
+        of_levels[block.level(depth)].push(noise);
+        of_all.push(noise);
     }
-    let whole = noise_of(&mut of_levels.concat())?;
-    let mut levels = of_levels.map(|mut noise| match noise.len() {
-        LEAST_BLOCKS.. => noise_of(&mut noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
+    let whole = noise_of(of_all)?;
+    let mut levels = of_levels.each_mut().map(|noise| match noise.len() {
+        LEAST_BLOCKS.. => noise_of(noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
         _ => whole,
     });
     // Where the search does not find what it must find, differences do not tell noise.

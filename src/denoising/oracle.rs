@@ -1,7 +1,7 @@
 //! The definition, one sample at a time.
 
 use super::Reference;
-use super::noise::{BlockError, BlockLuma, NoiseLevels};
+use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
 use super::rules::{BLOCK, BlockWeights, Strength, field, set_weights};
 use crate::compensation::{CompensationError, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
@@ -49,7 +49,12 @@ pub fn denoise(
         errors.push((0..blocks.len()).map(of_block).collect::<Vec<_>>());
     }
     let beside = references.iter().zip(&errors).filter(|(reference, _)| reference.is_beside);
-    let noise = NoiseLevels::estimate(luma.format().depth(), &blocks, beside.map(|(_, errors)| &errors[..]));
+    let noise = NoiseLevels::estimate(
+        luma.format().depth(),
+        &blocks,
+        beside.map(|(_, errors)| &errors[..]),
+        &mut NoiseMemory::default(),
+    );
     let taken = noise.times(strength);
     let weights: Vec<_> = (0..blocks.len())
         .map(|block| {

@@ -75,7 +75,7 @@ pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Fi
 pub(super) fn set_weights(
     noise: u64,
     samples: u64,
-    errors: impl Iterator<Item = (u64, u32)> + Clone,
+    errors: impl Iterator<Item = (u64, u32)>,
     weights: &mut BlockWeights,
 ) {
     let noise = noise * samples / SAMPLES;
@@ -87,12 +87,14 @@ pub(super) fn set_weights(
         let mismatch = (256 * error).saturating_sub(256 * noise + of_noise);
         256 * 256 * noise / (of_noise + mismatch)
     };
+    let mut whole = [0; MOST_REFERENCES];
+    whole.iter_mut().zip(errors).for_each(|(whole, error)| *whole = weight(error));
     let own = u64::from(WEIGHTS);
-    let sum = own + errors.clone().map(weight).sum::<u64>();
+    let sum = own + whole.iter().sum::<u64>();
     let [current, others @ ..] = weights;
     *current = WEIGHTS as u16;
-    for (other, error) in others.iter_mut().zip(errors) {
-        *other = ((own * weight(error) + sum / 2) / sum) as u16;
+    for (other, whole) in others.iter_mut().zip(whole) {
+        *other = ((own * whole + sum / 2) / sum) as u16;
         *current -= *other;
     }
 }

@@ -200,13 +200,7 @@ impl MotionDenoise {
     /// A buffer for a frame.
     fn acquire(&self) -> Result<gst::Buffer, gst::FlowError> {
         let pool = self.obj().buffer_pool().ok_or(gst::FlowError::NotNegotiated)?;
-        if !pool.is_active() {
-            pool.set_active(true).map_err(|error| {
-                gst::element_imp_error!(self, gst::ResourceError::Settings, ("No buffers: {error}"));
-                gst::FlowError::Error
-            })?;
-        }
-        pool.acquire_buffer(None)
+        pool::acquire(&*self.obj(), &pool)
     }
 
     /// Notes how long frames wait, and tells the pipeline if that has changed.

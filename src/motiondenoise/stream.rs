@@ -6,15 +6,13 @@ use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::settings::DenoiseSettings;
 use crate::backend::Choice;
-use crate::compensation::CompensationError;
+use crate::compensation::{CompensationError, Sampling};
 use crate::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
 use crate::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
-use crate::interpolation::FrameFormat;
 use crate::session::Session;
 use crate::tuning::{Kernel, Tuning};
-use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
+use crate::video::frame::{PlaneError, frame_format, plane, plane_mut, planes};
 use crate::video::pool::PoolLimit;
-use crate::video::sample_format;
 
 /// Why a frame cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +61,7 @@ pub enum NextFrame {
 /// What holds from one caps, and from one `past` and `future`, to the next.
 pub struct DenoiseStream {
     info: VideoInfo,
-    format: FrameFormat,
+    samplings: Vec<Sampling>,
     /// With which it was opened.
     settings: DenoiseSettings,
     references: References,
@@ -90,15 +88,14 @@ impl DenoiseStream {
         settings: &DenoiseSettings,
         references: References,
     ) -> Result<(Self, Choice), SetupError> {
-        let size = (info.width() as usize, info.height() as usize);
-        let format = FrameFormat { size, samplings: samplings(info), samples: sample_format(info) };
-        let parameters = search_parameters(size.0, size.1, references)?;
+        let format = frame_format(info);
+        let parameters = search_parameters(format.size.0, format.size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let threads = settings.devices.threads as usize;
         let denoiser = Denoiser::new(&format, references.count(), settings.held(), threads)?;
         let stream = Self {
             info: info.clone(),
-            format,
+            samplings: format.samplings,
             settings: settings.clone(),
             references,
             session,
@@ -145,7 +142,7 @@ impl DenoiseStream {
         }
         let (search_frame, luma) = {
             let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
-            let luma = plane(&frame, &self.info, 0, self.format.samplings[0])?;
+            let luma = plane(&frame, &self.info, 0, self.samplings[0])?;
             self.denoiser.load(&luma)?
         };
         let slot = self.session.add(search_frame)?;
@@ -234,7 +231,7 @@ impl DenoiseStream {
         while self.sequence[self.left].in_flight > 0 {
             self.finish_search()?;
         }
-        let noise = self.with_planes(None, |denoiser, planes, references, _| {
+        let noise = self.with_planes(|denoiser, planes, references| {
             Ok(denoiser.measure(&planes[0], references, strength)?)
         })?;
         let leaving = if noise.is_none() || strength.is_none() {
@@ -251,12 +248,11 @@ impl DenoiseStream {
     /// # Errors
     /// As [`Self::measure`].
     pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), DenoiseError> {
-        let (info, format) = (self.info.clone(), self.format.clone());
-        self.with_planes(Some(out), |denoiser, planes, references, out| {
-            let Some(out) = out else { return Ok(()) };
+        let (info, samplings) = (self.info.clone(), self.samplings.clone());
+        self.with_planes(|denoiser, planes, references| {
             let mut out = VideoFrameRef::from_buffer_ref_writable(out, &info)?;
             for (index, source) in planes.iter().enumerate() {
-                let mut out = plane_mut(&mut out, &info, index, format.samplings[index])?;
+                let mut out = plane_mut(&mut out, &info, index, samplings[index])?;
                 denoiser.write_plane(index, source, references, &mut out)?;
             }
             Ok(())
@@ -280,38 +276,22 @@ impl DenoiseStream {
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
     fn with_planes<T>(
         &mut self,
-        out: Option<&mut gst::BufferRef>,
-        work: impl FnOnce(
-            &mut Denoiser,
-            &[FrameView<'_>],
-            &[Reference<'_>],
-            Option<&mut gst::BufferRef>,
-        ) -> Result<T, DenoiseError>,
+        work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, DenoiseError>,
     ) -> Result<T, DenoiseError> {
-        let Self { info, format, denoiser, sequence, left, .. } = self;
+        let Self { info, samplings, denoiser, sequence, left, .. } = self;
         let frame = &sequence[*left];
         let at = |offset| &sequence[left.saturating_add_signed(offset)];
         let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, info);
         let mapped = map(&frame.buffer)?;
         let others = frame.fields.iter().map(|(offset, _)| map(&at(*offset).buffer));
         let others = others.collect::<Result<Vec<_>, _>>()?;
-        let planes_of = |frame| planes(frame, info, format);
+        let planes_of = |frame| planes(frame, info, samplings);
         let others = others.iter().map(planes_of).collect::<Result<Vec<_>, _>>()?;
         let mut references = Vec::with_capacity(others.len());
         for (planes, (offset, field)) in others.iter().zip(&frame.fields) {
             let (slot, is_beside) = (at(*offset).luma, offset.abs() == 1);
             references.push(Reference { slot, planes, vectors: &field.vectors, is_beside });
         }
-        work(denoiser, &planes_of(&mapped)?, &references, out)
+        work(denoiser, &planes_of(&mapped)?, &references)
     }
-}
-
-/// All planes of a mapped frame.
-fn planes<'a>(
-    frame: &'a VideoFrameRef<&gst::BufferRef>,
-    info: &VideoInfo,
-    format: &FrameFormat,
-) -> Result<Vec<FrameView<'a>>, PlaneError> {
-    let samplings = format.samplings.iter().enumerate();
-    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
 }

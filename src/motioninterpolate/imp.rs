@@ -335,13 +335,7 @@ impl MotionInterpolate {
             // The speed has been changed since the pads were negotiated; they are about to be again.
             return gst::Buffer::with_size(info.size()).map_err(|_| gst::FlowError::Error);
         };
-        if !pool.is_active() {
-            pool.set_active(true).map_err(|error| {
-                gst::element_imp_error!(self, gst::ResourceError::Settings, ("No buffers: {error}"));
-                gst::FlowError::Error
-            })?;
-        }
-        pool.acquire_buffer(None)
+        pool::acquire(&*self.obj(), &pool)
     }
 
     /// Whether `frame` would be too late for downstream; it is counted then.

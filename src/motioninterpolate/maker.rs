@@ -5,11 +5,10 @@ use gst_video::{VideoFrameRef, VideoInfo};
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::compensation::{CompensationError, weighted_mean};
-use crate::estimator::{FrameView, SetupError};
+use crate::estimator::SetupError;
 use crate::interpolation::{FrameFormat, Phase};
 use crate::settings::DeviceSettings;
-use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
-use crate::video::sample_format;
+use crate::video::frame::{PlaneError, frame_format, plane, plane_mut, planes};
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
@@ -52,12 +51,7 @@ pub struct Maker {
 impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
-        let format = FrameFormat {
-            size: (info.width() as usize, info.height() as usize),
-            samplings: samplings(info),
-            samples: sample_format(info),
-        };
-        Self { info: info.clone(), format, previous: None, next: None, motion: None }
+        Self { info: info.clone(), format: frame_format(info), previous: None, next: None, motion: None }
     }
 
     /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened.
@@ -112,8 +106,11 @@ impl Maker {
         if let Some(motion) = &mut self.motion {
             let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, &self.info);
             let (previous, next) = (self.next.as_deref().map(map).transpose()?, map(&buffer)?);
-            let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format));
-            motion.load(previous.transpose()?.as_deref(), &planes(&next, &self.info, &self.format)?)?;
+            let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format.samplings));
+            motion.load(
+                previous.transpose()?.as_deref(),
+                &planes(&next, &self.info, &self.format.samplings)?,
+            )?;
         }
         self.previous = self.next.replace(buffer);
         Ok(())
@@ -170,16 +167,16 @@ impl Maker {
         out: &mut gst::BufferRef,
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let (info, format) = (&self.info, &self.format);
+        let (info, samplings) = (&self.info, &self.format.samplings);
         let previous = VideoFrameRef::from_buffer_ref_readable(previous, info)?;
         let next = VideoFrameRef::from_buffer_ref_readable(next, info)?;
         let mut out = VideoFrameRef::from_buffer_ref_writable(out, info)?;
-        let (previous, next) = (planes(&previous, info, format)?, planes(&next, info, format)?);
+        let (previous, next) = (planes(&previous, info, samplings)?, planes(&next, info, samplings)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
         let maker = motion.map(|motion| motion.make(phase, upcoming, [&previous, &next])).transpose()?;
         for (index, (previous, next)) in previous.iter().zip(&next).enumerate() {
-            let mut out = plane_mut(&mut out, info, index, format.samplings[index])?;
+            let mut out = plane_mut(&mut out, info, index, samplings[index])?;
             match maker {
                 Some(maker) => maker.write_plane(index, [previous, next], &mut out)?,
                 None => weighted_mean(previous, next, phase.previous_weight(), &mut out)?,
@@ -187,14 +184,4 @@ impl Maker {
         }
         Ok(())
     }
-}
-
-/// All planes of a mapped frame.
-fn planes<'a>(
-    frame: &'a VideoFrameRef<&gst::BufferRef>,
-    info: &VideoInfo,
-    format: &FrameFormat,
-) -> Result<Vec<FrameView<'a>>, PlaneError> {
-    let samplings = format.samplings.iter().enumerate();
-    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
 }

@@ -8,6 +8,7 @@ use gst_video::video_frame::IsVideoFrame;
 use super::sample_format;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
+use crate::interpolation::FrameFormat;
 
 /// Why a plane of a frame cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +41,15 @@ pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
         interleaved: format.pixel_stride()[component] as usize == 2 * sample_format(info).bytes(),
     };
     (0..info.n_planes()).filter_map(first_of).map(sampling).collect()
+}
+
+/// What frames of `info` are.
+pub fn frame_format(info: &gst_video::VideoInfo) -> FrameFormat {
+    FrameFormat {
+        size: (info.width() as usize, info.height() as usize),
+        samplings: samplings(info),
+        samples: sample_format(info),
+    }
 }
 
 /// Plane `index`: its first byte, the number of bytes mapped from there on, and the stride.
@@ -129,6 +139,19 @@ pub fn plane<'a>(
     let (samples, stride) = samples(frame, index)?;
     FrameView::with_format(samples, (width, height), stride, sample_format(info))
         .map_err(|error| PlaneError::Samples(index, error))
+}
+
+/// All planes of `frame`, to read, sampled as [`samplings`] says.
+///
+/// # Errors
+/// As [`plane`].
+pub fn planes<'a>(
+    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
+    info: &gst_video::VideoInfo,
+    samplings: &[Sampling],
+) -> Result<Vec<FrameView<'a>>, PlaneError> {
+    let samplings = samplings.iter().enumerate();
+    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
 }
 
 /// Plane `index` of `frame`, to write.

@@ -82,3 +82,20 @@ pub fn propose(
     }
     needed
 }
+
+/// A buffer of `pool` for `element`, which says on the bus if there is none.
+///
+/// # Errors
+/// [`gst::FlowError`] if the pool gives no buffer.
+pub fn acquire(
+    element: &impl IsA<gst::Element>,
+    pool: &gst::BufferPool,
+) -> Result<gst::Buffer, gst::FlowError> {
+    if !pool.is_active() {
+        pool.set_active(true).map_err(|error| {
+            gst::element_error!(element, gst::ResourceError::Settings, ("No buffers: {error}"));
+            gst::FlowError::Error
+        })?;
+    }
+    pool.acquire_buffer(None)
+}

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::luma::PredictedRow;
-use super::mean::{MeanOfRows, MeanRow};
+use super::mean::{PlaneMean, steps_of_chroma};
 use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
-use crate::compensation::{CompensationError, PlaneMut, predict};
+use crate::compensation::{CompensationError, Field, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::interpolation::{FrameFormat, LumaPoints, SearchFrames, halvings};
+use crate::interpolation::{
+    CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, halvings, with_chroma,
+};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 
@@ -38,8 +39,8 @@ pub struct Reference<'a> {
 /// Takes the noise out of frames: [`Self::load`] each frame of a stream; when those are loaded that it is averaged with,
 /// [`Self::measure`] it, and write its planes in order.
 ///
-/// Memory: with eight bits five bytes a luma sample of each loaded frame; for each reference frame a byte a luma sample,
-/// two of deep samples, and 16 bytes a block of 8 x 8 samples.
+/// Memory: with eight bits five bytes a luma sample of each loaded frame; 16 bytes a block of 8 x 8 samples for each
+/// reference frame.
 pub struct Denoiser {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -49,10 +50,9 @@ pub struct Denoiser {
     points: Vec<LumaPoints>,
     next: usize,
     blocks: Vec<BlockLuma>,
-    /// For each reference frame the errors of its prediction, and the prediction of the plane that was written last.
+    /// For each reference frame the errors of its prediction.
     errors: Vec<Vec<BlockError>>,
     noise_memory: NoiseMemory,
-    predictions: Vec<Vec<u8>>,
     weights: Vec<BlockWeights>,
 }
 
@@ -99,8 +99,7 @@ impl Denoiser {
             });
         }
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
-        // Interleaved chroma of a frame of one column is larger than luma.
-        let largest = (0..format.samplings.len()).map(|plane| layout(format, plane).2).max().unwrap_or(0);
+        format.check_chroma(Native::NAME)?;
         let instructions = level.required()?;
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {
@@ -113,7 +112,6 @@ impl Denoiser {
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
             noise_memory: NoiseMemory::default(),
-            predictions: vec![vec![0; largest]; references],
             weights: vec![BlockWeights::default(); blocks],
         })
     }
@@ -152,24 +150,23 @@ impl Denoiser {
         strength: Strength,
     ) -> Result<NoiseLevels, CompensationError> {
         self.format.check(0, luma)?;
-        self.predict_plane(0, references)?;
-        let Self {
-            instructions, threads, format, blocks, errors, noise_memory, predictions, weights, ..
-        } = self;
+        let fields = self.check(0, references)?;
+        let Self { instructions, threads, format, points, blocks, errors, noise_memory, weights, .. } = self;
         let columns = format.size.0.div_ceil(BLOCK);
-        let fields = references.iter().map(|reference| field(format.size, reference.vectors));
-        let fields = fields.collect::<Result<Vec<_>, _>>()?;
         let errors = &mut errors[..references.len()];
         threads.install(|| {
             blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
                 instructions.run(MeasuredLuma { plane: luma, y: row * BLOCK, blocks });
             });
-            for ((errors, field), prediction) in errors.iter_mut().zip(fields).zip(&*predictions) {
-                let prediction = &view(format, 0, prediction);
-                errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-                    let y = row * BLOCK;
-                    instructions.run(MeasuredErrors { plane: luma, prediction, field, y, errors });
-                });
+            for ((errors, field), reference) in errors.iter_mut().zip(fields).zip(references) {
+                match points.get(reference.slot.0) {
+                    Some(points) => {
+                        measure_errors(*instructions, luma, &points.quarter_samples(), field, errors);
+                    }
+                    None => {
+                        measure_errors(*instructions, luma, &DeepLuma(reference.planes[0]), field, errors)
+                    }
+                }
             }
         });
         let beside = references.iter().zip(&*errors).filter(|(reference, _)| reference.is_beside);
@@ -208,79 +205,57 @@ impl Denoiser {
     ) -> Result<(), CompensationError> {
         self.format.check(index, plane)?;
         self.format.check(index, &out.view())?;
-        // Luma has been predicted to be measured.
-        if index > 0 {
-            self.predict_plane(index, references)?;
-        }
-        let Self { instructions, threads, format, predictions, weights, .. } = self;
-        let sampling = format.samplings[index];
-        let columns = format.size.0.div_ceil(BLOCK);
-        let predictions: Vec<_> = predictions[..references.len()]
-            .iter()
-            .map(|prediction| view(format, index, prediction))
-            .collect();
-        let rows = BLOCK >> u32::from(sampling.halved_y);
-        let stride = out.stride();
-        threads.install(|| {
-            let rows_of_blocks = out.bytes_mut().par_chunks_mut(stride * rows).enumerate();
-            rows_of_blocks.for_each_init(MeanRow::default, |memory, (row, out)| {
-                let (weights, predictions) = (&weights[row * columns..][..columns], &predictions[..]);
-                let y = row * rows;
-                instructions.run(MeanOfRows {
-                    sampling,
-                    weights,
-                    y,
-                    plane,
-                    predictions,
-                    out,
-                    stride,
-                    memory,
-                });
-            });
+        let fields = self.check(index, references)?;
+        let Self { instructions, threads, format, points, weights, .. } = &*self;
+        let mean = PlaneMean {
+            instructions: *instructions,
+            plane,
+            others: references.iter().map(|reference| reference.planes[index]).collect(),
+            fields: &fields,
+            weights,
+            columns: format.size.0.div_ceil(BLOCK),
+            steps: if index == 0 { (1, 1) } else { steps_of_chroma(format.samplings[index]) },
+            out,
+        };
+        let depth = format.samples.depth();
+        threads.install(|| match (index, depth) {
+            (0, 8) => {
+                let luma = |reference: &Reference<'_>| points[reference.slot.0].quarter_samples();
+                mean.write::<_, 1, BLOCK, BLOCK>(&references.iter().map(luma).collect::<Vec<_>>());
+            }
+            (0, _) => {
+                let luma: Vec<_> = mean.others.iter().map(|plane| DeepLuma(*plane)).collect();
+                mean.write::<_, 1, BLOCK, BLOCK>(&luma);
+            }
+            _ => with_chroma(format.samplings[index], depth, mean),
         });
         Ok(())
     }
 
-    /// Predicts plane `index` from each of `references`.
-    fn predict_plane(&mut self, index: usize, references: &[Reference<'_>]) -> Result<(), CompensationError> {
-        let Self { instructions, threads, format, points, predictions, .. } = self;
-        let sampling = format.samplings[index];
-        for (reference, prediction) in references.iter().zip(&mut predictions[..references.len()]) {
-            format.check(index, &reference.planes[index])?;
-            let field = field(format.size, reference.vectors)?;
-            match points.get(reference.slot.0).filter(|_| index == 0) {
-                Some(points) => threads.install(|| {
-                    let (width, height) = format.size;
-                    let rows_of_blocks = prediction[..width * height].par_chunks_mut(width * BLOCK);
-                    rows_of_blocks.enumerate().for_each(|(row, out)| {
-                        instructions.run(PredictedRow { points, field, y: row * BLOCK, out, width });
-                    });
-                }),
-                None => {
-                    let mut plane = plane_mut(format, index, prediction);
-                    threads.install(|| predict(&field, sampling, &reference.planes[index], &mut plane))?;
-                }
-            }
-        }
-        Ok(())
+    /// The fields of `references`, whose planes `index` are checked.
+    fn check<'a>(
+        &self,
+        index: usize,
+        references: &[Reference<'a>],
+    ) -> Result<Vec<Field<'a>>, CompensationError> {
+        let check = |reference: &Reference<'a>| {
+            self.format.check(index, &reference.planes[index])?;
+            field(self.format.size, reference.vectors)
+        };
+        references.iter().map(check).collect()
     }
 }
 
-/// The samples, samples a row and rows, and bytes a row of plane `index` in memory of this crate.
-fn layout(format: &FrameFormat, index: usize) -> ((usize, usize), usize, usize) {
-    let (width, height) = format.plane_size(index);
-    let row = width * format.samples.bytes();
-    ((width, height), row, row * height)
-}
-
-fn view<'a>(format: &FrameFormat, index: usize, bytes: &'a [u8]) -> FrameView<'a> {
-    let (size, row, length) = layout(format, index);
-    FrameView::with_format(&bytes[..length], size, row, format.samples.normal())
-        .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"))
-}
-
-fn plane_mut<'a>(format: &FrameFormat, index: usize, bytes: &'a mut [u8]) -> PlaneMut<'a> {
-    let (size, row, length) = layout(format, index);
-    PlaneMut::with_format(&mut bytes[..length], size, row, format.samples.normal())
-        .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"))
+/// Measures the prediction of all blocks of `luma` from `source`.
+fn measure_errors<S: CellSource<BLOCK, BLOCK>>(
+    instructions: Instructions,
+    luma: &FrameView<'_>,
+    source: &S,
+    field: Field<'_>,
+    errors: &mut [BlockError],
+) {
+    let columns = luma.width().div_ceil(BLOCK);
+    errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+        S::run(instructions, MeasuredErrors { plane: luma, source, field, y: row * BLOCK, errors });
+    });
 }

@@ -1,96 +1,100 @@
 //! The weighted mean of a plane and its predictions.
 
-use super::rules::{BLOCK, BlockWeights, WEIGHTS};
-use crate::compensation::Sampling;
-use crate::estimator::FrameView;
-use crate::native::level::{InstructionSet, Work};
+use rayon::prelude::*;
 
-/// What is added to a sum of weighted samples before it is divided.
-const HALF: u32 = WEIGHTS / 2;
+use super::rules::{BLOCK, BlockWeights, WEIGHTS};
+use crate::compensation::{Field, PlaneMut, Sampling};
+use crate::estimator::FrameView;
+use crate::interpolation::{BandMut, CellSource, ChromaWork, PlaneCell, StoredSample};
+use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// The binary logarithm of the sum of weights.
-const SHIFT: u32 = WEIGHTS.ilog2();
+const SHIFT: i32 = WEIGHTS.ilog2() as i32;
 
-/// Memory for a row of samples.
-#[derive(Default)]
-pub(super) struct MeanRow {
-    /// The weight of each sample, first of the frame itself, then of the others.
-    weights: Vec<Vec<u16>>,
-    samples: Vec<u16>,
-    sums: Vec<u16>,
-    deep_sums: Vec<u32>,
+/// The positions in a plane of chroma for each quarter of a luma sample.
+pub(super) fn steps_of_chroma(sampling: Sampling) -> (i32, i32) {
+    (if sampling.halved_x { 1 } else { 2 }, if sampling.halved_y { 1 } else { 2 })
 }
 
-/// Averages the rows of a plane that belong to a row of blocks.
-pub(super) struct MeanOfRows<'a> {
-    pub sampling: Sampling,
-    /// The weights of the blocks.
-    pub weights: &'a [BlockWeights],
-    /// The first row of the plane.
-    pub y: usize,
+/// The mean of a plane and the same plane of other frames.
+pub(super) struct PlaneMean<'a, 'b> {
+    pub instructions: Instructions,
     pub plane: &'a FrameView<'a>,
-    pub predictions: &'a [FrameView<'a>],
-    /// The rows, and the bytes from one to the next. Their format is that of `plane`.
-    pub out: &'a mut [u8],
-    pub stride: usize,
-    pub memory: &'a mut MeanRow,
+    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub steps: (i32, i32),
+    pub others: Vec<FrameView<'a>>,
+    pub fields: &'a [Field<'a>],
+    pub weights: &'a [BlockWeights],
+    /// Blocks of a row.
+    pub columns: usize,
+    pub out: &'a mut PlaneMut<'b>,
 }
 
-impl MeanOfRows<'_> {
-    /// Gives each sample of a row the weights of its block.
-    #[inline(always)]
-    fn spread_weights(&mut self) {
-        let width = self.plane.width();
-        let columns = (BLOCK >> u32::from(self.sampling.halved_x)) * self.sampling.pixel();
-        let memory = &mut self.memory.weights;
-        memory.resize_with(1 + self.predictions.len(), Vec::new);
-        for (index, samples) in memory.iter_mut().enumerate() {
-            samples.resize(width, 0);
-            for (samples, weights) in samples.chunks_mut(columns).zip(self.weights) {
-                samples.fill(weights[index]);
-            }
-        }
+impl PlaneMean<'_, '_> {
+    /// Writes it. `sources` are the planes of the other frames; a pixel has `P` samples, a block `W` x `H`.
+    pub fn write<S, const P: usize, const W: usize, const H: usize>(self, sources: &[S])
+    where
+        S: CellSource<W, H>,
+    {
+        let Self { instructions, plane, steps, fields, weights, columns, out, .. } = self;
+        let (format, width, stride) = (plane.format(), plane.width(), out.stride());
+        out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
+            let out = BandMut { bytes, stride, width, format };
+            let weights = &weights[row * columns..][..columns];
+            S::run(
+                instructions,
+                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, fields, weights, row, out },
+            );
+        });
     }
 }
 
-impl Work for MeanOfRows<'_> {
+impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>,
+    {
+        let sources: Vec<_> = self.others.iter().map(|plane| S::from(*plane)).collect();
+        self.write::<S, P, W, H>(&sources);
+    }
+}
+
+/// Averages a row of blocks. A pixel has `P` samples, a block `W` x `H`.
+struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
+    plane: &'a FrameView<'a>,
+    steps: (i32, i32),
+    sources: &'a [S],
+    fields: &'a [Field<'a>],
+    weights: &'a [BlockWeights],
+    row: usize,
+    out: BandMut<'a>,
+}
+
+impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work
+    for MeanOfBlocks<'_, S, P, W, H>
+{
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(mut self, _: E) {
-        self.spread_weights();
-        let Self { y, plane, predictions, out, stride, memory, .. } = self;
-        let MeanRow { weights, samples, sums, deep_sums } = memory;
-        let (width, format) = (plane.width(), plane.format());
-        let rows = || [plane].into_iter().chain(predictions).zip(&*weights);
-        for (y, out) in (y..).zip(out.chunks_mut(stride)) {
-            let out = &mut out[..plane.row_bytes()];
-            if format.bytes() == 1 {
-                sums.clear();
-                sums.resize(width, HALF as u16);
-                for (plane, weights) in rows() {
-                    // The weights add up to 256, so sixteen bits hold the sum.
-                    for ((sum, &weight), &sample) in sums.iter_mut().zip(weights).zip(plane.row(y)) {
-                        *sum += weight * u16::from(sample);
-                    }
-                }
-                for (out, sum) in out.iter_mut().zip(&*sums) {
-                    *out = (sum >> SHIFT) as u8;
-                }
-            } else {
-                deep_sums.clear();
-                deep_sums.resize(width, HALF);
-                samples.resize(width, 0);
-                for (plane, weights) in rows() {
-                    plane.read_row(y, samples);
-                    for ((sum, &weight), &sample) in deep_sums.iter_mut().zip(weights).zip(&*samples) {
-                        *sum += u32::from(weight) * u32::from(sample);
-                    }
-                }
-                for (out, sum) in out.as_chunks_mut::<2>().0.iter_mut().zip(&*deep_sums) {
-                    *out = format.bytes_of((sum >> SHIFT) as u16);
+    fn run<E: InstructionSet>(self, _: E) {
+        let Self { plane, steps, sources, fields, weights, row, mut out } = self;
+        for (column, [own, others @ ..]) in weights.iter().enumerate() {
+            let pixel = ((column * W / P) as i32, (row * H) as i32);
+            let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(plane, pixel);
+            let left = (column * W) as i32;
+            if u32::from(*own) == WEIGHTS {
+                out.write((left, 0), &samples);
+                continue;
+            }
+            let cell = S::Cell::<E>::of(&samples);
+            let mut sum = cell.times(*own);
+            for ((source, field), &weight) in sources.iter().zip(fields).zip(others) {
+                if weight > 0 {
+                    let (x, y) = field.position_in_quarters(column * BLOCK, row * BLOCK);
+                    sum = sum.plus(source.cell::<E>((steps.0 * x, steps.1 * y)).times(weight));
                 }
             }
+            out.write((left, 0), &sum.round::<SHIFT>());
         }
     }
 }

@@ -6,6 +6,7 @@ use super::noise::{BlockError, BlockLuma};
 use super::rules::BLOCK;
 use crate::compensation::Field;
 use crate::estimator::FrameView;
+use crate::interpolation::{CellSource, PlaneCell, StoredSample};
 use crate::native::level::{InstructionSet, Work};
 
 /// The samples of a row of a block, and sums of them over the rows.
@@ -118,47 +119,32 @@ impl Work for MeasuredLuma<'_> {
 }
 
 /// Measures the prediction of a row of blocks of luma, from row `y` of the plane on.
-pub(super) struct MeasuredErrors<'a> {
+pub(super) struct MeasuredErrors<'a, S> {
     pub plane: &'a FrameView<'a>,
-    pub prediction: &'a FrameView<'a>,
+    /// The luma of the other frame.
+    pub source: &'a S,
     pub field: Field<'a>,
     pub y: usize,
     pub errors: &'a mut [BlockError],
 }
 
-impl MeasuredErrors<'_> {
-    #[inline(always)]
-    fn measure<S: BlockSample>(self) {
-        let Self { plane, prediction, field, y, errors } = self;
-        let rows = y..(y + BLOCK).min(plane.height());
-        for (column, error) in errors.iter_mut().enumerate() {
-            let x = column * BLOCK;
-            let position = field.position_in_quarters(x, y);
-            error.fraction = ((position.0 & 3) as u8, (position.1 & 3) as u8);
-            if x + BLOCK <= plane.width() {
-                let mut squares = Columns::<S::Squares>::default();
-                for y in rows.clone() {
-                    let (samples, predicted) = (S::row(plane, x, y), S::row(prediction, x, y));
-                    for i in 0..BLOCK {
-                        squares[i] += samples[i].squared_difference(predicted[i]);
-                    }
-                }
-                error.sum = squares.into_iter().map(S::Squares::into).sum();
-            } else {
-                let samples =
-                    rows.clone().flat_map(|y| (x..plane.width()).map(move |x| (x as i32, y as i32)));
-                let difference = |(x, y)| plane.sample(x, y).abs_diff(prediction.sample(x, y));
-                error.sum = samples.map(|at| u64::from(difference(at)).pow(2)).sum();
-            }
-        }
-    }
-}
-
-impl Work for MeasuredErrors<'_> {
+impl<S: CellSource<BLOCK, BLOCK>> Work for MeasuredErrors<'_, S> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, _: E) {
-        if self.plane.format().depth() == 8 { self.measure::<u8>() } else { self.measure::<u16>() }
+        let Self { plane, source, field, y, errors } = self;
+        let rows = BLOCK.min(plane.height() - y);
+        for (column, error) in errors.iter_mut().enumerate() {
+            let x = column * BLOCK;
+            let samples = <S::Cell<E> as PlaneCell<BLOCK, BLOCK>>::Sample::read::<1, BLOCK, BLOCK>(
+                plane,
+                (x as i32, y as i32),
+            );
+            let position = field.position_in_quarters(x, y);
+            error.fraction = ((position.0 & 3) as u8, (position.1 & 3) as u8);
+            let inside = (BLOCK.min(plane.width() - x), rows);
+            error.sum = S::Cell::<E>::of(&samples).squared_error(source.cell::<E>(position), inside);
+        }
     }
 }

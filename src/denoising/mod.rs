@@ -7,7 +7,6 @@
 //! frame in each of the others, whatever device has found it.
 
 mod denoiser;
-mod luma;
 mod mean;
 mod measure;
 mod noise;

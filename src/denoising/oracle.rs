@@ -3,8 +3,9 @@
 use super::Reference;
 use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
 use super::rules::{BLOCK, BlockWeights, Strength, field, set_weights};
-use crate::compensation::{CompensationError, Sampling, oracle};
+use crate::compensation::{CompensationError, Field, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
+use crate::interpolation::oracle::chroma_sample;
 
 /// The noise of the frame with these `planes`, which are sampled as `samplings` say, and the frame without it.
 ///
@@ -69,7 +70,11 @@ pub fn denoise(
         let mut predictions = Vec::new();
         for reference in references {
             let field = field(luma.size(), reference.vectors)?;
-            predictions.push(oracle::predict(&field, *sampling, &reference.planes[index])?);
+            predictions.push(if index == 0 {
+                oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?
+            } else {
+                predict_chroma(&field, *sampling, &reference.planes[index])
+            });
         }
         made.push(Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
             let luma_x = (x / sampling.pixel()) << u32::from(sampling.halved_x);
@@ -83,4 +88,17 @@ pub fn denoise(
         }));
     }
     Ok((noise, made))
+}
+
+/// The prediction of a plane of chroma.
+fn predict_chroma(field: &Field<'_>, sampling: Sampling, plane: &FrameView<'_>) -> Frame {
+    let halved = [sampling.halved_x, sampling.halved_y].map(u32::from);
+    Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
+        let (pixel, component) = (x / sampling.pixel(), x % sampling.pixel());
+        let luma = (pixel << halved[0], y << halved[1]);
+        let end = field.position_in_quarters(luma.0, luma.1);
+        // Eighths of a pixel.
+        let (x, y) = (end.0 << (1 - halved[0]), end.1 << (1 - halved[1]));
+        chroma_sample(plane, (sampling.pixel(), component), x, y) as u16
+    })
 }

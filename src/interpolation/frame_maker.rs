@@ -2,7 +2,7 @@
 
 use super::Phase;
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
-use crate::estimator::{EstimateError, FrameView, MotionVector, SampleFormat};
+use crate::estimator::{EstimateError, FrameView, MotionVector, SampleFormat, SetupError};
 
 /// What the frames are that are loaded and made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,20 @@ impl FrameFormat {
     /// If there is no such plane.
     pub fn plane_size(&self, plane: usize) -> (usize, usize) {
         self.samplings[plane].plane_size(self.size.0, self.size.1)
+    }
+
+    /// Checks that `device` can predict the planes of chroma between their samples.
+    ///
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if interleaved chroma is not halved on both axes.
+    pub(crate) fn check_chroma(&self, device: &str) -> Result<(), SetupError> {
+        if self.samplings.iter().any(|plane| plane.interleaved && !(plane.halved_x && plane.halved_y)) {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.into(),
+                reason: "interleaved chroma must be halved on both axes".into(),
+            });
+        }
+        Ok(())
     }
 
     /// Checks that `plane` may be plane `index` of such a frame.

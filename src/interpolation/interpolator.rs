@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cells::{Chroma, DeepChroma, DeepLuma, PlaneShape};
+use super::cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
 use super::frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 use super::luma_points::LumaPoints;
-use super::overlap::Overlap;
+use super::overlap::{Overlap, PlaneShape};
 use super::projection::FoundField;
-use super::rules::{HalfVector, block_of, check_field, found_grid, grid, halvings};
+use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
-use crate::compensation::{CompensationError, PlaneMut, Sampling};
+use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
@@ -49,14 +49,7 @@ impl Interpolator {
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`, or interleaved chroma is not
     /// halved on both axes.
     pub fn with_level(format: &FrameFormat, threads: usize, level: Level) -> Result<Self, SetupError> {
-        let is_unknown =
-            |sampling: &Sampling| sampling.interleaved && !(sampling.halved_x && sampling.halved_y);
-        if format.samplings.iter().any(is_unknown) {
-            return Err(SetupError::DeviceUnsupported {
-                wanted: Native::NAME.into(),
-                reason: "frames are made with interleaved chroma only if it is halved on both axes".into(),
-            });
-        }
+        format.check_chroma(Native::NAME)?;
         let grid = grid(format.size.0, format.size.1);
         Ok(Self {
             instructions: level.required()?,
@@ -69,22 +62,6 @@ impl Interpolator {
             ends: vec![BlockEnds::default(); grid.blocks()],
             starts: Starts::new(Phase::MIDDLE),
         })
-    }
-
-    /// Writes a plane of chroma whose pixels have `P` samples, in cells of `W` x `H` samples: of eight bits `N` registers.
-    fn make_chroma<const P: usize, const N: usize, const W: usize, const H: usize>(
-        &self,
-        shape: PlaneShape,
-        sources: [&FrameView<'_>; 2],
-        plane: &mut PlaneMut<'_>,
-    ) {
-        if sources[0].format().depth() == 8 {
-            let sources = sources.map(|plane| Chroma::<P, N>(*plane));
-            self.overlap(shape, sources).write::<W, H>(self.instructions, plane);
-        } else {
-            let sources = sources.map(|plane| DeepChroma::<P>(*plane));
-            self.overlap(shape, sources).write::<W, H>(self.instructions, plane);
-        }
     }
 
     fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {
@@ -153,18 +130,28 @@ impl FrameMaker for Interpolator {
             (0, _) => {
                 self.overlap(shape, sources.map(|plane| DeepLuma(*plane))).write(self.instructions, plane);
             }
-            _ => {
-                let (block_width, block_height) = block_of(sampling);
-                match (block_width * shape.pixel, block_height) {
-                    (4, 4) => self.make_chroma::<1, 1, 4, 4>(shape, sources, plane),
-                    (4, _) => self.make_chroma::<1, 2, 4, 8>(shape, sources, plane),
-                    (_, 4) => self.make_chroma::<2, 2, 8, 4>(shape, sources, plane),
-                    (_, _) => self.make_chroma::<1, 4, 8, 8>(shape, sources, plane),
-                }
-            }
+            _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane }),
         });
         Ok(())
     }
 
     fn cancel(&mut self) {}
+}
+
+/// Writes a plane of chroma.
+struct MadeChroma<'a, 'b> {
+    maker: &'a Interpolator,
+    shape: PlaneShape,
+    sources: [&'a FrameView<'a>; 2],
+    plane: &'a mut PlaneMut<'b>,
+}
+
+impl<'a> ChromaWork<'a> for MadeChroma<'a, '_> {
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>,
+    {
+        let sources = self.sources.map(|plane| S::from(*plane));
+        self.maker.overlap(self.shape, sources).write::<W, H>(self.maker.instructions, self.plane);
+    }
 }

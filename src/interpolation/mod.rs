@@ -8,6 +8,7 @@
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
+mod cell_sources;
 mod cells;
 mod choice;
 mod frame_maker;
@@ -23,6 +24,8 @@ mod search_frame;
 mod search_input;
 mod starts;
 
+pub(crate) use cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
+pub(crate) use cells::{BandMut, PlaneCell, StoredSample};
 pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;

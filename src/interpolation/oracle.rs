@@ -186,7 +186,12 @@ fn luma_sample(luma: &FrameView<'_>, x: i32, y: i32) -> u32 {
 }
 
 /// The sample of one component of a plane at `(x, y)`, in eighths of a pixel: the mean of the four around it, weighted.
-fn chroma_sample(plane: &FrameView<'_>, (pixel, component): (usize, usize), x: i32, y: i32) -> u32 {
+pub(crate) fn chroma_sample(
+    plane: &FrameView<'_>,
+    (pixel, component): (usize, usize),
+    x: i32,
+    y: i32,
+) -> u32 {
     let last = (plane.width() / pixel) as i32 - 1;
     let sample = |right: i32, down: i32| {
         let column = (x.div_euclid(8) + right).clamp(0, last) * pixel as i32 + component as i32;

@@ -5,12 +5,85 @@
 
 use rayon::prelude::*;
 
-use super::cells::{CellNumbers, CellSource, PlaneCell, PlaneShape, StoredSample};
-use super::rules::{AHEAD, PREFETCHED, window};
+use super::cell_sources::CellSource;
+use super::cells::{BandMut, CellNumbers, PlaneCell};
+use super::rules::{AHEAD, PREFETCHED, TOLERANCE, window};
 use super::starts::BlockEnds;
-use crate::compensation::PlaneMut;
-use crate::estimator::{Grid, SampleFormat};
+use crate::compensation::{PlaneMut, Sampling};
+use crate::estimator::{FrameView, Grid};
 use crate::native::level::{InstructionSet, Instructions, Work};
+
+/// The size of a plane in pixels, and what a vector is in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlaneShape {
+    columns: i32,
+    rows: i32,
+    /// Samples of a pixel.
+    pub pixel: usize,
+    /// Positions in a sample on each axis: 4 in luma, else 8.
+    units: i32,
+    /// Of a quarter luma sample across and down.
+    steps: (i32, i32),
+}
+
+impl PlaneShape {
+    /// The shape of `plane`.
+    pub fn new(plane: &FrameView<'_>, sampling: Sampling, is_luma: bool) -> Self {
+        let step = |is_halved: bool| if is_luma || is_halved { 1 } else { 2 };
+        Self {
+            columns: (plane.width() / sampling.pixel()) as i32,
+            rows: plane.height() as i32,
+            pixel: sampling.pixel(),
+            units: if is_luma { 4 } else { 8 },
+            steps: (step(sampling.halved_x), step(sampling.halved_y)),
+        }
+    }
+
+    /// The positions that a vector leads to from a pixel.
+    #[inline(always)]
+    pub fn positions(&self, (x, y): (i32, i32), ends: BlockEnds) -> [(i32, i32); 2] {
+        let (x, y) = (self.units * x, self.units * y);
+        ends.ways().map(|way| (x + self.steps.0 * way.0, y + self.steps.1 * way.1))
+    }
+
+    /// Whether both frames show something at all `columns` x `rows` pixels from two positions on.
+    #[inline(always)]
+    pub fn are_inside(&self, [a, b]: [(i32, i32); 2], (columns, rows): (i32, i32)) -> bool {
+        let tolerance = TOLERANCE * self.units / 4;
+        let is_inside = |a: i32, b: i32, length: i32, read: i32| {
+            a.min(b) >= -tolerance && a.max(b) <= self.units * (length - read) + tolerance
+        };
+        is_inside(a.0, b.0, self.columns, columns) && is_inside(a.1, b.1, self.rows, rows)
+    }
+
+    /// The weights of the previous frame for the `W` samples and `H` rows from positions in both frames on: `both` where
+    /// both show something or neither does, else 64 or 0.
+    #[cold]
+    pub fn weights<const W: usize, const H: usize>(
+        &self,
+        [a, b]: [(i32, i32); 2],
+        both: u16,
+    ) -> CellNumbers<W, H> {
+        let tolerance = TOLERANCE * self.units / 4;
+        let is_inside = |at: i32, pixels: usize, length: i32| {
+            let range = -tolerance..=self.units * (length - 1) + tolerance;
+            range.contains(&(at + self.units * pixels as i32))
+        };
+        let mut weights = [[both; W]; H];
+        for (y, row) in weights.iter_mut().enumerate() {
+            let down = [a, b].map(|at| is_inside(at.1, y, self.rows));
+            for (x, weight) in row.iter_mut().enumerate() {
+                let across = [a, b].map(|at| is_inside(at.0, x / self.pixel, self.columns));
+                match (across[0] && down[0], across[1] && down[1]) {
+                    (true, false) => *weight = 64,
+                    (false, true) => *weight = 0,
+                    _ => {}
+                }
+            }
+        }
+        weights
+    }
+}
 
 /// What a plane is predicted from.
 pub(super) struct Overlap<'a, S> {
@@ -64,41 +137,6 @@ impl<S> Overlap<'_, S> {
     }
 }
 
-/// Some rows of a plane, to be written.
-struct BandMut<'a> {
-    bytes: &'a mut [u8],
-    stride: usize,
-    /// Samples a row.
-    width: usize,
-    format: SampleFormat,
-}
-
-impl BandMut<'_> {
-    /// Writes the part of a cell that is inside. Its first row is `above` rows above the band, its first sample `left`
-    /// samples from the plane's first.
-    #[inline(always)]
-    fn write<T: StoredSample, const W: usize, const H: usize>(
-        &mut self,
-        (left, above): (i32, usize),
-        cell: &[[T; W]; H],
-    ) {
-        let (first, end) = ((-left).max(0) as usize, (self.width as i32 - left).min(W as i32));
-        if first as i32 >= end {
-            return;
-        }
-        let inside = first..end as usize;
-        let start = (left + first as i32) as usize * size_of::<T>();
-        for (row, cell) in self.bytes.chunks_mut(self.stride).zip(&cell[above..]) {
-            let row = &mut row[start..];
-            // Of constant length.
-            match row.get_mut(..W * size_of::<T>()).filter(|_| inside.len() == W) {
-                Some(row) => T::store(self.format, cell, row),
-                None => T::store(self.format, &cell[inside.clone()], row),
-            }
-        }
-    }
-}
-
 /// A row of cells.
 struct CellRow<'a, S, const W: usize, const H: usize> {
     overlap: &'a Overlap<'a, S>,
@@ -133,7 +171,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S
             }
             let first = overlap.predict::<E, W, H>(origin, around[0]);
             let cell = if around == [around[0]; 4] {
-                first.round()
+                first.round::<6>()
             } else {
                 let mut predicted = [first; 4];
                 for corner in 1..4 {

@@ -169,9 +169,9 @@ unsafe impl WordRegister for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn round(self) -> Self {
+    unsafe fn round<const SHIFT: i32>(self) -> Self {
         // SAFETY: as above.
-        unsafe { _mm256_srli_epi16::<6>(_mm256_add_epi16(self, _mm256_set1_epi16(32))) }
+        unsafe { _mm256_srli_epi16::<SHIFT>(self.plus(Self::all(1 << (SHIFT - 1)))) }
     }
 
     /// In each half of a register by itself: `weighted_mean` undoes it.

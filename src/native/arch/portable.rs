@@ -185,8 +185,8 @@ unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
     }
 
     #[inline(always)]
-    unsafe fn round(self) -> Self {
-        self.each(self, |number, _| number.wrapping_add(32) >> 6)
+    unsafe fn round<const SHIFT: i32>(self) -> Self {
+        self.each(self, |number, _| number.wrapping_add(1 << (SHIFT - 1)) >> SHIFT)
     }
 
     #[inline(always)]

@@ -93,8 +93,8 @@ pub unsafe trait WordRegister: Copy {
     /// The products, wrapping.
     unsafe fn times(self, other: Self) -> Self;
 
-    /// The numbers, at most 2^16 - 33, divided by 64 and rounded.
-    unsafe fn round(self) -> Self;
+    /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
+    unsafe fn round<const SHIFT: i32>(self) -> Self;
 
     /// The numbers of both in turn.
     unsafe fn interleave(self, other: Self) -> [Self; 2];

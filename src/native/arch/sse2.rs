@@ -193,11 +193,11 @@ unsafe impl WordRegister for [__m128i; 2] {
     }
 
     #[inline(always)]
-    unsafe fn round(self) -> Self {
+    unsafe fn round<const SHIFT: i32>(self) -> Self {
         // SAFETY: as above.
         unsafe {
-            let [low, high] = self.plus(Self::all(32));
-            [_mm_srli_epi16::<6>(low), _mm_srli_epi16::<6>(high)]
+            let [low, high] = self.plus(Self::all(1 << (SHIFT - 1)));
+            [_mm_srli_epi16::<SHIFT>(low), _mm_srli_epi16::<SHIFT>(high)]
         }
     }
 

@@ -122,8 +122,14 @@ impl<'a> Field<'a> {
 
     /// What the vector of the block that holds the luma sample at `(x, y)` leads to from there, in quarter samples.
     pub(crate) fn position_in_quarters(&self, x: usize, y: usize) -> (i32, i32) {
-        let vector = self.eighths(Sampling::LUMA, self.vector_at(Sampling::LUMA, x, y));
-        (4 * x as i32 + (vector.0 / 2) as i32, 4 * y as i32 + (vector.1 / 2) as i32)
+        let vector = self.quarters(self.vector_at(Sampling::LUMA, x, y));
+        (4 * x as i32 + vector.0, 4 * y as i32 + vector.1)
+    }
+
+    /// `vector` in quarter luma samples.
+    pub(crate) fn quarters(&self, vector: MotionVector) -> (i32, i32) {
+        let (x, y) = self.eighths(Sampling::LUMA, vector);
+        ((x / 2) as i32, (y / 2) as i32)
     }
 
     /// The vector of the block that holds the sample at `(x, y)` of a plane.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::mean::{PlaneMean, steps_of_chroma};
 use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, field, set_weights};
-use crate::compensation::{CompensationError, Field, PlaneMut};
+use super::rules::{BLOCK, BlockEnds, BlockWeights, MOST_REFERENCES, Strength, set_weights};
+use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
 use crate::interpolation::{
     CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, halvings, with_chroma,
@@ -52,6 +52,8 @@ pub struct Denoiser {
     blocks: Vec<BlockLuma>,
     /// For each reference frame the errors of its prediction.
     errors: Vec<Vec<BlockError>>,
+    /// And where the vectors lead to in it.
+    ends: Vec<BlockEnds>,
     noise_memory: NoiseMemory,
     weights: Vec<BlockWeights>,
 }
@@ -111,6 +113,7 @@ impl Denoiser {
             next: 0,
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
+            ends: (0..references).map(|_| BlockEnds::default()).collect(),
             noise_memory: NoiseMemory::default(),
             weights: vec![BlockWeights::default(); blocks],
         })
@@ -150,33 +153,46 @@ impl Denoiser {
         strength: Strength,
     ) -> Result<NoiseLevels, CompensationError> {
         self.format.check(0, luma)?;
-        let fields = self.check(0, references)?;
-        let Self { instructions, threads, format, points, blocks, errors, noise_memory, weights, .. } = self;
+        self.check(0, references)?;
+        let Self {
+            instructions, threads, format, points, blocks, ends, errors, noise_memory, weights, ..
+        } = self;
+        for (ends, reference) in ends.iter_mut().zip(references) {
+            ends.set(format.size, reference.vectors)?;
+        }
         let columns = format.size.0.div_ceil(BLOCK);
+        let ends = &ends[..references.len()];
         let errors = &mut errors[..references.len()];
+        let measure = |is_beside: bool, errors: &mut [Vec<BlockError>]| {
+            for ((reference, ends), errors) in references.iter().zip(ends).zip(errors) {
+                if reference.is_beside == is_beside {
+                    threads.install(|| match points.get(reference.slot.0) {
+                        Some(points) => {
+                            let source = points.quarter_samples();
+                            measure_errors(*instructions, luma, &source, ends, errors);
+                        }
+                        None => {
+                            let source = DeepLuma(reference.planes[0]);
+                            measure_errors(*instructions, luma, &source, ends, errors);
+                        }
+                    });
+                }
+            }
+        };
+        measure(true, errors);
         threads.install(|| {
             blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
                 instructions.run(MeasuredLuma { plane: luma, y: row * BLOCK, blocks });
             });
-            for ((errors, field), reference) in errors.iter_mut().zip(fields).zip(references) {
-                match points.get(reference.slot.0) {
-                    Some(points) => {
-                        measure_errors(*instructions, luma, &points.quarter_samples(), field, errors);
-                    }
-                    None => {
-                        measure_errors(*instructions, luma, &DeepLuma(reference.planes[0]), field, errors)
-                    }
-                }
-            }
         });
         let beside = references.iter().zip(&*errors).filter(|(reference, _)| reference.is_beside);
-        let noise = NoiseLevels::estimate(
-            format.samples.depth(),
-            blocks,
-            beside.map(|(_, errors)| &errors[..]),
-            noise_memory,
-        );
+        let beside = beside.map(|(_, errors)| &errors[..]);
+        let noise = NoiseLevels::estimate(format.samples.depth(), blocks, beside, noise_memory);
         let taken = noise.times(strength);
+        // Without noise the others have no weight.
+        if !taken.is_none() {
+            measure(false, errors);
+        }
         threads.install(|| {
             weights.par_iter_mut().zip(&*blocks).enumerate().with_min_len(columns).for_each(
                 |(index, (weights, block))| {
@@ -197,7 +213,7 @@ impl Denoiser {
     /// # Panics
     /// If there is no such plane, or luma is not written first.
     pub fn write_plane(
-        &mut self,
+        &self,
         index: usize,
         plane: &FrameView<'_>,
         references: &[Reference<'_>],
@@ -205,13 +221,13 @@ impl Denoiser {
     ) -> Result<(), CompensationError> {
         self.format.check(index, plane)?;
         self.format.check(index, &out.view())?;
-        let fields = self.check(index, references)?;
-        let Self { instructions, threads, format, points, weights, .. } = &*self;
+        self.check(index, references)?;
+        let Self { instructions, threads, format, points, ends, weights, .. } = self;
         let mean = PlaneMean {
             instructions: *instructions,
             plane,
             others: references.iter().map(|reference| reference.planes[index]).collect(),
-            fields: &fields,
+            ends: &ends[..references.len()],
             weights,
             columns: format.size.0.div_ceil(BLOCK),
             steps: if index == 0 { (1, 1) } else { steps_of_chroma(format.samplings[index]) },
@@ -232,17 +248,9 @@ impl Denoiser {
         Ok(())
     }
 
-    /// The fields of `references`, whose planes `index` are checked.
-    fn check<'a>(
-        &self,
-        index: usize,
-        references: &[Reference<'a>],
-    ) -> Result<Vec<Field<'a>>, CompensationError> {
-        let check = |reference: &Reference<'a>| {
-            self.format.check(index, &reference.planes[index])?;
-            field(self.format.size, reference.vectors)
-        };
-        references.iter().map(check).collect()
+    /// Checks the planes `index` of `references`.
+    fn check(&self, index: usize, references: &[Reference<'_>]) -> Result<(), CompensationError> {
+        references.iter().try_for_each(|reference| self.format.check(index, &reference.planes[index]))
     }
 }
 
@@ -251,11 +259,11 @@ fn measure_errors<S: CellSource<BLOCK, BLOCK>>(
     instructions: Instructions,
     luma: &FrameView<'_>,
     source: &S,
-    field: Field<'_>,
+    ends: &BlockEnds,
     errors: &mut [BlockError],
 ) {
     let columns = luma.width().div_ceil(BLOCK);
     errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-        S::run(instructions, MeasuredErrors { plane: luma, source, field, y: row * BLOCK, errors });
+        S::run(instructions, MeasuredErrors { plane: luma, source, ends, row, errors });
     });
 }

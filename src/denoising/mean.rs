@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::rules::{BLOCK, BlockWeights, WEIGHTS};
-use crate::compensation::{Field, PlaneMut, Sampling};
+use super::rules::{BlockEnds, BlockWeights, WEIGHTS};
+use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::FrameView;
-use crate::interpolation::{BandMut, CellSource, ChromaWork, PlaneCell, StoredSample};
+use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
 use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// The binary logarithm of the sum of weights.
@@ -23,7 +23,8 @@ pub(super) struct PlaneMean<'a, 'b> {
     /// Positions in it on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
     pub others: Vec<FrameView<'a>>,
-    pub fields: &'a [Field<'a>],
+    /// The ends of the vectors in them.
+    pub ends: &'a [BlockEnds],
     pub weights: &'a [BlockWeights],
     /// Blocks of a row.
     pub columns: usize,
@@ -36,14 +37,14 @@ impl PlaneMean<'_, '_> {
     where
         S: CellSource<W, H>,
     {
-        let Self { instructions, plane, steps, fields, weights, columns, out, .. } = self;
+        let Self { instructions, plane, steps, ends, weights, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
         out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
             let out = BandMut { bytes, stride, width, format };
             let weights = &weights[row * columns..][..columns];
             S::run(
                 instructions,
-                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, fields, weights, row, out },
+                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, ends, weights, row, out },
             );
         });
     }
@@ -64,7 +65,7 @@ struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
     steps: (i32, i32),
     sources: &'a [S],
-    fields: &'a [Field<'a>],
+    ends: &'a [BlockEnds],
     weights: &'a [BlockWeights],
     row: usize,
     out: BandMut<'a>,
@@ -76,9 +77,18 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
-        let Self { plane, steps, sources, fields, weights, row, mut out } = self;
+    fn run<E: InstructionSet>(self, engine: E) {
+        let Self { plane, steps, sources, ends, weights, row, mut out } = self;
+        let position = |ends: &BlockEnds, column| {
+            let (x, y) = ends.position(column, row);
+            (steps.0 * x, steps.1 * y)
+        };
         for (column, [own, others @ ..]) in weights.iter().enumerate() {
+            if column % PREFETCHED == 0 && column + AHEAD < weights.len() {
+                for (source, ends) in sources.iter().zip(ends) {
+                    source.prefetch(engine, position(ends, column + AHEAD));
+                }
+            }
             let pixel = ((column * W / P) as i32, (row * H) as i32);
             let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(plane, pixel);
             let left = (column * W) as i32;
@@ -88,10 +98,9 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work
             }
             let cell = S::Cell::<E>::of(&samples);
             let mut sum = cell.times(*own);
-            for ((source, field), &weight) in sources.iter().zip(fields).zip(others) {
+            for ((source, ends), &weight) in sources.iter().zip(ends).zip(others) {
                 if weight > 0 {
-                    let (x, y) = field.position_in_quarters(column * BLOCK, row * BLOCK);
-                    sum = sum.plus(source.cell::<E>((steps.0 * x, steps.1 * y)).times(weight));
+                    sum = sum.plus(source.cell::<E>(position(ends, column)).times(weight));
                 }
             }
             out.write((left, 0), &sum.round::<SHIFT>());

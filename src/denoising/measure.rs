@@ -3,10 +3,9 @@
 use std::ops::AddAssign;
 
 use super::noise::{BlockError, BlockLuma};
-use super::rules::BLOCK;
-use crate::compensation::Field;
+use super::rules::{BLOCK, BlockEnds};
 use crate::estimator::FrameView;
-use crate::interpolation::{CellSource, PlaneCell, StoredSample};
+use crate::interpolation::{AHEAD, CellSource, PREFETCHED, PlaneCell, StoredSample};
 use crate::native::level::{InstructionSet, Work};
 
 /// The samples of a row of a block, and sums of them over the rows.
@@ -118,13 +117,13 @@ impl Work for MeasuredLuma<'_> {
     }
 }
 
-/// Measures the prediction of a row of blocks of luma, from row `y` of the plane on.
+/// Measures the prediction of a row of blocks of luma.
 pub(super) struct MeasuredErrors<'a, S> {
     pub plane: &'a FrameView<'a>,
     /// The luma of the other frame.
     pub source: &'a S,
-    pub field: Field<'a>,
-    pub y: usize,
+    pub ends: &'a BlockEnds,
+    pub row: usize,
     pub errors: &'a mut [BlockError],
 }
 
@@ -132,16 +131,20 @@ impl<S: CellSource<BLOCK, BLOCK>> Work for MeasuredErrors<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
-        let Self { plane, source, field, y, errors } = self;
+    fn run<E: InstructionSet>(self, engine: E) {
+        let Self { plane, source, ends, row, errors } = self;
+        let (y, columns) = (row * BLOCK, errors.len());
         let rows = BLOCK.min(plane.height() - y);
         for (column, error) in errors.iter_mut().enumerate() {
+            if column % PREFETCHED == 0 && column + AHEAD < columns {
+                source.prefetch(engine, ends.position(column + AHEAD, row));
+            }
             let x = column * BLOCK;
             let samples = <S::Cell<E> as PlaneCell<BLOCK, BLOCK>>::Sample::read::<1, BLOCK, BLOCK>(
                 plane,
                 (x as i32, y as i32),
             );
-            let position = field.position_in_quarters(x, y);
+            let position = ends.position(column, row);
             error.fraction = ((position.0 & 3) as u8, (position.1 & 3) as u8);
             let inside = (BLOCK.min(plane.width() - x), rows);
             error.sum = S::Cell::<E>::of(&samples).squared_error(source.cell::<E>(position), inside);

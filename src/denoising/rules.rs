@@ -69,6 +69,37 @@ pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Fi
     Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
 }
 
+/// Where the vectors of a field lead to.
+#[derive(Debug, Default)]
+pub(super) struct BlockEnds {
+    /// In quarter luma samples: for each block of the search frame.
+    vectors: Vec<(i32, i32)>,
+    columns: usize,
+    halvings: u32,
+}
+
+impl BlockEnds {
+    /// Sets them to those of the field of a frame of `size` luma samples.
+    ///
+    /// # Errors
+    /// As [`field`].
+    pub fn set(&mut self, size: (usize, usize), vectors: &[MotionVector]) -> Result<(), CompensationError> {
+        let field = field(size, vectors)?;
+        self.halvings = interpolation::halvings(size.0, size.1);
+        self.columns = size.0.div_ceil(BLOCK << self.halvings);
+        self.vectors.clear();
+        self.vectors.extend(vectors.iter().map(|&vector| field.quarters(vector)));
+        Ok(())
+    }
+
+    /// The end of the vector of the block of 8 x 8 samples in this column and row, in quarter luma samples.
+    #[inline(always)]
+    pub fn position(&self, column: usize, row: usize) -> (i32, i32) {
+        let (x, y) = self.vectors[(row >> self.halvings) * self.columns + (column >> self.halvings)];
+        ((4 * BLOCK * column) as i32 + x, (4 * BLOCK * row) as i32 + y)
+    }
+}
+
 /// Sets the weights of a block of `samples` samples. `noise` is the noise of a whole block: the sum of squares that it is
 /// expected to have. For each other frame `errors` has the sum of squared differences of its prediction, and the gain of
 /// noise there.

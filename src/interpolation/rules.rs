@@ -30,10 +30,10 @@ pub(crate) const TOLERANCE: i32 = 2;
 pub(crate) const LEAST_OVERLAP: i32 = 16;
 
 /// The luma of a block is prefetched as many blocks before.
-pub(super) const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 
 /// One block in as many is prefetched: those beside it lie mostly in the same cache lines.
-pub(super) const PREFETCHED: usize = 4;
+pub(crate) const PREFETCHED: usize = 4;
 
 /// How often frames of this size are halved for the search.
 pub(crate) fn halvings(width: usize, height: usize) -> u32 {

@@ -8,7 +8,7 @@ use gstmotionestimate::denoising::{
     Denoiser, LumaSlot, NoiseLevels, Reference, Strength, oracle, search_parameters,
 };
 use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, References, oracle as search};
-use gstmotionestimate::interpolation::{FrameFormat, oracle::search_frame};
+use gstmotionestimate::interpolation::FrameFormat;
 use gstmotionestimate::native::Level;
 
 const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
@@ -69,9 +69,9 @@ impl Sequence {
     fn found_fields(&self) -> Vec<Vec<MotionVector>> {
         let (width, height) = self.format().size;
         let parameters = search_parameters(width, height, REFERENCES).unwrap();
-        let frame = search_frame(&self.frame[0].view());
+        let frame = oracle::search_frame(&self.frame[0].view());
         let field = |other: &Vec<Frame>| {
-            let other = search_frame(&other[0].view());
+            let other = oracle::search_frame(&other[0].view());
             search::hierarchical(&parameters, &frame.view(), &other.view()).vectors
         };
         self.others.iter().map(field).collect()

@@ -6,13 +6,11 @@ use rayon::prelude::*;
 
 use super::mean::{PlaneMean, steps_of_chroma};
 use super::measure::{MeasuredErrors, MeasuredLuma};
-use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockEnds, BlockWeights, MOST_REFERENCES, Strength, set_weights};
+use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
+use super::rules::{BLOCK, BlockEnds, BlockWeights, MOST_REFERENCES, Strength, halvings, set_weights};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::interpolation::{
-    CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, halvings, with_chroma,
-};
+use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 
@@ -54,7 +52,7 @@ pub struct Denoiser {
     errors: Vec<Vec<BlockError>>,
     /// And where the vectors lead to in it.
     ends: Vec<BlockEnds>,
-    noise_memory: NoiseMemory,
+    noise_memory: Vec<NoiseMemory>,
     weights: Vec<BlockWeights>,
 }
 
@@ -92,11 +90,12 @@ impl Denoiser {
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
         let (width, height) = format.size;
-        if halvings(width, height) > MOST_HALVINGS {
+        let halvings = halvings(format.size);
+        if halvings > MOST_HALVINGS {
             return Err(SetupError::DeviceUnsupported {
                 wanted: Native::NAME.into(),
                 reason: format!(
-                    "noise is taken out of frames of at most 2^29 samples, not {width} x {height}"
+                    "noise is taken out of frames of at most 2^27 samples, not {width} x {height}"
                 ),
             });
         }
@@ -108,13 +107,13 @@ impl Denoiser {
             instructions,
             threads: threads::pool(threads)?,
             format: format.clone(),
-            search_frames: SearchFrames::new(format.size),
+            search_frames: SearchFrames::new(format.size, halvings),
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
             next: 0,
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
             ends: (0..references).map(|_| BlockEnds::default()).collect(),
-            noise_memory: NoiseMemory::default(),
+            noise_memory: (0..references).map(|_| NoiseMemory::default()).collect(),
             weights: vec![BlockWeights::default(); blocks],
         })
     }
@@ -160,46 +159,45 @@ impl Denoiser {
         for (ends, reference) in ends.iter_mut().zip(references) {
             ends.set(format.size, reference.vectors)?;
         }
-        let columns = format.size.0.div_ceil(BLOCK);
-        let ends = &ends[..references.len()];
+        let (columns, depth) = (format.size.0.div_ceil(BLOCK), format.samples.depth());
         let errors = &mut errors[..references.len()];
         let measure = |is_beside: bool, errors: &mut [Vec<BlockError>]| {
-            for ((reference, ends), errors) in references.iter().zip(ends).zip(errors) {
-                if reference.is_beside == is_beside {
-                    threads.install(|| match points.get(reference.slot.0) {
-                        Some(points) => {
-                            let source = points.quarter_samples();
-                            measure_errors(*instructions, luma, &source, ends, errors);
-                        }
-                        None => {
-                            let source = DeepLuma(reference.planes[0]);
-                            measure_errors(*instructions, luma, &source, ends, errors);
-                        }
-                    });
+            let others = references.par_iter().zip(&*ends).zip(errors);
+            let others = others.filter(|((reference, _), _)| reference.is_beside == is_beside);
+            others.for_each(|((reference, ends), errors)| match points.get(reference.slot.0) {
+                Some(points) => {
+                    measure_errors(*instructions, luma, &points.quarter_samples(), ends, errors);
                 }
-            }
+                None => {
+                    let source = DeepLuma(reference.planes[0]);
+                    measure_errors(*instructions, luma, &source, ends, errors);
+                }
+            });
         };
-        measure(true, errors);
-        threads.install(|| {
+        // One call from this thread: handing work over takes time.
+        let noise = threads.install(|| {
             blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
                 instructions.run(MeasuredLuma { plane: luma, y: row * BLOCK, blocks });
             });
-        });
-        let beside = references.iter().zip(&*errors).filter(|(reference, _)| reference.is_beside);
-        let beside = beside.map(|(_, errors)| &errors[..]);
-        let noise = NoiseLevels::estimate(format.samples.depth(), blocks, beside, noise_memory);
-        let taken = noise.times(strength);
-        // Without noise the others have no weight.
-        if !taken.is_none() {
-            measure(false, errors);
-        }
-        threads.install(|| {
+            measure(true, errors);
+            let others = references.par_iter().zip(&*errors).zip(noise_memory);
+            let beside = others.filter(|((reference, _), _)| reference.is_beside);
+            let estimates: Vec<_> = beside
+                .map(|((_, errors), memory)| NoiseEstimate::new(depth, blocks, errors, memory))
+                .collect();
+            let noise = NoiseLevels::least(depth, estimates.into_iter().flatten());
+            let taken = noise.times(strength);
+            // Without noise the others have no weight.
+            if !taken.is_none() {
+                measure(false, errors);
+            }
             weights.par_iter_mut().zip(&*blocks).enumerate().with_min_len(columns).for_each(
                 |(index, (weights, block))| {
                     let errors = errors.iter().map(|errors| (errors[index].sum, errors[index].gain()));
                     set_weights(taken.of(block), block.samples, errors, weights);
                 },
             );
+            noise
         });
         Ok(noise)
     }

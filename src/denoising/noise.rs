@@ -124,55 +124,58 @@ impl NoiseLevels {
         self
     }
 
-    /// Estimates the noise of a frame of samples of `depth` bits from its `blocks` and, for each frame beside it, the
-    /// `errors` of their predictions.
-    ///
-    /// Half of the squared difference of two frames is noise where the motion is found, and more where it is not. So the
-    /// quarter of the blocks with the least differences tell it: their limit is 7/8 of the mean of white noise. The frame
-    /// with the smaller differences counts: the other may belong to another scene.
-    pub(super) fn estimate<'a>(
-        depth: u32,
-        blocks: &[BlockLuma],
-        errors: impl Iterator<Item = &'a [BlockError]>,
-        memory: &mut NoiseMemory,
-    ) -> Self {
-        let estimates = errors.filter_map(|errors| estimate_one(depth, blocks, errors, memory));
-        estimates.min_by_key(|(noise, _)| *noise).map_or(Self { levels: [0; LEVELS], depth }, |(_, of)| of)
+    /// The least of `estimates`: those from the frames before and after, of which one may belong to another scene.
+    pub(super) fn least(depth: u32, estimates: impl Iterator<Item = NoiseEstimate>) -> Self {
+        let least = estimates.min_by_key(|estimate| estimate.whole);
+        least.map_or(Self { levels: [0; LEVELS], depth }, |estimate| estimate.levels)
     }
 }
 
-/// The estimate from the prediction from one frame: without regard to brightness, and by brightness.
-fn estimate_one(
-    depth: u32,
-    blocks: &[BlockLuma],
-    errors: &[BlockError],
-    NoiseMemory { of_levels, of_all }: &mut NoiseMemory,
-) -> Option<(u64, NoiseLevels)> {
-    let usable = || blocks.iter().zip(errors).filter(|(block, _)| block.is_usable(depth));
-    of_levels.iter_mut().for_each(Vec::clear);
-    of_all.clear();
-    for (block, error) in usable() {
-        let noise = error.noise().min(block.most_noise(depth));
-        of_levels[block.level(depth)].push(noise);
-        of_all.push(noise);
+/// The noise of a frame by its prediction from one other frame.
+pub(super) struct NoiseEstimate {
+    /// Without regard to brightness.
+    whole: u64,
+    levels: NoiseLevels,
+}
+
+impl NoiseEstimate {
+    /// Of a frame of samples of `depth` bits, from its `blocks` and the `errors` of their predictions; `None` if no block
+    /// tells any.
+    ///
+    /// Half of the squared difference of two frames is noise where the motion is found, and more where it is not. So the
+    /// quarter of the blocks with the least differences tell it: their limit is 7/8 of the mean of white noise.
+    pub fn new(
+        depth: u32,
+        blocks: &[BlockLuma],
+        errors: &[BlockError],
+        NoiseMemory { of_levels, of_all }: &mut NoiseMemory,
+    ) -> Option<Self> {
+        let usable = || blocks.iter().zip(errors).filter(|(block, _)| block.is_usable(depth));
+        of_levels.iter_mut().for_each(Vec::clear);
+        of_all.clear();
+        for (block, error) in usable() {
+            let noise = error.noise().min(block.most_noise(depth));
+            of_levels[block.level(depth)].push(noise);
+            of_all.push(noise);
+        }
+        let whole = noise_of(of_all)?;
+        let mut levels = of_levels.each_mut().map(|noise| match noise.len() {
+            LEAST_BLOCKS.. => noise_of(noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
+            _ => whole,
+        });
+        // Where the search does not find what it must find, differences do not tell noise.
+        let (mut all, mut lost) = (0, 0_u64);
+        for (block, error) in usable() {
+            let is_textured = block.texture() >= TEXTURE * levels[block.level(depth)];
+            let is_telling = is_textured || error.sum > OTHER * block.most_noise(depth);
+            all += 1;
+            lost += u64::from(is_telling && FOUND * error.sum > block.texture());
+        }
+        // Full trust up to 3/16 of all blocks, none from 4/16 on.
+        let trust = (4_u64 * all).saturating_sub(16 * lost).min(all);
+        levels.iter_mut().for_each(|noise| *noise = *noise * trust / all);
+        Some(Self { whole, levels: NoiseLevels { levels, depth } })
     }
-    let whole = noise_of(of_all)?;
-    let mut levels = of_levels.each_mut().map(|noise| match noise.len() {
-        LEAST_BLOCKS.. => noise_of(noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
-        _ => whole,
-    });
-    // Where the search does not find what it must find, differences do not tell noise.
-    let (mut all, mut lost) = (0, 0_u64);
-    for (block, error) in usable() {
-        let is_textured = block.texture() >= TEXTURE * levels[block.level(depth)];
-        let is_telling = is_textured || error.sum > OTHER * block.most_noise(depth);
-        all += 1;
-        lost += u64::from(is_telling && FOUND * error.sum > block.texture());
-    }
-    // Full trust up to 3/16 of all blocks, none from 4/16 on.
-    let trust = (4_u64 * all).saturating_sub(16 * lost).min(all);
-    levels.iter_mut().for_each(|noise| *noise = *noise * trust / all);
-    Some((whole, NoiseLevels { levels, depth }))
 }
 
 /// The noise of blocks, from what each tells; `None` if there are none.

@@ -1,11 +1,16 @@
 //! The definition, one sample at a time.
 
 use super::Reference;
-use super::noise::{BlockError, BlockLuma, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockWeights, Strength, field, set_weights};
+use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
+use super::rules::{BLOCK, BlockWeights, Strength, field, halvings, set_weights};
 use crate::compensation::{CompensationError, Field, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
-use crate::interpolation::oracle::chroma_sample;
+use crate::interpolation::oracle::{chroma_sample, halved_frame};
+
+/// The frame that is searched in place of a luma plane.
+pub fn search_frame(luma: &FrameView<'_>) -> Frame {
+    halved_frame(luma, halvings(luma.size()))
+}
 
 /// The noise of the frame with these `planes`, which are sampled as `samplings` say, and the frame without it.
 ///
@@ -49,13 +54,11 @@ pub fn denoise(
         };
         errors.push((0..blocks.len()).map(of_block).collect::<Vec<_>>());
     }
+    let depth = luma.format().depth();
     let beside = references.iter().zip(&errors).filter(|(reference, _)| reference.is_beside);
-    let noise = NoiseLevels::estimate(
-        luma.format().depth(),
-        &blocks,
-        beside.map(|(_, errors)| &errors[..]),
-        &mut NoiseMemory::default(),
-    );
+    let estimates = beside
+        .filter_map(|(_, errors)| NoiseEstimate::new(depth, &blocks, errors, &mut NoiseMemory::default()));
+    let noise = NoiseLevels::least(depth, estimates);
     let taken = noise.times(strength);
     let weights: Vec<_> = (0..blocks.len())
         .map(|block| {

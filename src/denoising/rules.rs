@@ -44,8 +44,17 @@ impl Strength {
     }
 }
 
+/// The most samples of a frame that is searched: 480 x 270 and a few more. With four times as many the search takes four
+/// times as long, and encoders gain no more.
+const SEARCHED_SAMPLES: usize = 1 << 17;
+
+/// How often frames of this size are halved for the search.
+pub(super) fn halvings(size: (usize, usize)) -> u32 {
+    interpolation::halvings_to(size, SEARCHED_SAMPLES)
+}
+
 /// The parameters of the search for the motion from a frame of `width` x `height` luma samples to those before and after
-/// it: in the search frames of [`interpolation`].
+/// it, in the frames that [`Denoiser::load`](super::Denoiser::load) returns.
 ///
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched, or `references` asks for too few or too many.
@@ -54,9 +63,7 @@ pub fn search_parameters(
     height: usize,
     references: References,
 ) -> Result<Parameters, SetupError> {
-    let parameters = Parameters { references, ..interpolation::search_parameters(width, height)? };
-    parameters.validate()?;
-    Ok(parameters)
+    interpolation::halved_parameters((width, height), halvings((width, height)), references)
 }
 
 /// The field of a frame of `size` luma samples that was found in its search frame.
@@ -64,7 +71,7 @@ pub fn search_parameters(
 /// # Errors
 /// [`CompensationError::FieldSize`] if it was found in another.
 pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Field<'_>, CompensationError> {
-    let halvings = interpolation::halvings(size.0, size.1);
+    let halvings = halvings(size);
     let side = interpolation::BLOCK << halvings;
     Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
 }
@@ -85,7 +92,7 @@ impl BlockEnds {
     /// As [`field`].
     pub fn set(&mut self, size: (usize, usize), vectors: &[MotionVector]) -> Result<(), CompensationError> {
         let field = field(size, vectors)?;
-        self.halvings = interpolation::halvings(size.0, size.1);
+        self.halvings = halvings(size);
         self.columns = size.0.div_ceil(BLOCK << self.halvings);
         self.vectors.clear();
         self.vectors.extend(vectors.iter().map(|&vector| field.quarters(vector)));

@@ -30,7 +30,7 @@ pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
-pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halvings};
+pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{block_of, check_field, found_grid, grid};

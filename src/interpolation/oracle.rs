@@ -11,8 +11,13 @@ use crate::estimator::{Frame, FrameView, MotionVector};
 
 /// The frame that is searched in place of a luma plane: its upper eight bits, at half the size as often as it takes.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
+    halved_frame(luma, halvings(luma.width(), luma.height()))
+}
+
+/// The upper eight bits of a luma plane, halved so often.
+pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
     let mut frame = upper_bits(luma);
-    for _ in 0..halvings(luma.width(), luma.height()) {
+    for _ in 0..halvings {
         let whole = frame.view();
         let half = Frame::from_fn(halved(whole.width(), 1), halved(whole.height(), 1), |x, y| {
             let sample =

@@ -37,8 +37,13 @@ pub(crate) const PREFETCHED: usize = 4;
 
 /// How often frames of this size are halved for the search.
 pub(crate) fn halvings(width: usize, height: usize) -> u32 {
+    halvings_to((width, height), SEARCHED_SAMPLES)
+}
+
+/// How often frames of this size must be halved to have at most `most` samples.
+pub(crate) fn halvings_to((width, height): (usize, usize), most: usize) -> u32 {
     let samples = |halvings: u32| halved(width, halvings) * halved(height, halvings);
-    (0..).find(|&halvings| samples(halvings) <= SEARCHED_SAMPLES).unwrap_or_default()
+    (0..).find(|&halvings| samples(halvings) <= most).unwrap_or_default()
 }
 
 /// A width or height after some halvings.
@@ -53,11 +58,23 @@ pub(crate) fn halved(length: usize, halvings: u32) -> usize {
 /// [`SetupError`] if such frames cannot be searched.
 pub fn search_parameters(width: usize, height: usize) -> Result<Parameters, SetupError> {
     let halvings = halvings(width, height);
+    halved_parameters((width, height), halvings, References { backward: 0, forward: 1 })
+}
+
+/// The parameters of the search between frames of this size that are halved so often.
+///
+/// # Errors
+/// [`SetupError`] if such frames cannot be searched.
+pub(crate) fn halved_parameters(
+    (width, height): (usize, usize),
+    halvings: u32,
+    references: References,
+) -> Result<Parameters, SetupError> {
     let (width, height) = (halved(width, halvings), halved(height, halvings));
     let parameters = Parameters {
         algorithm: Algorithm::Hierarchical,
         quality: Quality::Fast,
-        references: References { backward: 0, forward: 1 },
+        references,
         ..Parameters::new(width, height, BLOCK, Window::symmetric(1, 1)?)
     };
     parameters.validate()?;

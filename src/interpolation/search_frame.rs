@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::rules::{halved, halvings};
+use super::rules::halved;
 use crate::estimator::{Frame, FrameView, RecordPool};
 use crate::native::level::{InstructionSet, Instructions, Work};
 
@@ -21,9 +21,8 @@ pub(crate) struct SearchFrames {
 }
 
 impl SearchFrames {
-    /// For luma planes of this size.
-    pub fn new((width, height): (usize, usize)) -> Self {
-        let halvings = halvings(width, height);
+    /// For luma planes of this size, which are halved so often.
+    pub fn new((width, height): (usize, usize), halvings: u32) -> Self {
         let size = |halvings| (halved(width, halvings), halved(height, halvings));
         let memory = |halvings| {
             let (width, height) = size(halvings);

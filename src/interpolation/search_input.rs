@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rules::check_field;
+use super::rules::{check_field, halvings};
 use super::scene_cut::is_scene_cut;
 use super::search_frame::SearchFrames;
 use crate::compensation::CompensationError;
@@ -37,7 +37,7 @@ impl SearchInput {
             instructions: level.required()?,
             threads: threads::pool(threads)?,
             size,
-            search_frames: SearchFrames::new(size),
+            search_frames: SearchFrames::new(size, halvings(size.0, size.1)),
         })
     }
 

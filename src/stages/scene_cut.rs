@@ -39,12 +39,13 @@ impl SceneCut {
     /// [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
     pub fn new(parameters: &Parameters, level: Level) -> Result<Self, SetupError> {
         let (width, height) = (parameters.width, parameters.height);
+        let halvings = halvings(width, height);
         Ok(Self {
             parameters: parameters.clone(),
             instructions: level.required()?,
-            halvings: halvings(width, height),
-            current: SearchFrames::new((width, height)),
-            reference: SearchFrames::new((width, height)),
+            halvings,
+            current: SearchFrames::new((width, height), halvings),
+            reference: SearchFrames::new((width, height), halvings),
         })
     }
 }

@@ -9,7 +9,6 @@ use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::compensation::Sampling;
 use gstmotionestimate::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
 use gstmotionestimate::estimator::{Frame, References, SampleFormat, oracle as search};
-use gstmotionestimate::interpolation::oracle::search_frame;
 
 pub const SIZE: (u32, u32) = (72, 56);
 
@@ -152,7 +151,7 @@ pub fn samples(planes: &[Frame]) -> Vec<u16> {
 pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References) -> Vec<Vec<u16>> {
     let frames: Vec<_> = frames.iter().map(|buffer| planes(buffer, info)).collect();
     let parameters = search_parameters(info.width() as usize, info.height() as usize, references).unwrap();
-    let searched: Vec<_> = frames.iter().map(|(planes, _)| search_frame(&planes[0].view())).collect();
+    let searched: Vec<_> = frames.iter().map(|(planes, _)| oracle::search_frame(&planes[0].view())).collect();
     let views: Vec<Vec<_>> =
         frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect();
     let expected = |current: usize| {

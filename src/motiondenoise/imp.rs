@@ -12,6 +12,7 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
+use super::stall::StallTimer;
 use super::statistics::DenoiseStatistics;
 use super::stream::{DenoiseError, DenoiseStream, NextFrame};
 use crate::lock::lock;
@@ -25,6 +26,9 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
         Some("Takes noise out of frames along the motion between them"),
     )
 });
+
+/// A live source has stalled if no frame comes for twice the latency, and for at least this long.
+const LEAST_STALL: gst::ClockTime = gst::ClockTime::from_mseconds(500);
 
 /// State from start to stop.
 #[derive(Default)]
@@ -46,6 +50,9 @@ pub struct MotionDenoise {
     statistics: Mutex<DenoiseStatistics>,
     /// How long frames wait for later ones.
     latency: Mutex<gst::ClockTime>,
+    /// Whether the source is live.
+    is_live: Mutex<bool>,
+    stall: Mutex<StallTimer>,
     /// Whether downstream accepts any offsets and strides of planes.
     takes_video_meta: Mutex<bool>,
 }
@@ -177,6 +184,29 @@ impl MotionDenoise {
         Ok(())
     }
 
+    /// Lets the frames that wait leave if the source is live and stalls.
+    fn watch_for_stall(&self) {
+        if !*lock(&self.is_live) || lock(&self.settings).delay() == 0 {
+            return;
+        }
+        let wait = (*lock(&self.latency) * 2).max(LEAST_STALL);
+        let frames = lock(&self.statistics).frames_in;
+        let element = self.obj().downgrade();
+        lock(&self.stall).start(wait, move || {
+            let Some(element) = element.upgrade() else { return };
+            // The clock's thread must not wait for downstream.
+            element.call_async(move |element| {
+                let pad = element.sink_pad();
+                let _streaming = pad.stream_lock();
+                let this = element.imp();
+                if lock(&this.statistics).frames_in == frames {
+                    gst::debug!(CAT, imp = this, "No frame for {wait}: those that wait leave");
+                    this.end_sequence_before("a stall");
+                }
+            });
+        });
+    }
+
     /// As [`Self::end_sequence`], before an event; an error is told upstream with the next buffer.
     fn end_sequence_before(&self, what: &str) {
         if let Err(error) = self.end_sequence() {
@@ -305,6 +335,7 @@ impl BaseTransformImpl for MotionDenoise {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        lock(&self.stall).stop();
         *lock(&self.state) = State::default();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
         Ok(())
@@ -314,6 +345,8 @@ impl BaseTransformImpl for MotionDenoise {
         let info =
             VideoInfo::from_caps(incaps).map_err(|_| gst::loggable_error!(CAT, "Not raw video: {incaps}"))?;
         self.end_sequence_before("caps");
+        let mut latency = gst::query::Latency::new();
+        *lock(&self.is_live) = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
         let mut guard = lock(&self.state);
         let state = &mut *guard;
         (state.stream, state.info) = (None, None);
@@ -427,6 +460,8 @@ impl BaseTransformImpl for MotionDenoise {
         }
         // The base class gets no buffer to send: it marks the next one that it sends as a discontinuity when one comes in,
         // also if that one was sent before an event.
-        self.send().map(|()| GenerateOutputSuccess::NoOutput)
+        self.send()?;
+        self.watch_for_stall();
+        Ok(GenerateOutputSuccess::NoOutput)
     }
 }

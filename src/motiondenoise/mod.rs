@@ -42,7 +42,7 @@
  * |---|---|
  * | interlaced frames | an error: put `deinterlace` before |
  * | frames without timestamps | they pass as they are: only their order counts |
- * | a live source that stalls | the last frames wait for the next one, a gap event or EOS |
+ * | a live source that stalls | the frames that wait leave after twice the latency, at least half a second; the next one begins anew |
  *
  * ## Statistics
  *
@@ -75,6 +75,7 @@ use gst::prelude::*;
 
 mod imp;
 mod settings;
+mod stall;
 mod statistics;
 mod stream;
 

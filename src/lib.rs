@@ -18,6 +18,7 @@ pub mod native;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod pace;
+pub mod packers;
 mod plugin;
 pub mod session;
 mod settings;

@@ -76,8 +76,9 @@ impl<'a> Field<'a> {
         if vectors.len() != needed {
             return Err(CompensationError::FieldSize { needed, present: vectors.len() });
         }
-        // A block larger than the frame equals one of the frame's size, which cannot overflow sums.
-        let (block_width, block_height) = (block_width.min(width), block_height.min(height));
+        // A block larger than the frame equals one of the frame's size, which cannot overflow sums. Encoders' layouts
+        // need to know the size of those up to 64.
+        let (block_width, block_height) = (block_width.min(width.max(64)), block_height.min(height.max(64)));
         let scale = UNITS_PER_SAMPLE;
         Ok(Self { vectors, width, height, block_width, block_height, columns, scale })
     }
@@ -98,15 +99,35 @@ impl<'a> Field<'a> {
         Ok(field.with_scale(parameters.algorithm.scale() as u32))
     }
 
+    /// Luma samples per row and rows of the frame.
+    pub(crate) fn frame_size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// Luma samples per row and rows of a block.
+    pub(crate) fn block_size(&self) -> (usize, usize) {
+        (self.block_width, self.block_height)
+    }
+
+    /// The vector of a block; of the nearest one where there is no such column or row.
+    pub(crate) fn block(&self, column: usize, row: usize) -> MotionVector {
+        let (column, rows) = (column.min(self.columns - 1), self.vectors.len() / self.columns);
+        self.vectors[row.min(rows - 1) * self.columns + column]
+    }
+
+    /// `units` of the vectors in `parts` of a luma sample, halves rounded away from zero.
+    #[inline]
+    pub(crate) fn rounded(&self, units: i16, parts: i64) -> i32 {
+        let scale = i64::from(self.scale);
+        let doubled = 2 * parts * i64::from(units).abs() + scale;
+        (doubled / (2 * scale) * i64::from(units.signum())) as i32
+    }
+
     /// `vector` in eighths of the samples of a plane: an even number where the plane has all of luma's columns or rows,
     /// as the vector is rounded to quarter luma samples, halves away from zero.
     #[inline]
     pub(super) fn eighths(&self, sampling: Sampling, vector: MotionVector) -> (isize, isize) {
-        let eighths = |units: i16, halved: bool| {
-            let doubled = 2 * 4 * i64::from(units).abs() + i64::from(self.scale);
-            let quarters = doubled / (2 * i64::from(self.scale)) * i64::from(units.signum());
-            (quarters as isize) << usize::from(!halved)
-        };
+        let eighths = |units: i16, halved: bool| (self.rounded(units, 4) as isize) << usize::from(!halved);
         (eighths(vector.x, sampling.halved_x), eighths(vector.y, sampling.halved_y))
     }
 

@@ -88,9 +88,10 @@ def parse_arguments():
     parser.add_argument(
         "--denoise",
         action="store_true",
-        help="instead: how many bits x264 needs behind motiondenoise and FFmpeg's denoisers, with times (41 frames)",
+        help="instead: how many bits an encoder needs behind motiondenoise and FFmpeg's denoisers, with times (41 frames)",
     )
     parser.add_argument("--noise", type=float, default=0, metavar="S", help="with --denoise: add noise of this deviation")
+    parser.add_argument("--encoder", choices=("x264", "x265"), default="x264", help="with --denoise (default: x264)")
     parser.add_argument("--device", default="native", metavar="D", help="our device with --flow (default: native)")
     parser.add_argument("--quick", action="store_true", help="two frames and few repetitions")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
@@ -174,7 +175,7 @@ def main():
     if options.denoise:
         import denoise
 
-        arguments = (options.skip or 0, options.made_from, options.noise, options.quick)
+        arguments = (options.skip or 0, options.made_from, options.noise, options.encoder, options.quick)
         return denoise.compare(options.clip, *arguments, progress)
     kernels = contest.in_process(contest.our_kernels)
     clips = [Clip.read(path, options) for path in options.clip]

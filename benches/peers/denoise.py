@@ -1,4 +1,4 @@
-"""What encoders gain from a denoiser: bits for equal quality, with x264 behind `motiondenoise` and FFmpeg's filters.
+"""What encoders gain from a denoiser: bits for equal quality, with x264 or x265 behind `motiondenoise` and FFmpeg's filters.
 
 The BD-rate is the mean change of the bit rate over the qualities that both encodes reach, PSNR and SSIM of luma; less
 than zero is a gain. Quality is that of the decoded frames beside the *unfiltered* frames that went into the filter.
@@ -18,11 +18,16 @@ from ours import Gst
 from report import markdown
 from smooth import RATE, Clip, ours_layout, psnr, ssim
 
-# Constant rate factors of x264.
+# Constant rate factors.
 FACTORS = (20, 25, 30, 35)
-ENCODERS = {
+PRESETS = {
     "veryfast, zerolatency": {"preset": "veryfast", "tune": "zerolatency"},
     "medium": {"preset": "medium"},
+}
+# Decoders, and options for one thread.
+ENCODERS = {
+    "x264": ("h264", {"threads": "1"}),
+    "x265": ("hevc", {"x265-params": "pools=none:frame-threads=1:log-level=error"}),
 }
 
 
@@ -91,25 +96,26 @@ def as_frames(arrays):
         yield frame
 
 
-def encoded(frames, options, factor):
+def encoded(frames, name, options, factor):
     """The bits of `frames` and the frames that are decoded of them."""
-    encoder = av.CodecContext.create("libx264", "w")
+    codec, one_thread = ENCODERS[name]
+    encoder = av.CodecContext.create(f"lib{name}", "w")
     encoder.height, encoder.width = frames[0].shape[0] * 2 // 3, frames[0].shape[1]
     encoder.pix_fmt, encoder.framerate, encoder.time_base = "yuv420p", Fraction(RATE), Fraction(1, RATE)
-    encoder.options = options | {"crf": str(factor), "threads": "1"}
+    encoder.options = options | one_thread | {"crf": str(factor)}
     packets = [packet for frame in [*as_frames(frames), None] for packet in encoder.encode(frame)]
-    decoder = av.CodecContext.create("h264", "r")
+    decoder = av.CodecContext.create(codec, "r")
     decoded = [frame for packet in [*packets, None] for frame in decoder.decode(packet)]
     return 8 * sum(packet.size for packet in packets), [frame.to_ndarray(format="yuv420p") for frame in decoded]
 
 
-def curve(frames, originals, luma, options):
+def curve(frames, originals, luma, encoder, options):
     """Bits, PSNR and SSIM in dB for each factor."""
     points = []
     for factor in FACTORS:
-        bits, decoded = encoded(frames, options, factor)
+        bits, decoded = encoded(frames, encoder, options, factor)
         if len(decoded) != len(originals):
-            raise PeersError(f"x264: {len(decoded)} of {len(originals)} frames came back")
+            raise PeersError(f"{encoder}: {len(decoded)} of {len(originals)} frames came back")
         pairs = [(luma(made), luma(original)) for made, original in zip(decoded, originals)]
         structure = numpy.mean([ssim(*pair) for pair in pairs])
         points.append((bits, numpy.mean([psnr(*pair) for pair in pairs]), -10 * numpy.log10(1 - structure)))
@@ -167,12 +173,12 @@ def cell(rates):
     return " / ".join("none" if rate is None else f"{rate:+.1f}" for rate in rates)
 
 
-def compare(paths, skip, count, noise, quick, progress):
+def compare(paths, skip, count, noise, encoder, quick, progress):
     """Measures all filters on the clips and prints the tables."""
     ours.make_element()
     filters = dict(list(FILTERS.items())[: 3 if quick else None])
-    encoders = dict(list(ENCODERS.items())[: 1 if quick else None])
-    rates = {encoder: {name: [] for name in filters} for encoder in encoders}
+    presets = dict(list(PRESETS.items())[: 1 if quick else None])
+    rates = {preset: {name: [] for name in filters} for preset in presets}
     times, names = {name: [] for name in filters}, []
     for path in paths:
         clip = Clip(path, skip, count)
@@ -183,22 +189,23 @@ def compare(paths, skip, count, noise, quick, progress):
                 for samples in clip.frames
             ]
         names.append(clip.name)
-        anchors = {name: curve(clip.frames, clip.frames, clip.luma, options) for name, options in encoders.items()}
+        measure = lambda frames, options: curve(frames, clip.frames, clip.luma, encoder, options)
+        anchors = {preset: measure(clip.frames, options) for preset, options in presets.items()}
         for name, (make, settings) in filters.items():
             progress(f"{clip.name}: {name}")
             made, spent = make(clip, settings)
             times[name].append(1e3 * spent / len(made))
-            for encoder, options in encoders.items():
-                points = curve(made, clip.frames, clip.luma, options)
-                rates[encoder][name].append([bd_rate(anchors[encoder], points, score) for score in (1, 2)])
+            for preset, options in presets.items():
+                points = measure(made, options)
+                rates[preset][name].append([bd_rate(anchors[preset], points, score) for score in (1, 2)])
         progress("")
     added = f", with noise of {noise:g} added" if noise else ""
-    for encoder, found in rates.items():
+    for preset, found in rates.items():
         rows = [[name, *(cell(found[of][at]) for of in filters)] for at, name in enumerate(names)]
         if len(names) > 1:
             of_all = lambda of, score: [rate[score] for rate in found[of] if rate[score] is not None]
             rows.append(["mean", *(cell([numpy.mean(of_all(of, score)) for score in (0, 1)]) for of in filters)])
-        head = [f"BD-rate, PSNR / SSIM, % ({encoder}{added})", *filters]
+        head = [f"BD-rate, PSNR / SSIM, % ({encoder}, {preset}{added})", *filters]
         print(f"\n{markdown(head, rows)}", flush=True)
     rows = [[name, *(f"{times[of][at]:.1f}" for of in filters)] for at, name in enumerate(names)]
     print(f"\n{markdown(['ms a frame, one thread', *filters], rows)}")

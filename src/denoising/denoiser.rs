@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::mean::{PlaneMean, steps_of_chroma};
 use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockEnds, BlockWeights, MOST_REFERENCES, Strength, halvings, set_weights};
+use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings, set_weights};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
 use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
@@ -51,7 +51,7 @@ pub struct Denoiser {
     /// For each reference frame the errors of its prediction.
     errors: Vec<Vec<BlockError>>,
     /// And where the vectors lead to in it.
-    ends: Vec<BlockEnds>,
+    ends: Vec<VectorEnds>,
     noise_memory: Vec<NoiseMemory>,
     weights: Vec<BlockWeights>,
 }
@@ -112,7 +112,7 @@ impl Denoiser {
             next: 0,
             blocks: vec![BlockLuma::default(); blocks],
             errors: vec![vec![BlockError::default(); blocks]; references],
-            ends: (0..references).map(|_| BlockEnds::default()).collect(),
+            ends: (0..references).map(|_| VectorEnds::default()).collect(),
             noise_memory: (0..references).map(|_| NoiseMemory::default()).collect(),
             weights: vec![BlockWeights::default(); blocks],
         })
@@ -257,7 +257,7 @@ fn measure_errors<S: CellSource<BLOCK, BLOCK>>(
     instructions: Instructions,
     luma: &FrameView<'_>,
     source: &S,
-    ends: &BlockEnds,
+    ends: &VectorEnds,
     errors: &mut [BlockError],
 ) {
     let columns = luma.width().div_ceil(BLOCK);

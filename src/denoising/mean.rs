@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::rules::{BlockEnds, BlockWeights, WEIGHTS};
+use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
@@ -24,7 +24,7 @@ pub(super) struct PlaneMean<'a, 'b> {
     pub steps: (i32, i32),
     pub others: Vec<FrameView<'a>>,
     /// The ends of the vectors in them.
-    pub ends: &'a [BlockEnds],
+    pub ends: &'a [VectorEnds],
     pub weights: &'a [BlockWeights],
     /// Blocks of a row.
     pub columns: usize,
@@ -65,7 +65,7 @@ struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
     steps: (i32, i32),
     sources: &'a [S],
-    ends: &'a [BlockEnds],
+    ends: &'a [VectorEnds],
     weights: &'a [BlockWeights],
     row: usize,
     out: BandMut<'a>,
@@ -79,7 +79,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
         let Self { plane, steps, sources, ends, weights, row, mut out } = self;
-        let position = |ends: &BlockEnds, column| {
+        let position = |ends: &VectorEnds, column| {
             let (x, y) = ends.position(column, row);
             (steps.0 * x, steps.1 * y)
         };

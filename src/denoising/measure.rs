@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::noise::{BlockError, BlockLuma};
-use super::rules::{BLOCK, BlockEnds};
+use super::rules::{BLOCK, VectorEnds};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, CellSource, PREFETCHED, PlaneCell, StoredSample};
 use crate::native::level::{InstructionSet, Work};
@@ -122,7 +122,7 @@ pub(super) struct MeasuredErrors<'a, S> {
     pub plane: &'a FrameView<'a>,
     /// The luma of the other frame.
     pub source: &'a S,
-    pub ends: &'a BlockEnds,
+    pub ends: &'a VectorEnds,
     pub row: usize,
     pub errors: &'a mut [BlockError],
 }

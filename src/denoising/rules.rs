@@ -45,7 +45,7 @@ impl Strength {
 }
 
 /// The most samples of a frame that is searched: 480 x 270 and a few more. With four times as many the search takes four
-/// times as long, and encoders gain no more.
+/// times as long, for little.
 const SEARCHED_SAMPLES: usize = 1 << 17;
 
 /// How often frames of this size are halved for the search.
@@ -78,14 +78,14 @@ pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Fi
 
 /// Where the vectors of a field lead to.
 #[derive(Debug, Default)]
-pub(super) struct BlockEnds {
+pub(super) struct VectorEnds {
     /// In quarter luma samples: for each block of the search frame.
     vectors: Vec<(i32, i32)>,
     columns: usize,
     halvings: u32,
 }
 
-impl BlockEnds {
+impl VectorEnds {
     /// Sets them to those of the field of a frame of `size` luma samples.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gst::prelude::*;
 use gst_check::Harness;
 use gstmotionestimate::backend;
 
@@ -22,6 +23,10 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Less than a field or a frame of the test that counts, more than anything else takes.
 const LARGE: usize = 16 << 10;
+
+/// As many may come late, of the last 14 frames together: on a busy machine a thread may get its first work, for which it
+/// takes memory, at any time.
+const LATE: usize = 4;
 
 fn count(bytes: usize) {
     COUNT.fetch_add(usize::from(bytes >= LARGE), Ordering::Relaxed);
@@ -96,7 +101,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
             "costs=zero+intra+satd+second+variance",
             "kernel=elimination direction=both references=2",
         ] {
-            let settings = format!("device={device} block-size=8 search-range=2 {settings}");
+            let settings = format!("device={device} threads=2 block-size=8 search-range=2 {settings}");
             let (mut harness, bytes) = harness(&settings, 640, 480);
             assert!(8 * 80 * 60 > LARGE && bytes > LARGE);
             let mut before = 0;
@@ -113,7 +118,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
             }
             let count = COUNT.load(Ordering::Relaxed) - before;
             assert!(before > 0, "nothing was counted");
-            assert_eq!(count, 0, "allocations of {LARGE} bytes or more with {settings}");
+            assert!(count <= LATE, "{count} allocations of {LARGE} bytes or more with {settings}");
         }
     }
 }
@@ -122,14 +127,24 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
 fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     init();
-    let on_devices = devices().into_iter().map(|device| format!("motion device={device}"));
-    for mode in on_devices.chain(["blend".into(), "repeat".into()]) {
-        let (mut harness, bytes) = around(&format!("motioninterpolate mode={mode}"), 640, 480);
-        harness.set_sink_caps_str("video/x-raw,framerate=60/1");
+    let on_devices =
+        devices().into_iter().map(|device| format!("motioninterpolate device={device} threads=2"));
+    let others = ["motioninterpolate mode=blend".into(), "motioninterpolate mode=repeat".into()];
+    let interpolated = on_devices.chain(others).map(|element| (element, 70));
+    let denoised = [("motiondenoise device=native threads=2".into(), 28)];
+    for (element, expected) in interpolated.chain(denoised) {
+        let (mut harness, bytes) = around(&element, 640, 480);
+        if element.starts_with("motioninterpolate") {
+            harness.set_sink_caps_str("video/x-raw,framerate=60/1");
+        }
         let (mut before, mut sent) = (0, 0);
         for time in 0..30 {
             let mut buffer = gst::Buffer::with_size(bytes).unwrap();
-            buffer.make_mut().map_writable().unwrap().fill(time as u8);
+            for (index, sample) in (0..).zip(&mut *buffer.make_mut().map_writable().unwrap()) {
+                // Noise, which is to be taken out.
+                let random = (index * 30 + time as u32).wrapping_mul(0x9e37_79b9);
+                *sample = 100 + (random >> 29) as u8;
+            }
             buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
             harness.push(buffer).unwrap();
             sent += std::iter::from_fn(|| harness.try_pull()).count();
@@ -137,9 +152,14 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
                 before = COUNT.load(Ordering::Relaxed);
             }
         }
-        assert_eq!(sent, 70);
+        assert_eq!(sent, expected, "{element}");
+        if element.starts_with("motiondenoise") {
+            let bin = harness.element().unwrap().downcast::<gst::Bin>().unwrap();
+            let stats = bin.children()[0].property::<gst::Structure>("stats");
+            assert_eq!(stats.get("denoised"), Ok(28_u64), "{stats}");
+        }
         let count = COUNT.load(Ordering::Relaxed) - before;
-        assert_eq!(count, 0, "allocations of {LARGE} bytes or more with mode={mode}");
+        assert!(count <= LATE, "{count} allocations of {LARGE} bytes or more by {element}");
     }
 }
 

@@ -14,6 +14,9 @@ const SHARED: usize = 1 + 2 * TILE;
 /// Those of a row of tiles: of the samples to the left, and the plane along its columns.
 const OWN: usize = 2 * TILE;
 
+/// Numbers of a block's edges besides the samples to its left.
+const EDGES: usize = 3;
+
 /// The memory of rows of blocks that are not computed at the moment.
 pub(super) struct RowMemory<S: TileSample> {
     samples: RecordPool<S>,
@@ -73,9 +76,9 @@ pub(super) struct RowBuffers<S: TileSample> {
     reference: PooledRecords<S>,
     /// What the vectors lead to.
     predicted: PooledRecords<S>,
-    /// [`SHARED`] and [`OWN`] numbers of each tile across.
+    /// [`SHARED`] and [`OWN`] numbers of each tile across, then four of each block, which its tiles share.
     modes: PooledRecords<S::Number>,
-    /// How the plane of each block falls, then the samples to the left of each block, row by row.
+    /// [`Edges`].
     edges: PooledRecords<i32>,
     /// Twice the sum of each prediction from the current frame, then that of no motion and that of the vector, of each
     /// tile across.
@@ -91,11 +94,31 @@ impl<S: TileSample> RowBuffers<S> {
             current: rows(),
             reference: rows(),
             predicted: rows(),
-            modes: memory.numbers.take((SHARED + OWN) * layout.padded),
-            edges: memory.edges.take((layout.side + 1) * layout.columns),
+            modes: memory.numbers.take((SHARED + OWN) * layout.padded + TILE * layout.columns),
+            edges: memory.edges.take((layout.side + EDGES) * layout.columns),
             sums: memory.sums.take((MODES + 2) * layout.padded),
             layout,
         }
+    }
+}
+
+/// What the predictions of a row of blocks begin with, a number of each block.
+struct Edges<'a> {
+    means: &'a mut [i32],
+    /// How the plane rises across, and falls down.
+    rises: &'a mut [i32],
+    falls: &'a mut [i32],
+    /// The samples to the left, row by row.
+    beside: &'a mut [i32],
+}
+
+impl<'a> Edges<'a> {
+    #[inline(always)]
+    fn new(numbers: &'a mut [i32], columns: usize) -> Self {
+        let (means, rest) = numbers.split_at_mut(columns);
+        let (rises, rest) = rest.split_at_mut(columns);
+        let (falls, beside) = rest.split_at_mut(columns);
+        Self { means, rises, falls, beside }
     }
 }
 
@@ -201,8 +224,9 @@ impl<S: TileSample> RowBuffers<S> {
         let Self { layout, current, modes, edges, .. } = self;
         let RowLayout { side, columns, tiles, padded } = *layout;
         let (current, pitch, half) = (&current[..], layout.pitch(), side as i32);
-        let (falls, beside) = edges.split_at_mut(columns);
-        let (means, modes) = modes.split_at_mut(padded);
+        let Edges { means, rises, falls, beside } = Edges::new(edges, columns);
+        let (modes, of_blocks) = modes.split_at_mut((SHARED + OWN) * padded);
+        let (mean_modes, modes) = modes.split_at_mut(padded);
         let (above, across) = modes.split_at_mut(TILE * padded);
         // The samples above are those of all tiles, side by side.
         let (first, rest) = above.split_at_mut(padded);
@@ -229,19 +253,22 @@ impl<S: TileSample> RowBuffers<S> {
                 beside[y * columns + column] = sample;
                 sum += sample;
             }
-            let mean = 16 * divide(sum + half, 2 * half);
-            let rise = slope(half, number(above[side - 1]) - corner);
+            means[column] = 16 * divide(sum + half, 2 * half);
+            rises[column] = slope(half, number(above[side - 1]) - corner);
             falls[column] = slope(half, beside[(side - 1) * columns + column] - corner);
-            for index in 0..tiles {
-                let tile = column * tiles + index;
-                let at = (index * TILE) as i32;
-                let numbers = row_transform([0, 1, 2, 3].map(|k| plane_at(half, rise, at + k)));
-                means[tile] = S::Number::of(mean);
-                across[tile] = S::Number::of(numbers[0] + mean);
-                for k in 1..TILE {
-                    across[k * padded + tile] = S::Number::of(numbers[k]);
-                }
+        }
+        repeat(means.iter().map(|mean| S::Number::of(*mean)), tiles, mean_modes);
+        for index in 0..tiles {
+            let at = (index * TILE) as i32;
+            let plane = |column: usize| [0, 1, 2, 3].map(|k| plane_at(half, rises[column], at + k));
+            transform_blocks(of_blocks, plane);
+            for (k, numbers) in of_blocks.chunks_exact(columns).enumerate() {
+                let tiles = across[k * padded..].iter_mut().skip(index).step_by(tiles);
+                tiles.zip(numbers).for_each(|(tile, number)| *tile = *number);
             }
+        }
+        for (tile, mean) in across.iter_mut().zip(&mean_modes[..columns * tiles]) {
+            *tile = *tile + *mean;
         }
     }
 
@@ -249,17 +276,18 @@ impl<S: TileSample> RowBuffers<S> {
     #[inline(always)]
     fn own_modes(&mut self, tile_row: usize) {
         let Self { layout, modes, edges, .. } = self;
-        let RowLayout { side, columns, tiles, padded } = *layout;
-        let (falls, beside) = edges.split_at(columns);
+        let RowLayout { side, columns, padded, .. } = *layout;
+        let Edges { falls, beside, .. } = Edges::new(edges, columns);
         let first = tile_row * TILE;
         let [a, b, c, d] = [0, 1, 2, 3].map(|k| &beside[(first + k) * columns..][..columns]);
-        let of_block = |column: usize| row_transform([a[column], b[column], c[column], d[column]]);
-        let modes = &mut modes[SHARED * padded..];
-        repeat(modes, [padded, tiles, columns], of_block);
+        let (modes, of_blocks) = modes.split_at_mut((SHARED + OWN) * padded);
+        let (own, down) = modes[SHARED * padded..].split_at_mut(TILE * padded);
+        transform_blocks(of_blocks, |column| [a[column], b[column], c[column], d[column]]);
+        repeat_rows(of_blocks, *layout, own);
+        let falls = &falls[..columns];
         let places = [0, 1, 2, 3].map(|k| (first + k) as i32);
-        let falling =
-            |column: usize| row_transform(places.map(|at| plane_at(side as i32, falls[column], at)));
-        repeat(&mut modes[TILE * padded..], [padded, tiles, columns], falling);
+        transform_blocks(of_blocks, |column| places.map(|at| plane_at(side as i32, falls[column], at)));
+        repeat_rows(of_blocks, *layout, down);
     }
 
     /// Adds to the sums of [`LANES`] tiles across from `first` on what those of a row of tiles cost: by the predictions
@@ -360,36 +388,38 @@ fn row_transform([a, b, c, d]: [i32; TILE]) -> [i32; TILE] {
     [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d].map(|number| TILE as i32 * number)
 }
 
-/// Writes the numbers of each block to all of its tiles across: the first of them from the start of `modes` on, the next
-/// `padded` further on.
+/// Writes the row transforms of what `numbers` says of each block: all first numbers, then all second ones, and so on.
 #[inline(always)]
-fn repeat<N: TileNumber>(
-    modes: &mut [N],
-    [padded, tiles, columns]: [usize; 3],
-    numbers: impl Fn(usize) -> [i32; TILE],
-) {
+fn transform_blocks<N: TileNumber>(to: &mut [N], numbers: impl Fn(usize) -> [i32; TILE]) {
+    let columns = to.len() / TILE;
+    let (first, second) = to.split_at_mut(columns);
+    let (second, third) = second.split_at_mut(columns);
+    let (third, fourth) = third.split_at_mut(columns);
+    let fourth = &mut fourth[..columns];
+    for column in 0..columns {
+        let [a, b, c, d] = row_transform(numbers(column));
+        first[column] = N::of(a);
+        second[column] = N::of(b);
+        third[column] = N::of(c);
+        fourth[column] = N::of(d);
+    }
+}
+
+/// Writes the four numbers of each block to all of its tiles across.
+#[inline(always)]
+fn repeat_rows<N: TileNumber>(numbers: &[N], layout: RowLayout, to: &mut [N]) {
+    for (numbers, to) in numbers.chunks_exact(layout.columns).zip(to.chunks_exact_mut(layout.padded)) {
+        repeat(numbers.iter().copied(), layout.tiles, to);
+    }
+}
+
+/// Writes the number of each block to all of its tiles across.
+#[inline(always)]
+fn repeat<N: Copy>(numbers: impl Iterator<Item = N>, tiles: usize, to: &mut [N]) {
     match tiles {
         // Blocks of 16, in whole stores.
-        4 => {
-            for column in 0..columns {
-                let numbers = numbers(column);
-                for k in 0..TILE {
-                    if let Some(four) = modes[k * padded + 4 * column..].first_chunk_mut() {
-                        *four = [N::of(numbers[k]); 4];
-                    }
-                }
-            }
-        }
-        _ => {
-            for column in 0..columns {
-                let numbers = numbers(column);
-                for k in 0..TILE {
-                    for tile in 0..tiles {
-                        modes[k * padded + tiles * column + tile] = N::of(numbers[k]);
-                    }
-                }
-            }
-        }
+        4 => to.as_chunks_mut().0.iter_mut().zip(numbers).for_each(|(tiles, number)| *tiles = [number; 4]),
+        _ => to.chunks_exact_mut(tiles).zip(numbers).for_each(|(tiles, number)| tiles.fill(number)),
     }
 }
 

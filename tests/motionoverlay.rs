@@ -294,3 +294,36 @@ fn what_one_device_searched_is_not_tinted() {
     let plain = samples(&draw("I420", (64, 48), "", None));
     assert_eq!(samples(&draw("I420", (64, 48), "style=devices", Some(MOVED))), plain);
 }
+
+/// A video meta that promises more memory than the buffer has.
+#[test]
+fn rows_outside_the_buffer_are_not_drawn_into() {
+    fields::init();
+    let field = description(64, 48, 16);
+    let vectors = vec![MOVED; field.grid().blocks()];
+    for (stride, is_taken) in [(1 << 20, true), (-64, false), (0, false)] {
+        let mut harness = gst_check::Harness::new("motionoverlay");
+        let bus = gst::Bus::new();
+        harness.element().unwrap().set_bus(Some(&bus));
+        harness.set_src_caps("video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1".parse().unwrap());
+        let mut buffer = gst::Buffer::from_mut_slice(vec![0x80; 64 * 48]);
+        let target = buffer.make_mut();
+        // SAFETY: the buffer is writable, and both lists have four numbers. The safe function refuses such strides.
+        unsafe {
+            use glib::translate::IntoGlib;
+            gst_video::ffi::gst_buffer_add_video_meta_full(
+                target.as_mut_ptr(),
+                0,
+                gst_video::VideoFormat::Gray8.into_glib(),
+                64,
+                48,
+                1,
+                &[0; 4],
+                &[stride; 4],
+            );
+        }
+        meta::attach(target, &field, fields::bytes(&vectors), Extras::default()).unwrap();
+        assert_eq!(harness.push(buffer).is_ok(), is_taken, "{stride}");
+        assert_eq!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), is_taken, "{stride}");
+    }
+}

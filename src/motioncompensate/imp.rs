@@ -9,8 +9,8 @@ use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
+use gst_video::VideoInfo;
 use gst_video::subclass::prelude::*;
-use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::{PredictionQuality, Totals};
 use super::stream::{CompensateStream, Failure, FieldAndReference, Target, map};
@@ -18,7 +18,7 @@ use super::{MotionCompensateMeasure, MotionCompensateMode};
 use crate::compensation::Compensated;
 use crate::lock::lock;
 use crate::meta;
-use crate::video;
+use crate::video::{self, frame::map_writable};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -154,8 +154,7 @@ impl MotionCompensate {
         let wanted = (output, settings.measure == MotionCompensateMeasure::Psnr);
         let quality = {
             let current = map(input, &stream.info)?;
-            let mut frame =
-                VideoFrameRef::from_buffer_ref_writable(out, &stream.info).map_err(Failure::Buffer)?;
+            let mut frame = map_writable(out, &stream.info).map_err(Failure::Buffer)?;
             match field {
                 Some(field) => Some(stream.compensate(field, &current, wanted, Target::Frame(&mut frame))?),
                 None => {

@@ -7,7 +7,7 @@ use gst_video::{VideoFrameRef, VideoInfo};
 use super::quality::PredictionQuality;
 use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
-use crate::video::frame::{PlaneError, plane, plane_mut, samplings};
+use crate::video::frame::{PlaneError, map_readable, plane, plane_mut, samplings};
 use crate::video::sample_format;
 
 /// A field and its reference frame.
@@ -73,7 +73,7 @@ pub fn map<'a>(
     buffer: &'a gst::BufferRef,
     info: &VideoInfo,
 ) -> Result<VideoFrameRef<&'a gst::BufferRef>, Failure> {
-    VideoFrameRef::from_buffer_ref_readable(buffer, info).map_err(Failure::Buffer)
+    map_readable(buffer, info).map_err(Failure::Buffer)
 }
 
 impl CompensateStream {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use gst_video::{VideoFrameRef, VideoInfo};
+use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
 use crate::backend::Choice;
@@ -11,7 +11,7 @@ use crate::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, sea
 use crate::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
 use crate::session::Session;
 use crate::tuning::{Kernel, Tuning};
-use crate::video::frame::{PlaneError, frame_format, plane, plane_mut, planes};
+use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
 use crate::video::pool::PoolLimit;
 
 /// Why a frame cannot be used.
@@ -141,7 +141,7 @@ impl DenoiseStream {
             self.finish_search()?;
         }
         let (search_frame, luma) = {
-            let frame = VideoFrameRef::from_buffer_ref_readable(&buffer, &self.info)?;
+            let frame = map_readable(&buffer, &self.info)?;
             let luma = plane(&frame, &self.info, 0, self.samplings[0])?;
             self.denoiser.load(&luma)?
         };
@@ -250,7 +250,7 @@ impl DenoiseStream {
     pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), DenoiseError> {
         let (info, samplings) = (self.info.clone(), self.samplings.clone());
         self.with_planes(|denoiser, planes, references| {
-            let mut out = VideoFrameRef::from_buffer_ref_writable(out, &info)?;
+            let mut out = map_writable(out, &info)?;
             for (index, source) in planes.iter().enumerate() {
                 let mut out = plane_mut(&mut out, &info, index, samplings[index])?;
                 denoiser.write_plane(index, source, references, &mut out)?;
@@ -281,7 +281,7 @@ impl DenoiseStream {
         let Self { info, samplings, denoiser, sequence, left, .. } = self;
         let frame = &sequence[*left];
         let at = |offset| &sequence[left.saturating_add_signed(offset)];
-        let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, info);
+        let map = |buffer| map_readable(buffer, info);
         let mapped = map(&frame.buffer)?;
         let others = frame.fields.iter().map(|(offset, _)| map(&at(*offset).buffer));
         let others = others.collect::<Result<Vec<_>, _>>()?;

@@ -1,6 +1,6 @@
 //! Frames that equal the frame before them.
 
-use crate::video::frame::{plane, samplings};
+use crate::video::frame::{map_readable, plane, samplings};
 
 /// The frame before, where frames that equal it are dropped.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Duplicates {
 
 /// Whether two buffers hold the same frame. What cannot be read equals nothing.
 fn is_equal(buffers: [&gst::BufferRef; 2], info: &gst_video::VideoInfo) -> bool {
-    let frames = buffers.map(|buffer| gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, info));
+    let frames = buffers.map(|buffer| map_readable(buffer, info));
     let [Ok(first), Ok(second)] = &frames else { return false };
     samplings(info).into_iter().enumerate().all(|(index, sampling)| {
         let planes = [first, second].map(|frame| plane(frame, info, index, sampling));

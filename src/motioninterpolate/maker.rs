@@ -1,6 +1,6 @@
 //! Makes the frames between two input frames.
 
-use gst_video::{VideoFrameRef, VideoInfo};
+use gst_video::VideoInfo;
 
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
@@ -8,7 +8,7 @@ use crate::compensation::{CompensationError, weighted_mean};
 use crate::estimator::SetupError;
 use crate::interpolation::{FrameFormat, Phase};
 use crate::settings::DeviceSettings;
-use crate::video::frame::{PlaneError, frame_format, plane, plane_mut, planes};
+use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +93,7 @@ impl Maker {
     /// As [`Self::load`].
     pub fn begin(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
         let Some(motion) = &mut self.motion else { return Ok(()) };
-        let frame = VideoFrameRef::from_buffer_ref_readable(buffer, &self.info)?;
+        let frame = map_readable(buffer, &self.info)?;
         motion.begin(&plane(&frame, &self.info, 0, self.format.samplings[0])?)?;
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Maker {
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
     pub fn load(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
         if let Some(motion) = &mut self.motion {
-            let map = |buffer| VideoFrameRef::from_buffer_ref_readable(buffer, &self.info);
+            let map = |buffer| map_readable(buffer, &self.info);
             let (previous, next) = (self.next.as_deref().map(map).transpose()?, map(&buffer)?);
             let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format.samplings));
             motion.load(
@@ -168,9 +168,9 @@ impl Maker {
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
         let (info, samplings) = (&self.info, &self.format.samplings);
-        let previous = VideoFrameRef::from_buffer_ref_readable(previous, info)?;
-        let next = VideoFrameRef::from_buffer_ref_readable(next, info)?;
-        let mut out = VideoFrameRef::from_buffer_ref_writable(out, info)?;
+        let previous = map_readable(previous, info)?;
+        let next = map_readable(next, info)?;
+        let mut out = map_writable(out, info)?;
         let (previous, next) = (planes(&previous, info, samplings)?, planes(&next, info, samplings)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);

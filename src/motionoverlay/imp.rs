@@ -18,6 +18,7 @@ use crate::estimator::{MotionVector, SampleFormat};
 use crate::lock::lock;
 use crate::meta::{self, FieldDescription, MotionVectorMeta};
 use crate::video;
+use crate::video::frame::{map_writable, samples_mut};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -103,6 +104,7 @@ impl Settings {
 
 /// State of a stream, valid until the next caps.
 struct State {
+    info: gst_video::VideoInfo,
     model: Model,
     /// Created when the first arrows are drawn.
     arrows: Option<ArrowLayer>,
@@ -226,6 +228,32 @@ impl BaseTransformImpl for MotionOverlay {
         *lock(&self.state) = None;
         Ok(())
     }
+
+    // Not of the video filter, which maps every buffer, and one whose video meta is of another frame with a critical warning.
+    fn transform_ip(&self, buffer: &mut gst::BufferRef) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let settings = *lock(&self.settings);
+        let mut state = lock(&self.state);
+        let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
+        let field = match MotionVectorMeta::at_offset(buffer, settings.reference_offset) {
+            None => return Ok(gst::FlowSuccess::Ok),
+            Some(Ok(field)) => field,
+            Some(Err(error)) => {
+                gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
+                return Ok(gst::FlowSuccess::Ok);
+            }
+        };
+        if (field.description().width, field.description().height)
+            != (state.info.width(), state.info.height())
+        {
+            gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
+            return Ok(gst::FlowSuccess::Ok);
+        }
+        state.draw(buffer, &field, &settings).map_err(|error| {
+            gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
+            gst::FlowError::Error
+        })?;
+        Ok(gst::FlowSuccess::Ok)
+    }
 }
 
 impl VideoFilterImpl for MotionOverlay {
@@ -236,45 +264,32 @@ impl VideoFilterImpl for MotionOverlay {
         _outcaps: &gst::Caps,
         _out_info: &gst_video::VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        *lock(&self.state) =
-            Some(State { model: model_of(info), arrows: None, tints: Vec::new(), legend: Vec::new() });
+        *lock(&self.state) = Some(State {
+            info: info.clone(),
+            model: model_of(info),
+            arrows: None,
+            tints: Vec::new(),
+            legend: Vec::new(),
+        });
         Ok(())
-    }
-
-    fn transform_frame_ip(
-        &self,
-        frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
-    ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let settings = *lock(&self.settings);
-        let mut state = lock(&self.state);
-        let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
-        let (width, height) = (frame.width(), frame.height());
-        let field = match MotionVectorMeta::at_offset(frame.buffer(), settings.reference_offset) {
-            None => return Ok(gst::FlowSuccess::Ok),
-            Some(Ok(field)) => field,
-            Some(Err(error)) => {
-                gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
-                return Ok(gst::FlowSuccess::Ok);
-            }
-        };
-        if (field.description().width, field.description().height) != (width, height) {
-            gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
-            return Ok(gst::FlowSuccess::Ok);
-        }
-        let drawn = match settings.style {
-            MotionOverlayStyle::Arrows => state.draw_arrows(frame, &field, &settings),
-            MotionOverlayStyle::Color => state.draw_tints(frame, &field, &settings),
-            MotionOverlayStyle::Devices => state.draw_devices(frame, &field),
-        };
-        drawn.map_err(|error| {
-            gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
-            gst::FlowError::Error
-        })?;
-        Ok(gst::FlowSuccess::Ok)
     }
 }
 
 impl State {
+    fn draw(
+        &mut self,
+        buffer: &mut gst::BufferRef,
+        field: &MotionVectorMeta,
+        settings: &Settings,
+    ) -> Result<(), glib::BoolError> {
+        let frame = &mut map_writable(buffer, &self.info)?;
+        match settings.style {
+            MotionOverlayStyle::Arrows => self.draw_arrows(frame, field, settings),
+            MotionOverlayStyle::Color => self.draw_tints(frame, field, settings),
+            MotionOverlayStyle::Devices => self.draw_devices(frame, field),
+        }
+    }
+
     fn draw_arrows(
         &mut self,
         frame: &mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
@@ -431,9 +446,7 @@ fn each_component(
     let format = frame.format_info();
     for component in 0..frame.n_components() {
         let index = component as usize;
-        let size = |value: i32| usize::try_from(value).map_err(|_| glib::bool_error!("a negative stride"));
-        let stride = size(frame.comp_stride(component))?;
-        let pixel_stride = size(frame.comp_pstride(component))?;
+        let pixel_stride = format.pixel_stride()[index] as usize;
         let (width, height) = (frame.comp_width(component) as usize, frame.comp_height(component) as usize);
         let shift = (format.w_sub()[index], format.h_sub()[index]);
         let (depth, lower) = (format.depth()[index], format.shift()[index]);
@@ -441,7 +454,8 @@ fn each_component(
         let deep = deep.map_err(|error| glib::bool_error!("{error}"))?;
         // GStreamer has 1 for the second component of two that alternate, also where it begins with the third byte.
         let offset = (format.poffset()[index] as usize).next_multiple_of(if deep.is_some() { 2 } else { 1 });
-        let samples = &mut frame.plane_data_mut(format.plane()[index])?;
+        let plane = samples_mut(frame, format.plane()[index] as usize);
+        let (samples, stride) = plane.map_err(|error| glib::bool_error!("the frame has {error}"))?;
         let samples = samples.get_mut(offset..).unwrap_or_default();
         draw(index, Component { samples, stride, pixel_stride, width, height, shift, deep });
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use gst_video::prelude::*;
-use gst_video::video_frame::IsVideoFrame;
+use gst_video::video_frame::{IsVideoFrame, Readable};
+use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 
 use super::sample_format;
 use crate::compensation::{PlaneMut, Sampling};
@@ -31,7 +32,7 @@ pub enum PlaneError {
 }
 
 /// The sampling of each plane of `info` relative to luma.
-pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
+pub fn samplings(info: &VideoInfo) -> Vec<Sampling> {
     let format = info.format_info();
     let components = format.plane().iter().take(info.n_components() as usize);
     let first_of = |plane| components.clone().position(|&of| of == plane);
@@ -44,12 +45,53 @@ pub fn samplings(info: &gst_video::VideoInfo) -> Vec<Sampling> {
 }
 
 /// What frames of `info` are.
-pub fn frame_format(info: &gst_video::VideoInfo) -> FrameFormat {
+pub fn frame_format(info: &VideoInfo) -> FrameFormat {
     FrameFormat {
         size: (info.width() as usize, info.height() as usize),
         samplings: samplings(info),
         samples: sample_format(info),
     }
+}
+
+/// Checks that the `GstVideoMeta` of `buffer`, if it has one, is of a frame of `info`: mapping another is a critical
+/// warning of GStreamer's.
+fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), glib::BoolError> {
+    let is_of_frame = |meta: &VideoMeta| {
+        (meta.format(), meta.n_planes()) == (info.format(), info.n_planes())
+            && meta.width() >= info.width()
+            && meta.height() >= info.height()
+    };
+    let meta = buffer.iter_meta::<VideoMeta>().min_by_key(|meta| meta.id());
+    match meta {
+        Some(meta) if !is_of_frame(&meta) => {
+            Err(glib::bool_error!("a video meta of another frame: {meta:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Maps `buffer` as a frame of `info`, to read.
+///
+/// # Errors
+/// If it does not hold such a frame.
+pub fn map_readable<'a>(
+    buffer: &'a gst::BufferRef,
+    info: &VideoInfo,
+) -> Result<VideoFrameRef<&'a gst::BufferRef>, glib::BoolError> {
+    check_meta(buffer, info)?;
+    VideoFrameRef::from_buffer_ref_readable(buffer, info)
+}
+
+/// Maps `buffer` as a frame of `info`, to write.
+///
+/// # Errors
+/// If it does not hold such a frame.
+pub fn map_writable<'a>(
+    buffer: &'a mut gst::BufferRef,
+    info: &VideoInfo,
+) -> Result<VideoFrameRef<&'a mut gst::BufferRef>, glib::BoolError> {
+    check_meta(buffer, info)?;
+    VideoFrameRef::from_buffer_ref_writable(buffer, info)
 }
 
 /// Plane `index`: its first byte, the number of bytes mapped from there on, and the stride.
@@ -73,7 +115,7 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
 /// The size of a plane, in samples per row and rows, after checking that the frame has the size of `info`.
 fn size(
     frame: &impl IsVideoFrame,
-    info: &gst_video::VideoInfo,
+    info: &VideoInfo,
     sampling: Sampling,
 ) -> Result<(usize, usize), PlaneError> {
     if (frame.width(), frame.height()) != (info.width(), info.height()) {
@@ -92,7 +134,7 @@ fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), Pl
 
 /// A mapped buffer, as the source of its luma plane.
 struct MappedBuffer {
-    frame: gst_video::VideoFrame<gst_video::video_frame::Readable>,
+    frame: VideoFrame<Readable>,
     block: Option<BlockHandle>,
 }
 
@@ -111,12 +153,9 @@ impl FrameSource for MappedBuffer {
 ///
 /// # Errors
 /// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
-pub fn luma(
-    buffer: &gst::Buffer,
-    info: &gst_video::VideoInfo,
-    block: Option<BlockHandle>,
-) -> Result<Frame, PlaneError> {
-    let mapped = gst_video::VideoFrame::from_buffer_readable(buffer.clone(), info);
+pub fn luma(buffer: &gst::Buffer, info: &VideoInfo, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
+    check_meta(buffer, info).map_err(|_| PlaneError::Unmapped)?;
+    let mapped = VideoFrame::from_buffer_readable(buffer.clone(), info);
     let frame = mapped.map_err(|_| PlaneError::Unmapped)?;
     let (width, height) = (frame.width() as usize, frame.height() as usize);
     let (_, stride) = samples(&frame, 0)?;
@@ -130,8 +169,8 @@ pub fn luma(
 /// # Errors
 /// [`PlaneError`] if the plane is not inside the mapped memory.
 pub fn plane<'a>(
-    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
-    info: &gst_video::VideoInfo,
+    frame: &'a VideoFrameRef<&gst::BufferRef>,
+    info: &VideoInfo,
     index: usize,
     sampling: Sampling,
 ) -> Result<FrameView<'a>, PlaneError> {
@@ -146,8 +185,8 @@ pub fn plane<'a>(
 /// # Errors
 /// As [`plane`].
 pub fn planes<'a>(
-    frame: &'a gst_video::VideoFrameRef<&gst::BufferRef>,
-    info: &gst_video::VideoInfo,
+    frame: &'a VideoFrameRef<&gst::BufferRef>,
+    info: &VideoInfo,
     samplings: &[Sampling],
 ) -> Result<Vec<FrameView<'a>>, PlaneError> {
     let samplings = samplings.iter().enumerate();
@@ -159,17 +198,28 @@ pub fn planes<'a>(
 /// # Errors
 /// [`PlaneError`] if the plane is not inside the mapped memory.
 pub fn plane_mut<'a>(
-    frame: &'a mut gst_video::VideoFrameRef<&mut gst::BufferRef>,
-    info: &gst_video::VideoInfo,
+    frame: &'a mut VideoFrameRef<&mut gst::BufferRef>,
+    info: &VideoInfo,
     index: usize,
     sampling: Sampling,
 ) -> Result<PlaneMut<'a>, PlaneError> {
     let (width, height) = size(frame, info, sampling)?;
+    let (samples, stride) = samples_mut(frame, index)?;
+    PlaneMut::with_format(samples, (width, height), stride, sample_format(info))
+        .map_err(|error| PlaneError::Samples(index, error))
+}
+
+/// The mapped bytes from the start of plane `index` on, to write, and the stride. The plane may be longer.
+///
+/// # Errors
+/// [`PlaneError`] if the plane does not begin inside the mapped memory.
+pub fn samples_mut<'a>(
+    frame: &'a mut VideoFrameRef<&mut gst::BufferRef>,
+    index: usize,
+) -> Result<(&'a mut [u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
     // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
     // it on for reading and writing; they stay mapped as long as `frame`, which the slice borrows
     // exclusively.
-    let samples = unsafe { std::slice::from_raw_parts_mut(start, present) };
-    PlaneMut::with_format(samples, (width, height), stride, sample_format(info))
-        .map_err(|error| PlaneError::Samples(index, error))
+    Ok((unsafe { std::slice::from_raw_parts_mut(start, present) }, stride))
 }

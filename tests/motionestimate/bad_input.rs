@@ -169,3 +169,20 @@ fn caps_without_frame_rate_pass_as_they_are() {
         assert_eq!(sent, caps);
     }
 }
+
+/// GStreamer maps no frame with such a meta, and says so in a critical warning, which would end this test.
+#[test]
+fn a_video_meta_of_another_frame() {
+    let info = gray();
+    let (width, height) = SIZE;
+    for (format, width, height) in [
+        (VideoFormat::Gray16Le, width, height),
+        (VideoFormat::Gray8, width - 1, height),
+        (VideoFormat::Gray8, width, height - 1),
+    ] {
+        let mut buffer = frame(&info, 1);
+        let flags = gst_video::VideoFrameFlags::empty();
+        gst_video::VideoMeta::add(buffer.make_mut(), flags, format, width, height).unwrap();
+        check_refused(buffer);
+    }
+}

@@ -520,3 +520,24 @@ fn costs_follow_their_vectors() {
     }
     assert!(through("videoscale ! video/x-raw,width=96,height=57").iter().all(Option::is_none));
 }
+
+/// GStreamer checks no string in an array: another process can send any bytes.
+#[test]
+fn names_that_are_no_text_are_errors() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let names = || {
+        let name = std::path::Path::new(std::ffi::OsStr::from_bytes(b"sat\xff"));
+        gst::Array::from_values([name.to_send_value()])
+    };
+    let devices = read_spoiled(|structure| {
+        structure.set("devices", names());
+        structure.set("row-devices", glib::Bytes::from_static(&[0; 3]));
+    });
+    assert_eq!(devices.unwrap_err(), MetaError::Field("devices"));
+    let costs = read_spoiled(|structure| {
+        structure.set("cost-names", names());
+        structure.set("costs", glib::Bytes::from_static(&[0; 48]));
+    });
+    assert_eq!(costs.unwrap_err(), MetaError::Field("cost-names"));
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glib::prelude::*;
 
-use super::{MetaError, Records};
+use super::{MetaError, Records, names};
 
 /// The field that holds the names of the numbers.
 const NAMES: &str = "cost-names";
@@ -62,9 +62,7 @@ impl FieldCosts {
         if !structure.has_field(NAMES) && !structure.has_field(COSTS) {
             return Ok(None);
         }
-        let names: gst::Array = structure.get(NAMES).map_err(|_| MetaError::Field(NAMES))?;
-        let name = |name: &glib::SendValue| name.get::<&str>().map(Arc::from);
-        let names = names.iter().map(name).collect::<Result<_, _>>().map_err(|_| MetaError::Field(NAMES))?;
+        let names = names(structure, NAMES)?;
         let costs = structure.get(COSTS).map_err(|_| MetaError::Field(COSTS))?;
         Self::new(names, costs).map(Some)
     }

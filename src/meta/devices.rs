@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glib::prelude::*;
 
-use super::MetaError;
+use super::{MetaError, names};
 
 /// The field that holds the names of the devices.
 const NAMES: &str = "devices";
@@ -52,9 +52,7 @@ impl RowDevices {
         if !structure.has_field(NAMES) && !structure.has_field(ROWS) {
             return Ok(None);
         }
-        let names: gst::Array = structure.get(NAMES).map_err(|_| MetaError::Field(NAMES))?;
-        let name = |name: &glib::SendValue| name.get::<&str>().map(Arc::from);
-        let names = names.iter().map(name).collect::<Result<_, _>>().map_err(|_| MetaError::Field(NAMES))?;
+        let names = names(structure, NAMES)?;
         let rows = structure.get(ROWS).map_err(|_| MetaError::Field(ROWS))?;
         Self::new(names, rows).map(Some)
     }

@@ -44,6 +44,8 @@ mod devices;
 mod transform;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use gst::buffer::BufferMetaForeachAction;
 use gst::prelude::*;
@@ -331,6 +333,14 @@ pub struct MotionVectorMeta {
     costs: Option<FieldCosts>,
     is_scene_cut: Option<bool>,
     is_duplicate: bool,
+}
+
+/// The strings in the array `field` of `structure`.
+fn names(structure: &gst::StructureRef, field: &'static str) -> Result<Vec<Arc<str>>, MetaError> {
+    let names: gst::Array = structure.get(field).map_err(|_| MetaError::Field(field))?;
+    // As paths, because GStreamer checks no string in an array, and one that is not UTF-8 would be a panic.
+    let name = |name: &glib::SendValue| name.get::<PathBuf>().ok()?.to_str().map(Arc::from);
+    names.iter().map(name).collect::<Option<_>>().ok_or(MetaError::Field(field))
 }
 
 /// A list with one record per block.

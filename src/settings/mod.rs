@@ -1,6 +1,8 @@
 //! What elements share: the declaration of properties, the devices of a search, messages about settings that cannot
 //! hold, and mean times of statistics.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use glib::prelude::*;
@@ -58,6 +60,7 @@ macro_rules! settings {
             /// Sets the property `name` to `value`, which GObject has checked to be of its type. NULL
             /// stands for the default.
             pub fn set(&mut self, name: &str, value: &glib::Value) {
+                let value = &*$crate::settings::readable(value);
                 match name {
                     $($name => self.$field = value.get().unwrap_or(Self::default().$field),)+
                     _ => $crate::settings::settings!(@otherwise name $(self.$part.set(name, value))?),
@@ -76,6 +79,14 @@ macro_rules! settings {
 }
 
 pub(crate) use settings;
+
+/// `value`; if it is a string that is not UTF-8, as C can pass, with replacement characters. Reading it would panic.
+pub(crate) fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
+    match value.get::<Option<PathBuf>>() {
+        Ok(Some(text)) if text.to_str().is_none() => Cow::Owned(text.to_string_lossy().to_value()),
+        _ => Cow::Borrowed(value),
+    }
+}
 
 /// The default of `device`.
 const BEST_DEVICE: &str = "auto";

@@ -215,3 +215,17 @@ fn defaults_are_those_that_are_documented() {
         assert!(pspec.flags().contains(gst::PARAM_FLAG_MUTABLE_PLAYING), "{name}");
     }
 }
+
+#[test]
+fn a_device_that_is_no_text_is_a_device_that_is_not_there() {
+    use std::os::unix::ffi::OsStrExt;
+
+    init();
+    for name in ["motionestimate", "motioninterpolate", "motiondenoise"] {
+        let element = gst::ElementFactory::make(name).build().unwrap();
+        // As C sets it.
+        let device = std::path::Path::new(std::ffi::OsStr::from_bytes(b"na\xfftive"));
+        element.set_property_from_value("device", &device.to_value());
+        assert_eq!(element.property::<String>("device"), "na\u{fffd}tive");
+    }
+}

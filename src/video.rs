@@ -71,8 +71,13 @@ pub fn duration_of_frames(info: &VideoInfo, count: usize) -> gst::ClockTime {
     gst::ClockTime::SECOND.mul_div_ceil(count as u64 * seconds, frames).unwrap_or(gst::ClockTime::ZERO)
 }
 
+/// The time of so many nanoseconds; the last one there is, if there is none.
+pub fn time(nanoseconds: u64) -> gst::ClockTime {
+    gst::ClockTime::from_nseconds(nanoseconds.min(gst::ClockTime::MAX.nseconds()))
+}
+
 /// Adds the time that an element holds buffers back to the answer to a LATENCY query.
 pub fn add_latency(query: &mut gst::query::Latency, waited: gst::ClockTime) {
     let (is_live, least, most) = query.result();
-    query.set(is_live, least + waited, most.map(|most| most + waited));
+    query.set(is_live, least.saturating_add(waited), most.map(|most| most.saturating_add(waited)));
 }

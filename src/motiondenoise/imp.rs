@@ -189,7 +189,7 @@ impl MotionDenoise {
         if !*lock(&self.is_live) || lock(&self.settings).delay() == 0 {
             return;
         }
-        let wait = (*lock(&self.latency) * 2).max(LEAST_STALL);
+        let wait = lock(&self.latency).saturating_mul(2).max(LEAST_STALL);
         let frames = lock(&self.statistics).frames_in;
         let element = self.obj().downgrade();
         lock(&self.stall).start(wait, move || {

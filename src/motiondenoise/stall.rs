@@ -13,7 +13,7 @@ impl StallTimer {
     pub fn start(&mut self, wait: gst::ClockTime, act: impl FnOnce() + Send + 'static) {
         self.stop();
         let clock = gst::SystemClock::obtain();
-        let id = clock.new_single_shot_id(clock.time() + wait);
+        let id = clock.new_single_shot_id(clock.time().saturating_add(wait));
         if id.wait_async(move |_, _, _| act()).is_ok() {
             self.pending = Some(id);
         }

@@ -340,7 +340,7 @@ impl MotionInterpolate {
 
     /// Whether `frame` would be too late for downstream; it is counted then.
     fn is_late(&self, segment: &gst::FormattedSegment<gst::ClockTime>, frame: &OutputFrame) -> bool {
-        let time = gst::ClockTime::from_nseconds(frame.time);
+        let time = video::time(frame.time);
         let running_time = segment.to_running_time(time);
         let earliest = *lock(&self.earliest);
         let (Some(running_time), Some(earliest)) = (running_time, earliest) else { return false };
@@ -350,12 +350,12 @@ impl MotionInterpolate {
         let statistics = &mut *lock(&self.statistics);
         statistics.late += 1;
         gst::debug!(CAT, imp = self, "Frame at {time} not made: downstream is at {earliest}");
-        let jitter = earliest.nseconds() as i64 - running_time.nseconds() as i64;
+        let jitter = i64::try_from((earliest - running_time).nseconds()).unwrap_or(i64::MAX);
         let message = gst::message::Qos::builder(false)
             .running_time(running_time)
             .stream_time(segment.to_stream_time(time))
             .timestamp(time)
-            .duration(gst::ClockTime::from_nseconds(frame.duration))
+            .duration(video::time(frame.duration))
             .values(jitter, 1.0, 1_000_000)
             .stats(
                 gst::format::Buffers::from_u64(statistics.made),
@@ -582,8 +582,8 @@ impl BaseTransformImpl for MotionInterpolate {
     fn src_event(&self, event: gst::Event) -> bool {
         if let gst::EventView::Qos(qos) = event.view() {
             let (_, _, late, timestamp) = qos.get();
-            *lock(&self.earliest) = timestamp
-                .map(|time| gst::ClockTime::from_nseconds(time.nseconds().saturating_add_signed(late)));
+            *lock(&self.earliest) =
+                timestamp.map(|time| video::time(time.nseconds().saturating_add_signed(late)));
         }
         self.parent_src_event(retime::upstream(event, self.speed()))
     }

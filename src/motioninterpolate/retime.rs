@@ -3,15 +3,16 @@
 use gst::{ClockTime, GenericFormattedValue};
 
 use super::timeline::{Ratio, Retiming};
+use crate::video;
 
 /// A time of the input as one of the output.
 pub fn divided(time: ClockTime, speed: Ratio) -> ClockTime {
-    ClockTime::from_nseconds(speed.divide(time.nseconds()))
+    video::time(speed.divide(time.nseconds()))
 }
 
 /// A time of the output as one of the input.
 fn multiplied(time: ClockTime, speed: Ratio) -> ClockTime {
-    ClockTime::from_nseconds(speed.of(time.nseconds()))
+    video::time(speed.of(time.nseconds()))
 }
 
 /// `segment` at `speed`. Running times are divided as well, so that what follows another segment follows it at once.
@@ -33,7 +34,7 @@ pub fn downstream(event: gst::Event, retiming: &Retiming) -> gst::Event {
     if retiming.is_identity() {
         return event;
     }
-    let time = |time: ClockTime| ClockTime::from_nseconds(retiming.output(time.nseconds()));
+    let time = |time: ClockTime| video::time(retiming.output(time.nseconds()));
     let seqnum = event.seqnum();
     match event.view() {
         gst::EventView::Gap(gap) => {

@@ -8,8 +8,8 @@ use super::maker::{Decision, MakeError, Maker};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::interpolation::Phase;
-use crate::meta;
 use crate::video::pool::PoolLimit;
+use crate::{meta, video};
 
 /// Why a buffer cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -170,14 +170,12 @@ impl InterpolateStream {
     /// Lets `buffer` go downstream as it is, but for its time.
     pub fn pass(&mut self, mut buffer: gst::Buffer, retiming: &Retiming) {
         if !retiming.is_identity() {
-            let time = |time: gst::ClockTime| gst::ClockTime::from_nseconds(retiming.output(time.nseconds()));
+            let time = |time: gst::ClockTime| video::time(retiming.output(time.nseconds()));
             let (pts, dts, duration) = (buffer.pts(), buffer.dts(), buffer.duration());
             let buffer = buffer.make_mut();
             buffer.set_pts(pts.map(time));
             buffer.set_dts(dts.map(time));
-            buffer.set_duration(
-                duration.map(|d| gst::ClockTime::from_nseconds(retiming.speed().divide(d.nseconds()))),
-            );
+            buffer.set_duration(duration.map(|d| video::time(retiming.speed().divide(d.nseconds()))));
         }
         self.passing = Some(buffer);
     }
@@ -239,9 +237,9 @@ impl InterpolateStream {
 
     /// Gives `buffer` the time of `frame`.
     pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame) {
-        buffer.set_pts(gst::ClockTime::from_nseconds(frame.time));
+        buffer.set_pts(video::time(frame.time));
         buffer.set_dts(gst::ClockTime::NONE);
-        buffer.set_duration(gst::ClockTime::from_nseconds(frame.duration));
+        buffer.set_duration(video::time(frame.duration));
         buffer.set_offset(self.sent);
         self.sent += 1;
         buffer.set_offset_end(self.sent);

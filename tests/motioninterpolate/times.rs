@@ -183,3 +183,28 @@ fn nothing_is_shown_behind_the_end_of_the_segment() {
     end(&mut harness);
     assert_eq!(milliseconds(&pull(&mut harness)), [0, 250, 500, 750, 1000, 1250]);
 }
+
+#[test]
+fn times_after_the_last_there_is_are_the_last() {
+    let last = gst::ClockTime::MAX.nseconds();
+    for rate in ["0.5", "0.01"] {
+        let mut harness =
+            harness(&format!("motioninterpolate mode=blend rate={rate}"), &i420((25, 1)), (25, 1));
+        let bus = bus(&harness);
+        let mut segment = segment(last / 2 + 7);
+        segment.set_stop(gst::ClockTime::MAX);
+        assert!(harness.push_event(gst::event::Segment::new(&segment)));
+        for time in [last / 2 + 7, last / 2 + 7 + 40_000_000] {
+            push(&mut harness, frame_at(&i420((25, 1)), 0, time));
+        }
+        assert!(harness.push_event(gst::event::Gap::builder(gst::ClockTime::MAX).build()));
+        harness.push_upstream_event(
+            gst::event::Qos::builder(gst::QOSType::Underflow, 1.0, i64::MAX)
+                .timestamp(gst::ClockTime::MAX)
+                .build(),
+        );
+        end(&mut harness);
+        assert!(pull(&mut harness).iter().all(|buffer| pts(buffer) > last / 2));
+        assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none());
+    }
+}

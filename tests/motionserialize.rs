@@ -4,6 +4,7 @@
 mod fields;
 
 use fields::{description, numbered};
+use gst::prelude::*;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
 use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
@@ -292,4 +293,18 @@ fn flo_has_a_vector_a_sample() {
     assert_eq!(at(8, 0), [0, 1].map(|axis| a[axis] + (b[axis] - a[axis]) / 32.0));
     let c = units(vectors[3]);
     assert_eq!(at(0, 19), [0, 1].map(|axis| a[axis] + (c[axis] - a[axis]) * (11.5 / 16.0)));
+}
+
+#[test]
+fn frames_too_large_for_flo_are_refused() {
+    fields::init();
+    let mut harness = gst_check::Harness::new("motionserialize");
+    let bus = gst::Bus::new();
+    harness.element().unwrap().set_bus(Some(&bus));
+    harness.set_sink_caps_str("application/x-flo");
+    let caps = format!("video/x-raw,format=GRAY8,width={0},height={0},framerate=25/1", i32::MAX);
+    assert!(!harness.push_event(gst::event::Caps::new(&caps.parse().unwrap())));
+    let error = bus.pop_filtered(&[gst::MessageType::Error]).expect("an error");
+    let gst::MessageView::Error(error) = error.view() else { panic!("no error") };
+    assert!(error.error().to_string().contains("too large for .flo"), "{error:?}");
 }

@@ -3,10 +3,13 @@
 use crate::estimator::MotionVector;
 use crate::meta::MotionVectorMeta;
 
+/// The most samples of a frame: 2 GiB of floats. Caps may promise 2^62.
+pub(super) const MOST_SAMPLES: u64 = 1 << 28;
+
 /// The value for motion that is not known.
 const UNKNOWN: f32 = 1e10;
 
-/// Appends the file of a frame of `width × height` samples: tag, width and height, then x and y of each sample as 32-bit floats, little-endian.
+/// Appends the file of a frame of `width × height` samples, which have at most [`MOST_SAMPLES`]: tag, width and height, then x and y of each sample as 32-bit floats, little-endian.
 ///
 /// The vectors are those of the blocks at their middles, and between these bilinear.
 pub(super) fn write((width, height): (u32, u32), field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) {
@@ -57,8 +60,10 @@ impl Middles {
     fn around(&self, at: u32) -> (usize, usize, f32) {
         let position = (at as f32 - (self.block - 1) as f32 / 2.0) / self.block as f32;
         let position = position.clamp(0.0, (self.blocks - 1) as f32);
-        let before = position as usize;
-        (before, (before + 1).min(self.blocks as usize - 1), position.fract())
+        let last = self.blocks as usize - 1;
+        // The last block's number is rounded up where there are more than 2^24.
+        let before = (position as usize).min(last);
+        (before, (before + 1).min(last), position.fract())
     }
 }
 
@@ -75,5 +80,8 @@ mod tests {
         assert_eq!(middles.around(12), (1, 2, 0.0625));
         assert_eq!(middles.around(23), (2, 2, 0.0));
         assert_eq!(Middles { block: 16, blocks: 1 }.around(5), (0, 0, 0.0));
+        let many = (1 << 24) + 4;
+        let (before, after, _) = Middles { block: 1, blocks: many }.around(many - 1);
+        assert!(before < many as usize && after < many as usize, "{before} {after}");
     }
 }

@@ -10,6 +10,7 @@ use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 
+use super::flo::MOST_SAMPLES;
 use super::format::{Format, FrameFacts};
 use crate::lock::lock;
 use crate::meta::{self, MotionVectorMeta};
@@ -190,6 +191,14 @@ impl BaseTransformImpl for MotionSerialize {
             .structure(0)
             .and_then(|structure| Format::of_media_type(structure.name()))
             .ok_or_else(|| gst::loggable_error!(CAT, "No known format in {outcaps}"))?;
+        if format == Format::Flo && u64::from(width) * u64::from(height) > MOST_SAMPLES {
+            gst::element_imp_error!(
+                self,
+                gst::StreamError::Format,
+                ("Frames of {width} x {height} samples are too large for .flo files: {MOST_SAMPLES} samples are the most")
+            );
+            return Err(gst::loggable_error!(CAT, "Too large for .flo: {incaps}"));
+        }
         gst::debug!(CAT, imp = self, "{width} x {height} to {format:?}");
         lock(&self.state).negotiated = Some((format, width, height));
         Ok(())

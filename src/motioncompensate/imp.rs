@@ -181,11 +181,15 @@ impl MotionCompensate {
             }
             None => None,
         };
-        // The copy shares the memory and needs no vectors.
+        let message = self.report(state, buffer, quality)?;
+        // The copy shares the memory and needs no vectors. From GStreamer 1.24 on it may hold the buffer, which then cannot be
+        // written to any more.
         let mut reference = buffer.copy();
         meta::remove(reference.make_mut());
-        stream.keep(reference, settings.offset());
-        self.report(state, buffer, quality)
+        if let Some(stream) = &mut state.stream {
+            stream.keep(reference, settings.offset());
+        }
+        Ok(message)
     }
 
     /// Ends the work on a buffer: posts its message or error.

@@ -180,7 +180,7 @@ fn a_video_meta_of_another_frame() {
         (VideoFormat::Gray8, width - 1, height),
         (VideoFormat::Gray8, width, height - 1),
     ] {
-        let mut buffer = frame(&info, 1);
+        let mut buffer = gst::Buffer::from_mut_slice(vec![0; 4 * info.size()]);
         let flags = gst_video::VideoFrameFlags::empty();
         gst_video::VideoMeta::add(buffer.make_mut(), flags, format, width, height).unwrap();
         check_refused(buffer);

@@ -1,0 +1,27 @@
+//! What is fuzzed: functions that take any bytes, and panic or abort if an element does what it must not.
+//!
+//! `scripts/fuzz` lets libFuzzer choose the bytes; `tests/fuzz_corpus.rs` runs the same functions over the corpus that is
+//! kept in `fuzz/corpus`.
+#![allow(missing_docs)]
+
+mod buffers;
+mod field_metas;
+pub mod frames;
+pub mod metas;
+pub mod orders;
+mod plan;
+pub mod settings;
+pub mod setup;
+pub mod tuning;
+
+/// What runs bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name, which is also that of its folder in the corpus.
+pub const TARGETS: [(&str, Target); 5] = [
+    ("frames", frames::run),
+    ("metas", metas::run),
+    ("settings", settings::run),
+    ("tuning", tuning::run),
+    ("orders", orders::run),
+];

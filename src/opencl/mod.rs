@@ -133,9 +133,12 @@ impl OpenCl {
             can_hang: device.kind == DeviceKind::Gpu,
             memory: Some(Arc::new(memory.clone())),
         };
+        let frame_slots = FrameSlots::new(&context, device, memory, &info, layout)?;
+        let searches = Searches::new(&context, device, queues.search(0), &info)?;
+        // Nothing may fail from here on: what is in a `ManuallyDrop` is not dropped by itself.
         Ok(Self {
-            slots: ManuallyDrop::new(FrameSlots::new(&context, device, memory, &info, layout)?),
-            searches: ManuallyDrop::new(Searches::new(&context, device, queues.search(0), &info)?),
+            slots: ManuallyDrop::new(frame_slots),
+            searches: ManuallyDrop::new(searches),
             layout,
             window,
             flights: Flights::new(slots, depth),

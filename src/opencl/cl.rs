@@ -3,8 +3,10 @@
 //! They do not use `ocl`'s safe types: those panic on error codes outside the standard's list, which drivers
 //! do return, and wait ten seconds if no driver is installed.
 
+mod queue;
 mod transfer;
 
+pub(super) use queue::{Queue, Rectangle};
 pub(super) use transfer::between;
 
 use std::ffi::{CStr, CString, c_void};
@@ -23,9 +25,6 @@ pub(super) struct Error {
 }
 
 impl Error {
-    /// No memory on the host.
-    pub(super) const NO_HOST_MEMORY: Self = Self { call: "allocating page-locked memory", code: -6 };
-
     /// A search of a frame that is no longer there.
     pub(super) const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
 
@@ -180,8 +179,8 @@ owner!(
     Context, cl_context, clReleaseContext
 );
 owner!(
-    /// A queue of commands.
-    Queue, cl_command_queue, clReleaseCommandQueue
+    /// The owner of a queue of commands.
+    QueueOwner, cl_command_queue, clReleaseCommandQueue
 );
 owner!(
     /// Memory on the device.
@@ -199,6 +198,14 @@ owner!(
     /// The state of a queued command.
     Event, cl_event, clReleaseEvent
 );
+
+impl Clone for Event {
+    fn clone(&self) -> Self {
+        // SAFETY: the event is alive. The call fails for no event that is.
+        unsafe { ffi::clRetainEvent(self.0) };
+        Self(self.0)
+    }
+}
 
 /// A kernel object: the kernel and its arguments.
 #[derive(Debug)]
@@ -231,7 +238,11 @@ impl Context {
         let mut code = 0;
         // SAFETY: the context was made for `device`; the call refuses properties that are not supported.
         let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, properties, &mut code) };
-        check("clCreateCommandQueue", code).map(|()| Queue(raw))
+        check("clCreateCommandQueue", code)?;
+        let owner = QueueOwner(raw);
+        let is_gpu = device_number(device, ffi::CL_DEVICE_TYPE)? & ffi::CL_DEVICE_TYPE_GPU != 0;
+        let is_ordered = properties & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
+        Ok(Queue::new(owner, is_ordered && !is_gpu))
     }
 
     pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
@@ -389,116 +400,5 @@ impl KernelObject {
             known.extend_from_slice(bytes);
         }
         Ok(())
-    }
-}
-
-/// A rectangle of bytes in a buffer: `width` bytes of `height` rows, `pitch` bytes apart.
-#[derive(Clone, Copy)]
-pub(super) struct Rectangle {
-    pub(super) left: usize,
-    pub(super) top: usize,
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) pitch: usize,
-}
-
-impl Queue {
-    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
-    pub(super) fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
-        let (raw, data_start) = (buffer.0, data.as_ptr().cast());
-        // SAFETY: `data_start` points to as many bytes, and the call blocks until they are read; it refuses a
-        // buffer that is too small.
-        let code = unsafe {
-            ffi::clEnqueueWriteBuffer(
-                self.0,
-                raw,
-                1,
-                0,
-                data.len(),
-                data_start,
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-            )
-        };
-        check("clEnqueueWriteBuffer", code)
-    }
-
-    /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
-    ///
-    /// # Safety
-    /// With these arguments the kernel must stay within its buffers.
-    pub(super) unsafe fn launch<const N: usize>(
-        &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-    ) -> Result<()> {
-        // SAFETY: the caller guarantees it.
-        unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
-    }
-
-    /// As [`Self::launch`], after all of `after`. Returns the event of the kernel.
-    ///
-    /// # Safety
-    /// As [`Self::launch`].
-    pub(super) unsafe fn launch_after<const N: usize>(
-        &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-        after: &[Event],
-    ) -> Result<Event> {
-        let mut event = ptr::null_mut();
-        // SAFETY: the caller guarantees it; there is space for one event.
-        unsafe { self.enqueue(kernel, args, groups, items, after, &mut event) }.map(|()| Event(event))
-    }
-
-    /// # Safety
-    /// As [`Self::launch`]; `event` is null or points to space for one.
-    unsafe fn enqueue<const N: usize>(
-        &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-        after: &[Event],
-        event: *mut ffi::cl_event,
-    ) -> Result<()> {
-        kernel.set(args)?;
-        let global: [usize; N] = std::array::from_fn(|axis| groups[axis] * items[axis]);
-        let wait_list = if after.is_empty() { ptr::null() } else { after.as_ptr().cast() };
-        // SAFETY: both arrays hold N sizes; the wait list is null or holds as many events as it has
-        // elements, because an `Event` is a transparent `cl_event`; the caller guarantees the rest.
-        let code = unsafe {
-            ffi::clEnqueueNDRangeKernel(
-                self.0,
-                kernel.owner.0,
-                N as u32,
-                ptr::null(),
-                global.as_ptr(),
-                items.as_ptr(),
-                after.len() as u32,
-                wait_list,
-                event,
-            )
-        };
-        check("clEnqueueNDRangeKernel", code)
-    }
-
-    /// An event that is done when everything queued before is done.
-    pub(super) fn marker(&self) -> Result<Event> {
-        let mut event = ptr::null_mut();
-        // SAFETY: no wait list, which means all commands before; there is space for one event.
-        let code = unsafe { ffi::clEnqueueMarkerWithWaitList(self.0, 0, ptr::null(), &mut event) };
-        check("clEnqueueMarkerWithWaitList", code).map(|()| Event(event))
-    }
-
-    /// Submits the queued commands to the device, without waiting for them.
-    pub(super) fn flush(&self) -> Result<()> {
-        // SAFETY: the queue is alive.
-        check("clFlush", unsafe { ffi::clFlush(self.0) })
     }
 }

@@ -79,6 +79,13 @@ struct QueuedBatch {
     found: Event,
 }
 
+impl QueuedBatch {
+    /// Checks that neither event has failed: commands behind one that failed may run all the same.
+    fn check(&self) -> cl::Result<()> {
+        [&self.started, &self.found].into_iter().try_for_each(|event| event.is_done().map(drop))
+    }
+}
+
 /// A search on the device.
 struct QueuedSearch {
     batch: Arc<QueuedBatch>,
@@ -260,6 +267,7 @@ impl Searches {
         let Some(QueuedSearch { batch, read }) = room.queued.take() else { return Err(cl::Error::NO_FRAME) };
         let (allowed, waiting) = (self.pace.allowed(self.patience, self.differences), Instant::now());
         self.watch.wait(&read, allowed)?;
+        batch.check()?;
         let copied = Instant::now();
         let previous_copied = self.copied.replace(copied);
         // SAFETY: the download is done, and the device writes here again only for a later search.

@@ -11,8 +11,7 @@ use super::device::OpenClDevice;
 use super::host::{PinnedBlock, PinnedMemory};
 use super::program::{self, KernelFile};
 use crate::estimator::{
-    Border, DeviceInfo, Frame, HostBlock, HostMemory, Parameters, Part, SampleFormat, SetupError, Slot,
-    SubSample, Window,
+    Border, DeviceInfo, Frame, HostBlock, Parameters, Part, SampleFormat, SetupError, Slot, SubSample, Window,
 };
 
 /// Rows start at multiples of so many bytes.
@@ -230,6 +229,15 @@ impl FrameSlots {
         Some((&slot.padded, slot.ready.as_ref()?))
     }
 
+    /// Checks that the upload of the frame in `slot` has not failed: commands behind one that failed may run all the same.
+    ///
+    /// # Errors
+    /// The error of the command.
+    pub(super) fn check(&self, slot: Slot) -> cl::Result<()> {
+        let FrameSlot { written, ready, .. } = &self.slots[slot.index()];
+        written.iter().chain(ready).try_for_each(|event| event.is_done().map(drop))
+    }
+
     /// How long the host took to load the frame in `slot`.
     pub(super) fn upload_time(&self, slot: Slot) -> Duration {
         self.slots[slot.index()].upload
@@ -274,10 +282,7 @@ impl FrameSlots {
         let written = if slot.source.is_none() {
             let staging = match &mut slot.staging {
                 Some(staging) => staging,
-                none => {
-                    let allocated = memory.allocate(row_bytes * height);
-                    none.insert(allocated.map_err(|_| cl::Error::NO_HOST_MEMORY)?)
-                }
+                none => none.insert(memory.block(row_bytes * height)?),
             };
             // The device has read what was there before.
             let staging = &mut (**staging).as_mut()[..row_bytes * view.height()];

@@ -41,21 +41,22 @@ impl PinnedBlock {
         queue: &Arc<Queue>,
         bytes: usize,
     ) -> Result<Self, SetupError> {
+        Self::map(context, queue, bytes).map_err(|error| device.refused(error))
+    }
+
+    /// As [`Self::new`], with the error of OpenCL.
+    fn map(context: &Arc<Context>, queue: &Arc<Queue>, bytes: usize) -> cl::Result<Self> {
         let watch = context.watch();
-        let map = || {
-            watch.check()?;
-            let buffer = context.host_buffer(bytes)?;
-            let (start, mapped) = queue.begin_map(&buffer, bytes)?;
-            queue.flush()?;
-            let mapped = watch.wait(&mapped, PATIENCE);
-            if watch.is_lost() {
-                // The device may map it yet.
-                mem::forget((buffer, context.clone()));
-                return Err(cl::Error::SILENT);
-            }
-            mapped.map(|()| (buffer, start))
-        };
-        let (buffer, start) = map().map_err(|error| device.refused(error))?;
+        watch.check()?;
+        let buffer = context.host_buffer(bytes)?;
+        let (start, mapped) = queue.begin_map(&buffer, bytes)?;
+        let mapped = queue.flush().and_then(|()| watch.wait(&mapped, PATIENCE));
+        if watch.is_lost() {
+            // The device may map it yet.
+            mem::forget((buffer, context.clone()));
+            return Err(cl::Error::SILENT);
+        }
+        mapped?;
         // SAFETY: so many bytes are mapped there, for writing.
         unsafe { start.write_bytes(0, bytes) };
         let mapped = Mapped { buffer, queue: queue.clone(), context: context.clone() };
@@ -134,14 +135,21 @@ pub(super) struct PinnedMemory {
     pub(super) queue: Arc<Queue>,
 }
 
+impl PinnedMemory {
+    /// A block of `bytes`, at least 1, all zero.
+    pub(super) fn block(&self, bytes: usize) -> cl::Result<Box<dyn HostBlock>> {
+        let block = PinnedBlock::map(&self.context, &self.queue, bytes)?;
+        Ok(Box::new(SharedBlock(Arc::new(block))))
+    }
+}
+
 impl HostMemory for PinnedMemory {
     fn allocate(&self, bytes: usize) -> Result<Box<dyn HostBlock>, SetupError> {
         if self.context.watch().is_lost() {
             // The stream goes on without the device, in memory from here.
             return Ok(Box::new(vec![0; bytes]));
         }
-        let block = PinnedBlock::new(&self.context, &self.device, &self.queue, bytes)?;
-        Ok(Box::new(SharedBlock(Arc::new(block))))
+        self.block(bytes).map_err(|error| self.device.refused(error))
     }
 }
 

@@ -275,7 +275,9 @@ impl estimator::Device for OpenCl {
         let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
         let context = &mut QueueContext { queues, family: family.as_mut(), slots };
         let finished = self.searches.finish(flight.data, &mut output.vectors, context, ready);
-        let times = finished.map_err(|error| self.failed(error))?;
+        let uploaded = [current, reference].into_iter().try_for_each(|slot| self.slots.check(slot));
+        let times = finished.and_then(|times| uploaded.map(|()| times));
+        let times = times.map_err(|error| self.failed(error))?;
         output.times = StageTimes { upload: self.slots.upload_time(current), ..times };
         // Both frames are on the device.
         [current, reference].into_iter().for_each(|slot| self.slots.release(slot));

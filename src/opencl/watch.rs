@@ -139,9 +139,10 @@ impl Watch {
     pub(super) fn finish(&self, queue: &Queue, limit: Duration) -> Result<()> {
         // A flush may block too.
         self.check()?;
-        let all = queue.marker()?;
+        let all = queue.end()?;
         queue.flush()?;
-        self.wait(&all, limit)
+        self.wait(&all, limit)?;
+        queue.check()
     }
 }
 

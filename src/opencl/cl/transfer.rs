@@ -28,25 +28,19 @@ impl Queue {
     /// Begins to map the first `bytes` of `buffer` into the host's memory. The host may read and write them
     /// from when the event is done until they are unmapped.
     pub(in crate::opencl) fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
-        let (flags, mut event, mut code) = (ffi::CL_MAP_READ | ffi::CL_MAP_WRITE, ptr::null_mut(), 0);
-        // SAFETY: no wait list; there is space for one event; the call refuses more bytes than the buffer has.
-        let start = unsafe {
-            ffi::clEnqueueMapBuffer(
-                self.0,
-                buffer.0,
-                0,
-                flags,
-                0,
-                bytes,
-                0,
-                ptr::null(),
-                &mut event,
-                &mut code,
-            )
+        let (queue, buffer, flags) = (self.owner.0, buffer.0, ffi::CL_MAP_READ | ffi::CL_MAP_WRITE);
+        let mut start = ptr::null_mut();
+        // SAFETY: the call refuses more bytes than the buffer has; the rest is the caller's.
+        let map = |count, after, event| unsafe {
+            let mut code = 0;
+            start =
+                ffi::clEnqueueMapBuffer(queue, buffer, 0, flags, 0, bytes, count, after, event, &mut code);
+            code
         };
-        check("clEnqueueMapBuffer", code)?;
+        // SAFETY: no events.
+        let event = unsafe { self.command_event("clEnqueueMapBuffer", &[], map)? };
         let start = NonNull::new(start.cast()).ok_or(Error { call: "clEnqueueMapBuffer", code: -12 })?;
-        Ok((start, Event(event)))
+        Ok((start, event))
     }
 
     /// Begins to end the mapping of `buffer` at `start`.
@@ -54,11 +48,13 @@ impl Queue {
     /// # Safety
     /// `start` is a result of [`Self::begin_map`] of this buffer, and the memory is no longer used.
     pub(in crate::opencl) unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
-        let (start, mut event) = (start.as_ptr().cast(), ptr::null_mut());
-        // SAFETY: the caller guarantees it; no wait list; there is space for one event.
-        let code =
-            unsafe { ffi::clEnqueueUnmapMemObject(self.0, buffer.0, start, 0, ptr::null(), &mut event) };
-        check("clEnqueueUnmapMemObject", code).map(|()| Event(event))
+        let (queue, buffer, start) = (self.owner.0, buffer.0, start.as_ptr().cast());
+        // SAFETY: the caller guarantees it.
+        let unmap = |count, after, event| unsafe {
+            ffi::clEnqueueUnmapMemObject(queue, buffer, start, count, after, event)
+        };
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueUnmapMemObject", &[], unmap) }
     }
 
     /// Begins to copy `data` to `buffer`, from byte `first` on.
@@ -71,23 +67,14 @@ impl Queue {
         first: usize,
         data: &[u8],
     ) -> Result<Event> {
-        let (start, mut event) = (data.as_ptr().cast(), ptr::null_mut());
-        // SAFETY: `start` points to so many bytes, which the caller keeps in place; no wait list; there is space for one
-        // event; the call refuses bytes past the end of the buffer.
-        let code = unsafe {
-            ffi::clEnqueueWriteBuffer(
-                self.0,
-                buffer.0,
-                0,
-                first,
-                data.len(),
-                start,
-                0,
-                ptr::null(),
-                &mut event,
-            )
+        let (queue, buffer, start) = (self.owner.0, buffer.0, data.as_ptr().cast());
+        // SAFETY: `start` points to so many bytes, which the caller keeps in place; the call refuses bytes past the end of
+        // the buffer.
+        let write = |count, after, event| unsafe {
+            ffi::clEnqueueWriteBuffer(queue, buffer, 0, first, data.len(), start, count, after, event)
         };
-        check("clEnqueueWriteBuffer", code).map(|()| Event(event))
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueWriteBuffer", &[], write) }
     }
 
     /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
@@ -105,15 +92,14 @@ impl Queue {
         stride: usize,
     ) -> Result<Event> {
         assert!(data.len() >= (to.height - 1) * stride + to.width);
-        let (origin, host_origin) = ([to.left, to.top, 0], [0; 3]);
-        let region = [to.width, to.height, 1];
-        let mut event = ptr::null_mut();
+        let (queue, buffer) = (self.owner.0, buffer.0);
+        let (origin, host_origin, region) = ([to.left, to.top, 0], [0; 3], [to.width, to.height, 1]);
         // SAFETY: every row is in `data`, as asserted, which the caller keeps in place; the call refuses a
         // rectangle outside the buffer.
-        let code = unsafe {
+        let write = |count, after, event| unsafe {
             ffi::clEnqueueWriteBufferRect(
-                self.0,
-                buffer.0,
+                queue,
+                buffer,
                 0,
                 origin.as_ptr(),
                 host_origin.as_ptr(),
@@ -123,12 +109,13 @@ impl Queue {
                 stride,
                 0,
                 data.as_ptr().cast(),
-                0,
-                ptr::null(),
-                &mut event,
+                count,
+                after,
+                event,
             )
         };
-        check("clEnqueueWriteBufferRect", code).map(|()| Event(event))
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueWriteBufferRect", &[], write) }
     }
 
     /// Begins to copy the first `bytes` of `buffer` to `data`, when `after` is done.
@@ -143,22 +130,13 @@ impl Queue {
         bytes: usize,
         after: &Event,
     ) -> Result<Event> {
-        let mut event = ptr::null_mut();
-        // SAFETY: the caller guarantees it; the wait list is one event.
-        let code = unsafe {
-            ffi::clEnqueueReadBuffer(
-                self.0,
-                buffer.0,
-                0,
-                0,
-                bytes,
-                data.as_ptr().cast(),
-                1,
-                &after.0,
-                &mut event,
-            )
+        let (queue, buffer, start) = (self.owner.0, buffer.0, data.as_ptr().cast());
+        // SAFETY: the caller guarantees it.
+        let read = |count, after, event| unsafe {
+            ffi::clEnqueueReadBuffer(queue, buffer, 0, 0, bytes, start, count, after, event)
         };
-        check("clEnqueueReadBuffer", code).map(|()| Event(event))
+        // SAFETY: the event is borrowed.
+        unsafe { self.command_event("clEnqueueReadBuffer", &[after.0], read) }
     }
 
     /// Begins to copy `from` to `data`, as rows without padding.
@@ -175,14 +153,13 @@ impl Queue {
         data: &mut [u8],
     ) -> Result<Event> {
         assert_eq!(data.len(), from.width * from.height);
-        let (origin, host_origin) = ([from.left, from.top, 0], [0; 3]);
-        let region = [from.width, from.height, 1];
-        let mut event = ptr::null_mut();
+        let (queue, buffer) = (self.owner.0, buffer.0);
+        let (origin, host_origin, region) = ([from.left, from.top, 0], [0; 3], [from.width, from.height, 1]);
         // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
-        let code = unsafe {
+        let read = |count, after, event| unsafe {
             ffi::clEnqueueReadBufferRect(
-                self.0,
-                buffer.0,
+                queue,
+                buffer,
                 0,
                 origin.as_ptr(),
                 host_origin.as_ptr(),
@@ -192,21 +169,23 @@ impl Queue {
                 from.width,
                 0,
                 data.as_mut_ptr().cast(),
-                0,
-                ptr::null(),
-                &mut event,
+                count,
+                after,
+                event,
             )
         };
-        check("clEnqueueReadBufferRect", code).map(|()| Event(event))
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueReadBufferRect", &[], read) }
     }
 
     /// Commands queued from now on wait for all of `after`. The event is done when they may start.
     pub(in crate::opencl) fn barrier<'a>(&self, after: impl IntoIterator<Item = &'a Event>) -> Result<Event> {
-        let after: Vec<_> = after.into_iter().map(|event| event.0).collect();
-        let (count, mut event) = (after.len() as u32, ptr::null_mut());
-        // SAFETY: the wait list holds so many events, which live through the call; there is space for one event.
-        let code = unsafe { ffi::clEnqueueBarrierWithWaitList(self.0, count, after.as_ptr(), &mut event) };
-        check("clEnqueueBarrierWithWaitList", code).map(|()| Event(event))
+        let (queue, after) = (self.owner.0, after.into_iter().map(|event| event.0).collect::<Vec<_>>());
+        // SAFETY: the wait list is the caller's.
+        let wait =
+            |count, after, event| unsafe { ffi::clEnqueueBarrierWithWaitList(queue, count, after, event) };
+        // SAFETY: the events are borrowed.
+        unsafe { self.command_event("clEnqueueBarrierWithWaitList", &after, wait) }
     }
 }
 

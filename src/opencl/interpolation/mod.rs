@@ -169,6 +169,13 @@ impl OpenClInterpolator {
         worked.and(watch.finish(&self.objects.download, limit))
     }
 
+    /// Checks that no upload has failed: commands behind one that failed may run all the same.
+    fn check_uploads(&self) -> cl::Result<()> {
+        let Objects { frames, field, .. } = &*self.objects;
+        let staged = frames.iter().map(|frame| &frame.staging).chain([field]);
+        staged.flat_map(|block| &block.read).try_for_each(|read| read.is_done().map(drop))
+    }
+
     fn failed(&self, error: cl::Error) -> InterpolationError {
         self.context.watch().failure(&self.name, error).into()
     }
@@ -263,7 +270,8 @@ impl FrameMaker for OpenClInterpolator {
         let allowed = self.allowed();
         let BegunFrame { room, read, begun } =
             self.begun.pop_front().ok_or(EstimateError::NothingInFlight)?;
-        self.context.watch().wait(&read, allowed).map_err(|error| self.failed(error))?;
+        let finished = self.context.watch().wait(&read, allowed).and_then(|()| self.check_uploads());
+        finished.map_err(|error| self.failed(error))?;
         // Some drivers compile kernels at the first launch: the first frame says nothing of the others.
         if std::mem::replace(&mut self.has_made, true) {
             self.pace.count(1.0, begun.elapsed());

@@ -46,30 +46,29 @@ impl Drop for Scratch {
     }
 }
 
-/// The library that makes OpenCL fail.
-fn failing_opencl() -> &'static Path {
+/// The OpenCL layer that lets calls fail.
+pub fn fault_layer() -> &'static Path {
     static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfailing_opencl.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/failing_opencl.c");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (path, own) =
+            (folder.join("libfault_layer.so"), folder.join(format!("{}.so", std::process::id())));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/fault_layer.c");
         let built = Command::new("cc")
-            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-            .args([&path, &source])
-            .arg("-ldl")
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-o"])
+            .args([&own, &source])
             .output()
             .expect("a C compiler");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        // Other tests may use the one that is there.
+        fs::rename(own, &path).expect("a library");
         path
     });
     &PATH
 }
 
-/// Lets the OpenCL device of `command` fail, or hang, when a call was made so often.
-pub fn lose_device(command: &mut Command, (call, after): (&str, u32), hangs: bool) {
-    command.env("LD_PRELOAD", failing_opencl());
-    command.envs([("FAILING_CALL", call), ("FAILING_AFTER", &after.to_string())]);
-    if hangs {
-        command.env("FAILING_HANGS", "1");
-    }
+/// Lets `command` have the `fault`, in the words of `tests/c/fault_layer.c`.
+pub fn with_fault(command: &mut Command, fault: &str) {
+    command.env("OPENCL_LAYERS", fault_layer()).env("FAULT", fault);
 }
 
 /// What it has printed.

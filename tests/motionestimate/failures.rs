@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Output;
 
-use crate::launched::{Scratch, lose_device, text};
+use crate::launched::{Scratch, text, with_fault};
 
 const FRAMES: u32 = 12;
 
@@ -29,7 +29,8 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
         .args("! motionserialize ! text/csv ! filesink".split(' '))
         .arg(format!("location={}", vectors.display()));
     if let Some((call, after, how)) = lost {
-        lose_device(&mut command, (call, after), how == How::Hangs);
+        let kind = if how == How::Hangs { "stall" } else { "lose" };
+        with_fault(&mut command, &format!("{kind} {call} {after}"));
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
     (output, fs::read_to_string(vectors).unwrap_or_default())
@@ -41,7 +42,7 @@ const CALLS: [(&str, u32); 4] = [
     ("clEnqueueWriteBufferRect", 5),
     ("clEnqueueNDRangeKernel", 20),
     ("clEnqueueReadBuffer", 5),
-    ("clGetEventInfo", 7),
+    ("clGetEventInfo", 40),
 ];
 
 fn check(settings: &str, calls: &[(&str, u32)], how: How) {

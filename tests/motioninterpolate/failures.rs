@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-use crate::launched::{Scratch, lose_device, text};
+use crate::launched::{Scratch, text, with_fault};
 
 const FRAMES: usize = 8;
 
@@ -25,8 +25,9 @@ fn interpolate(
         .args(settings.split(' '))
         .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
         .arg(format!("location={}", frames.display()));
-    if let Some(call) = lost {
-        lose_device(&mut command, call, hangs);
+    if let Some((call, after)) = lost {
+        let kind = if hangs { "stall" } else { "lose" };
+        with_fault(&mut command, &format!("{kind} {call} {after}"));
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
     (output, fs::read(frames).unwrap_or_default())

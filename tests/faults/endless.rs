@@ -1,0 +1,71 @@
+//! Commands that are never done, and calls that never return. A device may be silent for ten seconds, so these cases run
+//! beside each other.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::cases::{Bench, Case, Judged, Setting, report};
+use crate::failing::{ALONE, LIST, MADE, is_complete, strict};
+
+/// More than a device may be silent, also in its first search.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// Cases beside each other: they sleep.
+const BESIDE: usize = 12;
+
+/// Runs the `cases` that `wanted` chooses with a fault of this kind.
+fn check(name: &str, setting: Setting, kind: &str, wanted: impl Fn(&Case) -> bool) {
+    let bench = Bench::new(&format!("endless-{name}"), setting);
+    let cases: Vec<Case> = bench.cases(true).into_iter().filter(wanted).collect();
+    assert!(!cases.is_empty());
+    let (waiting, judged) = (Mutex::new(cases.clone()), Mutex::new(Vec::<Judged>::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..BESIDE.min(cases.len()) {
+            scope.spawn(|| {
+                let mut worker = bench.other_worker();
+                loop {
+                    let Some(case) = waiting.lock().expect("no panic").pop() else { break };
+                    let run = bench.faulty(&case, (kind, 0));
+                    let ended = worker.run(&run, LIMIT);
+                    judged.lock().expect("no panic").push(bench.judge(&run, ended));
+                }
+            });
+        }
+    });
+    report(name, kind, judged.into_inner().expect("no panic"));
+}
+
+/// Whether it is the last call of a function that queues commands: the first search may take a minute, later ones ten
+/// seconds.
+fn is_late_command(case: &Case) -> bool {
+    case.number > 3 && case.function.starts_with("clEnqueue") && case.function != "clEnqueueMapBuffer"
+}
+
+#[test]
+fn commands_of_a_device_alone() {
+    check("alone", ALONE, "stall", |case| is_complete() || is_late_command(case));
+}
+
+#[test]
+fn commands_of_a_device_alone_whose_failure_is_an_error() {
+    let devices = "device=0:0 on-device-failure=error";
+    check("alone-error", Setting { devices, allowed: strict, ..ALONE }, "stall", is_late_command);
+}
+
+#[test]
+fn commands_of_a_device_of_a_list() {
+    check("list", LIST, "stall", is_late_command);
+}
+
+#[test]
+fn commands_that_make_frames() {
+    check("interpolation", MADE, "stall", is_late_command);
+}
+
+/// Memory is unmapped by the thread that frees it, which such a call holds up.
+#[test]
+fn calls_of_a_gpu_with_frames_in_flight() {
+    let setting = Setting { devices: "device=gpu pipeline-depth=2", is_gpu: true, ..ALONE };
+    let is_of_thread = |case: &Case| is_late_command(case) && case.function != "clEnqueueUnmapMemObject";
+    check("gpu", setting, "block", is_of_thread);
+}

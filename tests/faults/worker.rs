@@ -238,7 +238,7 @@ fn stream(layer: &Layer, run: &Run) -> Outcome {
     let last = end.lock().expect("no panic").unwrap_or(calls.len()).min(calls.len());
     let is_upload = |function: &String| function == "clEnqueueWriteBufferRect";
     let first = calls.iter().position(is_upload).unwrap_or(last).min(last);
-    outcome.fired = (fired > 0).then(|| match at {
+    outcome.fired = (fired > 0).then_some(match at {
         _ if at < first => Phase::SetUp,
         _ if at < last => Phase::Stream,
         _ => Phase::End,

@@ -10,7 +10,17 @@ use crate::support::*;
 /// Whether the element keeps the memory of `buffer`, so that a writer gets a copy.
 #[cfg(feature = "opencl")]
 fn is_held(buffer: &gst::BufferRef) -> bool {
-    !buffer.is_all_memory_writable()
+    use glib::translate::from_glib;
+
+    match buffer.meta::<gst::ParentBufferMeta>() {
+        // With GStreamer 1.26 a copy of a pool's buffer holds this one, and with it a reference to the memory.
+        // SAFETY: the meta holds the parent, which is a mini object and is only looked at.
+        Some(meta) => unsafe {
+            let parent = meta.parent().as_ptr().cast_mut().cast();
+            !from_glib::<_, bool>(gst::ffi::gst_mini_object_is_writable(parent))
+        },
+        None => !buffer.is_all_memory_writable(),
+    }
 }
 
 fn address(buffer: &gst::BufferRef) -> *const u8 {

@@ -1,7 +1,6 @@
 //! Motion fields in other processes: through `unixfdsink` and `unixfdsrc`, which GStreamer has since version 1.24.
 #![allow(missing_docs)]
 
-#[allow(dead_code)]
 mod fields;
 mod launched;
 

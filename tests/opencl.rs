@@ -549,7 +549,8 @@ fn listing_never_fails() {
 
 #[test]
 fn no_driver_and_a_broken_driver_mean_no_devices() {
-    let base = std::env::temp_dir().join(format!("motionestimate-icd-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
     let (empty, broken) = (base.join("empty"), base.join("broken"));
     std::fs::create_dir_all(&empty).unwrap();
     std::fs::create_dir_all(&broken).unwrap();
@@ -558,5 +559,4 @@ fn no_driver_and_a_broken_driver_mean_no_devices() {
         let text = child("listing_never_fails", vendors);
         assert!(text.contains("found 0 devices"), "{text}");
     }
-    std::fs::remove_dir_all(&base).unwrap();
 }

@@ -17,17 +17,16 @@ use gstmotionestimate::tuning::{Kernel, Tuning};
 
 /// Runs the test `name` again, alone, with `file` as the user's tuning file.
 fn with_user_file(name: &str, file: &str) {
-    let folder = std::env::temp_dir().join(format!("motionestimate-{name}-{}", std::process::id()));
-    let path = folder.join("gst-plugin-motionestimate").join("tuning.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gst-plugin-motionestimate").join("tuning.toml");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, file).unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
-        .env("XDG_CONFIG_HOME", &folder)
+        .env("XDG_CONFIG_HOME", folder.path())
         .env("TUNING_FILE_EXPECTED", "1")
         .output()
         .unwrap();
-    fs::remove_dir_all(&folder).unwrap();
     let text = String::from_utf8_lossy(&child.stdout);
     let errors = String::from_utf8_lossy(&child.stderr);
     assert!(child.status.success() && text.contains("1 passed"), "{text}{errors}");

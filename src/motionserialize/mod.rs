@@ -76,6 +76,9 @@
  * | | | n names of 16 characters, filled up with zeros |
  * | | | `rows · columns` times n `u32` |
  *
+ * Readers skip records whose metric is all ones: these are no frames, but notes of programs, with text behind offset 72.
+ * `motion-vectors` begins a file with one, and ends it with one.
+ *
  * In the record of a frame without vectors everything from offset 48 on is 0, and the timestamp at
  * offset 32 is unknown.
  *

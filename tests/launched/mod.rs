@@ -7,28 +7,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use tempfile::TempDir;
+
 /// A directory of its own for each test, removed at its end.
-pub struct Scratch(PathBuf);
+pub struct Scratch(TempDir);
 
 impl Scratch {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("motionestimate-{}-{name}", std::process::id()));
+        let prefix = format!("motionestimate-{name}-");
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir().expect("a directory");
         for directory in ["plugins", "vendors"] {
-            fs::create_dir_all(path.join(directory)).expect("a directory");
+            fs::create_dir_all(folder.path().join(directory)).expect("a directory");
         }
         let plugin = std::env::current_exe().expect("this test").with_file_name("libgstmotionestimate.so");
-        symlink(&plugin, path.join("plugins/libgstmotionestimate.so")).expect("a link");
-        Self(path)
+        symlink(&plugin, folder.path().join("plugins/libgstmotionestimate.so")).expect("a link");
+        Self(folder)
     }
 
     /// Where its OpenCL drivers are named.
     pub fn vendors(&self) -> PathBuf {
-        self.0.join("vendors")
+        self.0.path().join("vendors")
     }
 
     /// Where a file of this name is.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// `gst-launch-1.0` with the plugin.
@@ -36,13 +39,6 @@ impl Scratch {
         let mut command = Command::new("gst-launch-1.0");
         command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
         command
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing depends on it.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

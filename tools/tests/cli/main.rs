@@ -1,0 +1,7 @@
+//! The program `motion-vectors`, as it is called.
+#![allow(missing_docs)]
+
+mod bad_input;
+mod exact;
+mod outputs;
+mod support;

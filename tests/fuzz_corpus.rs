@@ -1,4 +1,6 @@
 //! The fuzz targets over the corpus that is kept: every input that once found a fault, and those that cover most.
+//! With OpenCL alone: one of them reads the tables of its devices.
+#![cfg(feature = "opencl")]
 #![allow(missing_docs)]
 
 #[path = "../fuzz/src/lib.rs"]

@@ -3,23 +3,8 @@
 use gst_video::{VideoFormat, VideoInfo};
 use gstmotionestimate::estimator::Frame;
 
+use super::formats::{FORMATS, depth_and_shift};
 use super::plan::Plan;
-
-/// Every format whose motion is estimated.
-pub const FORMATS: [VideoFormat; 12] = [
-    VideoFormat::Gray8,
-    VideoFormat::I420,
-    VideoFormat::Yv12,
-    VideoFormat::Nv12,
-    VideoFormat::Nv21,
-    VideoFormat::Y42b,
-    VideoFormat::Y444,
-    VideoFormat::I42010le,
-    VideoFormat::P01010le,
-    VideoFormat::I42210le,
-    VideoFormat::Y44410le,
-    VideoFormat::Gray16Le,
-];
 
 /// Video of one of `formats`, of at most `most` samples on each axis.
 pub fn video(plan: &mut Plan<'_>, formats: &[VideoFormat], most: u32) -> VideoInfo {
@@ -27,16 +12,6 @@ pub fn video(plan: &mut Plan<'_>, formats: &[VideoFormat], most: u32) -> VideoIn
     let rate = plan.one_of(&[(25, 1), (0, 1), (30000, 1001), (1, i32::MAX), (i32::MAX, 1)]);
     let builder = VideoInfo::builder(format, width, height).fps(gst::Fraction::new(rate.0, rate.1));
     builder.build().expect("video of a small size")
-}
-
-/// Bits of a luma sample of `info`, and the bits below it.
-pub fn depth_and_shift(info: &VideoInfo) -> (u32, u32) {
-    match info.format() {
-        VideoFormat::P01010le => (10, 6),
-        VideoFormat::I42010le | VideoFormat::I42210le | VideoFormat::Y44410le => (10, 0),
-        VideoFormat::Gray16Le => (16, 0),
-        _ => (8, 0),
-    }
 }
 
 /// A buffer, and what is known of it.
@@ -210,7 +185,7 @@ impl Made {
         for memory in self.buffer.iter_memories() {
             bytes.extend_from_slice(&memory.map_readable().ok()?);
         }
-        let (depth, shift) = depth_and_shift(info);
+        let (depth, shift) = depth_and_shift(info.format());
         let sample_bytes = if depth > 8 { 2 } else { 1 };
         let (begin, stride) = self.luma;
         let (width, height) = (info.width() as usize, info.height() as usize);

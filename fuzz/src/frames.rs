@@ -6,7 +6,8 @@ use gstmotionestimate::estimator::{
 };
 use gstmotionestimate::meta::MotionVectorMeta;
 
-use super::buffers::{FORMATS, Made, depth_and_shift, made, video};
+use super::buffers::{Made, made, video};
+use super::formats::{FORMATS, depth_and_shift};
 use super::plan::Plan;
 use super::setup::{self, error_on};
 
@@ -19,7 +20,7 @@ struct Taken {
 
 /// What is searched in frames of `info`, as a launch line and as parameters.
 fn search(plan: &mut Plan<'_>, info: &VideoInfo) -> (String, Parameters) {
-    let (depth, _) = depth_and_shift(info);
+    let (depth, _) = depth_and_shift(info.format());
     let algorithm = plan.one_of(&[Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]);
     let block =
         plan.one_of(if algorithm == Algorithm::Hierarchical { &[8, 4, 16, 32][..] } else { &[8, 4, 12, 20] });

@@ -6,6 +6,8 @@
 
 mod buffers;
 mod field_metas;
+#[path = "../../tests/formats/mod.rs"]
+mod formats;
 pub mod frames;
 pub mod metas;
 pub mod orders;

@@ -6,8 +6,9 @@ use gstmotionestimate::estimator::Metric;
 use gstmotionestimate::meta::MotionVectorMeta;
 use gstmotionestimate::packers::{d3d12, nvenc, x265};
 
-use super::buffers::{FORMATS, Made, made, video};
+use super::buffers::{Made, made, video};
 use super::field_metas::{self, Likely};
+use super::formats::FORMATS;
 use super::plan::Plan;
 use super::setup;
 

@@ -15,6 +15,11 @@ fn multiplied(time: ClockTime, speed: Ratio) -> ClockTime {
     video::time(speed.of(time.nseconds()))
 }
 
+/// A time of the input as one of the output, as `retiming` says.
+pub fn output(time: ClockTime, retiming: &Retiming) -> ClockTime {
+    video::time(retiming.output(time.nseconds()))
+}
+
 /// `segment` at `speed`. Running times are divided as well, so that what follows another segment follows it at once.
 pub fn segment(segment: &gst::FormattedSegment<ClockTime>, speed: Ratio) -> gst::FormattedSegment<ClockTime> {
     let mut retimed = segment.clone();
@@ -34,7 +39,7 @@ pub fn downstream(event: gst::Event, retiming: &Retiming) -> gst::Event {
     if retiming.is_identity() {
         return event;
     }
-    let time = |time: ClockTime| video::time(retiming.output(time.nseconds()));
+    let time = |time| output(time, retiming);
     let seqnum = event.seqnum();
     match event.view() {
         gst::EventView::Gap(gap) => {

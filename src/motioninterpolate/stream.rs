@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::maker::{Decision, MakeError, Maker};
+use super::retime;
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::interpolation::Phase;
@@ -170,12 +171,12 @@ impl InterpolateStream {
     /// Lets `buffer` go downstream as it is, but for its time.
     pub fn pass(&mut self, mut buffer: gst::Buffer, retiming: &Retiming) {
         if !retiming.is_identity() {
-            let time = |time: gst::ClockTime| video::time(retiming.output(time.nseconds()));
+            let time = |time| retime::output(time, retiming);
             let (pts, dts, duration) = (buffer.pts(), buffer.dts(), buffer.duration());
             let buffer = buffer.make_mut();
             buffer.set_pts(pts.map(time));
             buffer.set_dts(dts.map(time));
-            buffer.set_duration(duration.map(|d| video::time(retiming.speed().divide(d.nseconds()))));
+            buffer.set_duration(duration.map(|duration| retime::divided(duration, retiming.speed())));
         }
         self.passing = Some(buffer);
     }

@@ -80,9 +80,9 @@ struct QueuedBatch {
 }
 
 impl QueuedBatch {
-    /// Checks that neither event has failed: commands behind one that failed may run all the same.
+    /// Checks that neither event has failed.
     fn check(&self) -> cl::Result<()> {
-        [&self.started, &self.found].into_iter().try_for_each(|event| event.is_done().map(drop))
+        [&self.started, &self.found].into_iter().try_for_each(Event::check)
     }
 }
 

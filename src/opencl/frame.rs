@@ -229,13 +229,13 @@ impl FrameSlots {
         Some((&slot.padded, slot.ready.as_ref()?))
     }
 
-    /// Checks that the upload of the frame in `slot` has not failed: commands behind one that failed may run all the same.
+    /// Checks that the upload of the frame in `slot` has not failed.
     ///
     /// # Errors
     /// The error of the command.
     pub(super) fn check(&self, slot: Slot) -> cl::Result<()> {
         let FrameSlot { written, ready, .. } = &self.slots[slot.index()];
-        written.iter().chain(ready).try_for_each(|event| event.is_done().map(drop))
+        written.iter().chain(ready).try_for_each(Event::check)
     }
 
     /// How long the host took to load the frame in `slot`.

@@ -11,13 +11,8 @@ use crate::launched::{Scratch, text};
 
 /// A pipeline on OpenCL that writes its vectors to `name`, with caches and settings in `scratch`.
 fn command(scratch: &Scratch, devices: &str, name: &str, frames: u32) -> Command {
-    let mut command = scratch.gst_launch();
+    let mut command = scratch.gst_search(frames, devices, name);
     command
-        .args(format!("-m videotestsrc num-buffers={frames} pattern=ball motion=sweep").split(' '))
-        .args("! video/x-raw,format=I420,width=96,height=80 ! motionestimate search-range=5".split(' '))
-        .args(devices.split(' '))
-        .args("! motionserialize ! text/csv ! filesink".split(' '))
-        .arg(format!("location={}", scratch.path(name).display()))
         .env("G_DEBUG", "fatal_warnings")
         .env("XDG_CACHE_HOME", scratch.path("cache"))
         .env("XDG_CONFIG_HOME", scratch.path("config"))

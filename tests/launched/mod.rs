@@ -40,6 +40,19 @@ impl Scratch {
         command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
         command
     }
+
+    /// `gst-launch-1.0` that searches `frames` small frames with `settings` of the element, and writes the vectors to the
+    /// file `name` as CSV.
+    pub fn gst_search(&self, frames: u32, settings: &str, name: &str) -> Command {
+        let mut command = self.gst_launch();
+        command
+            .args(format!("-m videotestsrc num-buffers={frames} pattern=ball motion=sweep").split(' '))
+            .args("! video/x-raw,format=I420,width=96,height=80 ! motionestimate search-range=5".split(' '))
+            .args(settings.split(' '))
+            .args("! motionserialize ! text/csv ! filesink".split(' '))
+            .arg(format!("location={}", self.path(name).display()));
+        command
+    }
 }
 
 /// The OpenCL layer that lets calls fail.

@@ -5,6 +5,8 @@ mod bad_input;
 mod buffers;
 #[path = "../fields/mod.rs"]
 mod fields;
+#[path = "../formats/mod.rs"]
+mod formats;
 mod frames;
 mod measures;
 mod references;

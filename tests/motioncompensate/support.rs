@@ -9,30 +9,12 @@ use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat}
 use gstmotionestimate::meta::{self, FieldDescription};
 
 use crate::fields;
-
-pub const FORMATS: [VideoFormat; 12] = [
-    VideoFormat::Gray8,
-    VideoFormat::I420,
-    VideoFormat::Yv12,
-    VideoFormat::Nv12,
-    VideoFormat::Nv21,
-    VideoFormat::Y42b,
-    VideoFormat::Y444,
-    VideoFormat::I42010le,
-    VideoFormat::P01010le,
-    VideoFormat::I42210le,
-    VideoFormat::Y44410le,
-    VideoFormat::Gray16Le,
-];
+pub use crate::formats::FORMATS;
+use crate::formats::depth_and_shift;
 
 /// How samples of `format` lie in memory.
 pub fn sample_format(format: VideoFormat) -> SampleFormat {
-    let (depth, shift) = match format {
-        VideoFormat::P01010le => (10, 6),
-        VideoFormat::I42010le | VideoFormat::I42210le | VideoFormat::Y44410le => (10, 0),
-        VideoFormat::Gray16Le => (16, 0),
-        _ => (8, 0),
-    };
+    let (depth, shift) = depth_and_shift(format);
     SampleFormat::new(depth, shift).unwrap()
 }
 

@@ -20,20 +20,13 @@ type Lost<'a> = (&'a str, u32, How);
 
 /// What becomes of the stream with `settings`, and the vectors as CSV, where the device is lost so.
 fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output, String) {
-    let vectors = scratch.path("vectors.csv");
-    let mut command = scratch.gst_launch();
-    command
-        .args(format!("-m videotestsrc num-buffers={FRAMES} pattern=ball motion=sweep").split(' '))
-        .args("! video/x-raw,format=I420,width=96,height=80 ! motionestimate search-range=5".split(' '))
-        .args(settings.split(' '))
-        .args("! motionserialize ! text/csv ! filesink".split(' '))
-        .arg(format!("location={}", vectors.display()));
+    let mut command = scratch.gst_search(FRAMES, settings, "vectors.csv");
     if let Some((call, after, how)) = lost {
         let kind = if how == How::Hangs { "stall" } else { "lose" };
         with_fault(&mut command, &format!("{kind} {call} {after}"));
     }
     let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-    (output, fs::read_to_string(vectors).unwrap_or_default())
+    (output, fs::read_to_string(scratch.path("vectors.csv")).unwrap_or_default())
 }
 
 /// The first call in which each stage of a frame's way fails, and a number of them that is made within

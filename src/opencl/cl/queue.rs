@@ -57,7 +57,7 @@ impl Queue {
         let mut latest = lock(latest);
         if let Some(latest) = &*latest {
             // PoCL 3.1 never begins a command that waits for one that has failed.
-            latest.is_done()?;
+            latest.check()?;
         }
         let after: Vec<_> = after.iter().copied().chain(latest.as_ref().map(|latest| latest.0)).collect();
         let mut raw = ptr::null_mut();
@@ -189,7 +189,7 @@ impl Queue {
     /// The error of the command.
     pub(in crate::opencl) fn check(&self) -> Result<()> {
         let latest = self.latest.as_ref().map(lock);
-        latest.as_deref().and_then(Option::as_ref).map_or(Ok(()), |latest| latest.is_done().map(drop))
+        latest.as_deref().and_then(Option::as_ref).map_or(Ok(()), Event::check)
     }
 
     /// Submits the queued commands to the device, without waiting for them.

@@ -206,6 +206,15 @@ impl Event {
         Self::is_done_at(status)
     }
 
+    /// Checks that the command has not failed; it need not be done. The commands behind one that failed may run all the
+    /// same, so that nothing they do says whether it has.
+    ///
+    /// # Errors
+    /// As [`Self::is_done`].
+    pub(in crate::opencl) fn check(&self) -> Result<()> {
+        self.is_done().map(drop)
+    }
+
     /// Whether a command of this status is done.
     ///
     /// # Errors

@@ -169,11 +169,11 @@ impl OpenClInterpolator {
         worked.and(watch.finish(&self.objects.download, limit))
     }
 
-    /// Checks that no upload has failed: commands behind one that failed may run all the same.
+    /// Checks that no upload has failed.
     fn check_uploads(&self) -> cl::Result<()> {
         let Objects { frames, field, .. } = &*self.objects;
         let staged = frames.iter().map(|frame| &frame.staging).chain([field]);
-        staged.flat_map(|block| &block.read).try_for_each(|read| read.is_done().map(drop))
+        staged.flat_map(|block| &block.read).try_for_each(Event::check)
     }
 
     fn failed(&self, error: cl::Error) -> InterpolationError {

@@ -295,13 +295,15 @@ fn what_one_device_searched_is_not_tinted() {
     assert_eq!(samples(&draw("I420", (64, 48), "style=devices", Some(MOVED))), plain);
 }
 
-/// A video meta that promises more memory than the buffer has.
+/// A video meta that promises more memory than the buffer has, or a frame that fits into no memory.
 #[test]
 fn rows_outside_the_buffer_are_not_drawn_into() {
     fields::init();
     let field = description(64, 48, 16);
     let vectors = vec![MOVED; field.grid().blocks()];
-    for (stride, is_taken) in [(1 << 20, true), (-64, false), (0, false)] {
+    for (width, stride, is_taken) in
+        [(64, 1 << 20, true), (64, -64, false), (64, 0, false), (i32::MAX as u32, 64, false)]
+    {
         let mut harness = gst_check::Harness::new("motionoverlay");
         let bus = gst::Bus::new();
         harness.element().unwrap().set_bus(Some(&bus));
@@ -315,15 +317,15 @@ fn rows_outside_the_buffer_are_not_drawn_into() {
                 target.as_mut_ptr(),
                 0,
                 gst_video::VideoFormat::Gray8.into_glib(),
-                64,
-                48,
+                width,
+                if width == 64 { 48 } else { width },
                 1,
                 &[0; 4],
                 &[stride; 4],
             );
         }
         meta::attach(target, &field, fields::bytes(&vectors), Extras::default()).unwrap();
-        assert_eq!(harness.push(buffer).is_ok(), is_taken, "{stride}");
-        assert_eq!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), is_taken, "{stride}");
+        assert_eq!(harness.push(buffer).is_ok(), is_taken, "{width}, {stride}");
+        assert_eq!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), is_taken, "{width}, {stride}");
     }
 }

@@ -12,17 +12,28 @@ pub mod frames;
 pub mod metas;
 pub mod orders;
 mod plan;
+pub mod records;
 pub mod settings;
 pub mod setup;
 pub mod tuning;
+
+/// The files of the program `motion-vectors`.
+#[path = "../../tools/src"]
+#[allow(dead_code)] // What only the program uses.
+mod tools {
+    pub mod error;
+    pub mod range;
+    pub mod records;
+}
 
 /// What runs bytes.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in the corpus.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("frames", frames::run),
     ("metas", metas::run),
+    ("records", records::run),
     ("settings", settings::run),
     ("tuning", tuning::run),
     ("orders", orders::run),

@@ -38,6 +38,11 @@ impl<'a> Plan<'a> {
         bytes
     }
 
+    /// All bytes that are left.
+    pub fn rest(&mut self) -> Vec<u8> {
+        self.bytes(self.0.len())
+    }
+
     /// Any number, and often one at the end of what it can be.
     pub fn any_u32(&mut self) -> u32 {
         match self.number(0..=7u8) {

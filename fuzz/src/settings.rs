@@ -193,7 +193,10 @@ fn any_value(plan: &mut Plan<'_>, pspec: &glib::ParamSpec) -> Option<glib::Value
     }
     if kind == gst::Structure::static_type() {
         let name = if plan.once_in(16) { "other" } else { "motion-tuning" };
-        let text = format!("{name},{}", String::from_utf8_lossy(&plan.text(&TUNING)));
+        let text = plan.text(&TUNING);
+        // Text behind the end of a structure is a warning of GStreamer's parser.
+        let text = text.split_inclusive(|&byte| byte == b';').next().unwrap_or_default();
+        let text = format!("{name},{}", String::from_utf8_lossy(text));
         return text.parse::<gst::Structure>().ok().map(|structure| structure.to_value());
     }
     if kind == glib::Type::F64 {

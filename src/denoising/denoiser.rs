@@ -11,6 +11,7 @@ use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, h
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
 use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
+use crate::native::hierarchical::memory;
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 
@@ -107,14 +108,16 @@ impl Denoiser {
             instructions,
             threads: threads::pool(threads)?,
             format: format.clone(),
-            search_frames: SearchFrames::new(format.size, halvings),
+            search_frames: SearchFrames::new(format.size, halvings)?,
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
             next: 0,
-            blocks: vec![BlockLuma::default(); blocks],
-            errors: vec![vec![BlockError::default(); blocks]; references],
+            blocks: memory::values("the brightness of blocks", blocks)?,
+            errors: (0..references)
+                .map(|_| memory::values("the errors of blocks", blocks))
+                .collect::<Result<_, _>>()?,
             ends: (0..references).map(|_| VectorEnds::default()).collect(),
             noise_memory: (0..references).map(|_| NoiseMemory::default()).collect(),
-            weights: vec![BlockWeights::default(); blocks],
+            weights: memory::values("the weights of blocks", blocks)?,
         })
     }
 

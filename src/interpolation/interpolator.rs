@@ -13,6 +13,7 @@ use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
+use crate::native::hierarchical::memory;
 use crate::native::level::Instructions;
 use crate::native::{Level, Native, threads};
 
@@ -57,9 +58,9 @@ impl Interpolator {
             format: format.clone(),
             grid,
             luma: [LumaPoints::new(format.size)?, LumaPoints::new(format.size)?],
-            found: FoundField::new(grid.blocks()),
-            projected: vec![HalfVector::default(); grid.blocks()],
-            ends: vec![BlockEnds::default(); grid.blocks()],
+            found: FoundField::new(grid.blocks())?,
+            projected: memory::values("a field", grid.blocks())?,
+            ends: memory::values("a field", grid.blocks())?,
             starts: Starts::new(Phase::MIDDLE),
         })
     }

@@ -2,7 +2,8 @@
 
 use super::rules::{BLOCK, HalfVector, LEAST_OVERLAP};
 use super::starts::Starts;
-use crate::estimator::{Grid, MotionVector};
+use crate::estimator::{Grid, MotionVector, SetupError};
+use crate::native::hierarchical::memory;
 
 /// `BLOCK` is two to this power.
 const SIDE_BITS: u32 = BLOCK.ilog2();
@@ -17,8 +18,11 @@ pub(super) struct FoundField {
 
 impl FoundField {
     /// Memory for `blocks` vectors.
-    pub fn new(blocks: usize) -> Self {
-        Self { vectors: vec![Default::default(); blocks], costs: vec![0; blocks] }
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(blocks: usize) -> Result<Self, SetupError> {
+        Ok(Self { vectors: memory::values("a field", blocks)?, costs: memory::values("costs", blocks)? })
     }
 
     /// Takes the vectors that a search found in frames halved this often, of which a row has `found_columns`.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::rules::halved;
-use crate::estimator::{Frame, FrameView, RecordPool};
+use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
+use crate::native::hierarchical::memory;
 use crate::native::level::{InstructionSet, Instructions, Work};
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
@@ -22,18 +23,21 @@ pub(crate) struct SearchFrames {
 
 impl SearchFrames {
     /// For luma planes of this size, which are halved so often.
-    pub fn new((width, height): (usize, usize), halvings: u32) -> Self {
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new((width, height): (usize, usize), halvings: u32) -> Result<Self, SetupError> {
         let size = |halvings| (halved(width, halvings), halved(height, halvings));
-        let memory = |halvings| {
+        let larger = |halvings| {
             let (width, height) = size(halvings);
-            vec![0; width * height]
+            memory::values("a smaller frame", width * height)
         };
-        Self {
-            larger: (1..halvings).map(memory).collect(),
+        Ok(Self {
+            larger: (1..halvings).map(larger).collect::<Result<_, _>>()?,
             size: size(halvings),
             is_halved: halvings > 0,
             pool: RecordPool::default(),
-        }
+        })
     }
 
     /// The search frame of `luma`.

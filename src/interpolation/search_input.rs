@@ -23,7 +23,7 @@ impl SearchInput {
     /// devices of that number.
     ///
     /// # Errors
-    /// [`SetupError`] if threads are missing.
+    /// [`SetupError`] if threads or memory are missing.
     pub fn new(size: (usize, usize), threads: usize) -> Result<Self, SetupError> {
         Self::with_level(size, threads, Level::best())
     }
@@ -37,7 +37,7 @@ impl SearchInput {
             instructions: level.required()?,
             threads: threads::pool(threads)?,
             size,
-            search_frames: SearchFrames::new(size, halvings(size.0, size.1)),
+            search_frames: SearchFrames::new(size, halvings(size.0, size.1))?,
         })
     }
 

@@ -36,7 +36,7 @@ impl SceneCut {
     /// For searches as `parameters` say, in the instructions of `level`.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
+    /// [`SetupError::DeviceUnsupported`] if this CPU lacks `level`; [`SetupError::Memory`] if there is too little.
     pub fn new(parameters: &Parameters, level: Level) -> Result<Self, SetupError> {
         let (width, height) = (parameters.width, parameters.height);
         let halvings = halvings(width, height);
@@ -44,8 +44,8 @@ impl SceneCut {
             parameters: parameters.clone(),
             instructions: level.required()?,
             halvings,
-            current: SearchFrames::new((width, height), halvings),
-            reference: SearchFrames::new((width, height), halvings),
+            current: SearchFrames::new((width, height), halvings)?,
+            reference: SearchFrames::new((width, height), halvings)?,
         })
     }
 }

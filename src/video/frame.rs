@@ -53,13 +53,12 @@ pub fn frame_format(info: &VideoInfo) -> FrameFormat {
     }
 }
 
-/// Checks that the `GstVideoMeta` of `buffer`, if it has one, is of a frame of `info`: mapping another is a critical
-/// warning of GStreamer's.
+/// Checks that the `GstVideoMeta` of `buffer`, if it has one, is of a frame of `info`: mapping one of another format or of
+/// fewer samples is a critical warning of GStreamer's, and a mapped frame has any size that the meta says.
 fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), glib::BoolError> {
     let is_of_frame = |meta: &VideoMeta| {
         (meta.format(), meta.n_planes()) == (info.format(), info.n_planes())
-            && meta.width() >= info.width()
-            && meta.height() >= info.height()
+            && (meta.width(), meta.height()) == (info.width(), info.height())
     };
     let meta = buffer.iter_meta::<VideoMeta>().min_by_key(|meta| meta.id());
     match meta {

@@ -179,6 +179,7 @@ fn a_video_meta_of_another_frame() {
         (VideoFormat::Gray16Le, width, height),
         (VideoFormat::Gray8, width - 1, height),
         (VideoFormat::Gray8, width, height - 1),
+        (VideoFormat::Gray8, width + 1, height),
     ] {
         let mut buffer = gst::Buffer::from_mut_slice(vec![0; 4 * info.size()]);
         let flags = gst_video::VideoFrameFlags::empty();

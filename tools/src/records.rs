@@ -1,14 +1,15 @@
 //! The packed binary format of `motionserialize`: records, and the notes of this program between them.
 
 use std::fs;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range as Bytes;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
-use crate::range::Range;
+// Not `crate`: the fuzz targets have these modules too.
+use super::error::Error;
+use super::range::Range;
 
 /// What a file begins with: magic, version, bytes of the fixed part of a record.
 pub const HEADER: [u8; 16] = *b"GSTMVECS\x01\0\0\0\x48\0\0\0";
@@ -120,9 +121,16 @@ impl Records {
     /// [`Error::Pieces`] with what is wrong.
     pub fn open(path: &Path) -> Result<(Self, Piece), Error> {
         let name = path.display().to_string();
+        let file = fs::File::open(path).map_err(|error| Error::Pieces(format!("{name}: {error}")))?;
+        Self::read(name, BufReader::with_capacity(1 << 20, file))
+    }
+
+    /// The same from the contents of the file `name`.
+    ///
+    /// # Errors
+    /// [`Error::Pieces`] with what is wrong.
+    pub fn read(name: String, mut file: impl BufRead + 'static) -> Result<(Self, Piece), Error> {
         let wrong = |what: &dyn std::fmt::Display| Error::Pieces(format!("{name}: {what}"));
-        let file = fs::File::open(path).map_err(|error| wrong(&error))?;
-        let mut file = BufReader::with_capacity(1 << 20, file);
         let start = file.fill_buf().map_err(|error| wrong(&error))?;
         let source: Box<dyn Read> = if start.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes()) {
             Box::new(BufReader::new(zstd::Decoder::with_buffer(file).map_err(|error| wrong(&error))?))
@@ -163,10 +171,15 @@ impl Records {
             }
         }
         let bytes = record_length(&length).ok_or_else(|| self.damaged(&"a record has no length"))?;
-        self.record.resize(bytes, 0);
-        self.record[..4].copy_from_slice(&length);
-        if let Err(error) = self.source.read_exact(&mut self.record[4..]) {
-            return Err(self.damaged(&error));
+        self.record.clear();
+        self.record.extend_from_slice(&length);
+        // The memory grows with what is read: a damaged length may promise 2 GiB.
+        let rest = (bytes - length.len()) as u64;
+        let read = self.source.by_ref().take(rest).read_to_end(&mut self.record);
+        match read.map(|read| read as u64 == rest) {
+            Ok(true) => (),
+            Ok(false) => return Err(self.damaged(&"it ends within a record")),
+            Err(error) => return Err(self.damaged(&error)),
         }
         if self.record[4..8] == NOTE.to_le_bytes() {
             return Ok(Some(Record::Note(&self.record[FIXED..])));
@@ -219,4 +232,27 @@ pub fn timestamp(record: &[u8]) -> Option<u64> {
 pub fn previous_timestamp(record: &[u8]) -> Option<u64> {
     let is_previous = record[64..68] == (-1_i32).to_le_bytes();
     Some(u64_at(record, 32..40)).filter(|&time| is_previous && time != u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_length_takes_no_memory() {
+        let piece = Piece {
+            program: "test".into(),
+            video: Video { name: "v".into(), bytes: 1 },
+            range: Range::default(),
+            properties: String::new(),
+        };
+        let mut file = [&HEADER[..], &note(&piece).unwrap()].concat();
+        file.extend_from_slice(&LONGEST.to_le_bytes());
+        file.resize(file.len() + 1000, 0);
+        let (mut records, read) = Records::read("file".into(), io::Cursor::new(file)).unwrap();
+        assert_eq!(read, piece);
+        let error = records.next().err().unwrap().to_string();
+        assert!(error.contains("ends within a record"), "{error}");
+        assert!(records.record.capacity() < 1 << 20, "{} bytes", records.record.capacity());
+    }
 }

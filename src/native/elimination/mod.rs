@@ -38,7 +38,7 @@ use crate::native::cost::by_cost;
 use crate::native::exhaustive;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Instructions, Work};
-use crate::native::plane::{PlaneLayout, available_memory};
+use crate::native::plane::{PlaneLayout, available_memory, zeroed};
 use backoff::{Backoff, RowHistory};
 use engine::BoundCost;
 use row::RowElimination;
@@ -85,16 +85,18 @@ impl Eliminator {
         let sides = instructions.run(SidesOfParts(parameters));
         let first = Workspace::new(parameters, layout, sides, available_memory())?;
         let grid = parameters.grid();
-        let history = SearchHistory {
-            rows: vec![RowHistory::new(); grid.rows],
-            last: vec![MotionVector::default(); grid.blocks()],
-            backoff: Backoff::new(LONGEST_PAUSE, LONGEST_PAUSE),
-            is_fine: false,
+        let history = |_| {
+            Ok(SearchHistory {
+                rows: vec![RowHistory::new(); grid.rows],
+                last: zeroed("a field", grid.blocks() as u64, available_memory())?,
+                backoff: Backoff::new(LONGEST_PAUSE, LONGEST_PAUSE),
+                is_fine: false,
+            })
         };
         Ok(Self {
             workspaces: Mutex::new(vec![first]),
             sides,
-            histories: vec![history; parameters.references.count()],
+            histories: (0..parameters.references.count()).map(history).collect::<Result<_, _>>()?,
         })
     }
 

@@ -22,7 +22,7 @@ mod grid;
 mod iterate;
 mod level_search;
 mod matching;
-mod memory;
+pub mod memory;
 mod parabola;
 pub mod planes;
 mod pyramid;

@@ -1,0 +1,187 @@
+//! Memory that the host does not give: each large allocation of this crate is refused once while caps are set, in a process of
+//! its own. The element posts an error that says so, or its frames are right; the process never ends by it.
+#![allow(missing_docs)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::Command;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gst_check::Harness;
+use gstmotionestimate::meta::MotionVectorMeta;
+
+/// Less than a field or a frame of the test, more than anything that does not depend on their size.
+const LARGE: usize = 16 << 10;
+
+/// What a child runs, and the number of the allocation that it refuses.
+const LAUNCH: &str = "HOST_MEMORY_LAUNCH";
+const REFUSED: &str = "HOST_MEMORY_REFUSED";
+
+/// What a child's answer begins with.
+const MARK: &str = "answer: ";
+
+/// How many large allocations come before the one that is refused; 0 if it was refused, or none is to be.
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// Refuses one large allocation.
+struct Refusing;
+
+#[global_allocator]
+static REFUSING: Refusing = Refusing;
+
+/// Whether an allocation of `bytes` is refused.
+fn is_refused(bytes: usize) -> bool {
+    let count_down = |before: usize| before.checked_sub(1);
+    bytes >= LARGE && BEFORE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down) == Ok(1)
+}
+
+// SAFETY: all is the system's, or null, which says that there is no memory.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if is_refused(layout.size()) { ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if is_refused(layout.size()) { ptr::null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if is_refused(size) { ptr::null_mut() } else { unsafe { System.realloc(pointer, layout, size) } }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// The child. A run of the tests passes it by.
+#[test]
+fn child() {
+    let Ok(launch) = std::env::var(LAUNCH) else { return };
+    let refused: usize = std::env::var(REFUSED).expect("a number").parse().expect("a number");
+    gst::init().unwrap();
+    gstmotionestimate::plugin_register_static().unwrap();
+    let info = gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, 320, 240)
+        .fps(gst::Fraction::new(25, 1))
+        .build()
+        .unwrap();
+    let mut harness = Harness::new_parse(&launch);
+    if launch.starts_with("motioninterpolate") {
+        harness.set_sink_caps_str("video/x-raw,framerate=60/1");
+    }
+    let bus = gst::Bus::new();
+    let name = launch.split_whitespace().next().unwrap();
+    gst::prelude::ElementExt::set_bus(&harness.find_element(name).unwrap(), Some(&bus));
+
+    BEFORE.store(refused, Ordering::Relaxed);
+    harness.set_src_caps(info.to_caps().unwrap());
+    let is_refused = BEFORE.swap(0, Ordering::Relaxed) == 0;
+
+    let mut frames = DefaultHasher::new();
+    for time in 0..4_usize {
+        let texture = |i: usize| (((i + 3 * time) / 5 * 97) ^ (i / 320 * 57)) as u8;
+        // This one is GLib's.
+        let mut buffer = gst::Buffer::with_size(info.size()).unwrap();
+        let samples = buffer.make_mut();
+        samples.map_writable().unwrap().iter_mut().enumerate().for_each(|(i, sample)| *sample = texture(i));
+        samples.set_pts(gst::ClockTime::from_mseconds(40) * time as u64);
+        samples.set_duration(gst::ClockTime::from_mseconds(40));
+        // After an error it takes none.
+        let _ = harness.push(buffer);
+    }
+    harness.push_event(gst::event::Eos::new());
+    let mut count = 0;
+    while let Some(buffer) = harness.try_pull() {
+        count += 1;
+        buffer.map_readable().unwrap().hash(&mut frames);
+        for field in MotionVectorMeta::all_of(&buffer) {
+            field.unwrap().vectors().iter().for_each(|v| (v.x, v.y, v.cost).hash(&mut frames));
+        }
+    }
+    let mut answer = format!("{is_refused} {count} {}", frames.finish());
+    while let Some(message) = bus.pop_filtered(&[gst::MessageType::Error]) {
+        if let gst::MessageView::Error(error) = message.view() {
+            write!(answer, " {}; {}", error.error(), error.debug().unwrap_or_default().replace('\n', " "))
+                .unwrap();
+        }
+    }
+    println!("\n{MARK}{answer}");
+}
+
+/// What a child answers: whether an allocation was refused, the number and hash of its frames, and its errors.
+fn run(launch: &str, refused: usize) -> (bool, String, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let command = command.args(["child", "--exact", "--nocapture"]).env(LAUNCH, launch);
+    let output = command.env(REFUSED, refused.to_string()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answer = text.lines().find_map(|line| line.strip_prefix(MARK)).unwrap_or_else(|| {
+        panic!(
+            "{launch}, allocation {refused}: {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    let mut words = answer.splitn(4, ' ');
+    let is_refused = words.next() == Some("true");
+    let frames = format!("{} {}", words.next().unwrap(), words.next().unwrap());
+    (is_refused, frames, words.next().unwrap_or_default().to_owned())
+}
+
+fn check(launch: &str) {
+    let (_, expected, errors) = run(launch, 0);
+    assert!(!expected.starts_with("0 ") && errors.is_empty(), "{launch}: {expected}, {errors}");
+    let mut count = 0;
+    for refused in 1.. {
+        let (is_refused, frames, errors) = run(launch, refused);
+        if !is_refused {
+            break;
+        }
+        count += 1;
+        let is_told = errors.contains("cannot hold") && frames.starts_with("0 ");
+        assert!(
+            is_told || (errors.is_empty() && frames == expected),
+            "{launch}, {refused}: {frames}, {errors}"
+        );
+    }
+    println!("{launch}: {count} allocations");
+    assert!(count > 0, "{launch} allocates nothing");
+}
+
+#[test]
+fn of_exhaustive_search() {
+    check("motionestimate device=native threads=1 block-size=4 search-range=2 kernel=exhaustive");
+}
+
+#[test]
+fn of_elimination() {
+    check("motionestimate device=native threads=1 block-size=8 search-range=12 kernel=elimination");
+}
+
+#[test]
+fn of_sub_samples_both_ways() {
+    check(
+        "motionestimate device=native threads=1 block-size=4 search-range=2 sub-sample=quarter direction=both \
+         references=2 pipeline-depth=2 costs=zero+intra+satd+second+variance",
+    );
+}
+
+#[test]
+fn of_hierarchical_search() {
+    check("motionestimate device=native threads=1 algorithm=hierarchical block-size=8");
+}
+
+#[test]
+fn of_made_frames() {
+    check("motioninterpolate device=native threads=1");
+}
+
+#[test]
+fn of_frames_without_noise() {
+    check("motiondenoise device=native threads=1");
+}

@@ -33,7 +33,9 @@ pub struct Job {
 /// What was done.
 pub struct Summary {
     pub frames: u64,
-    /// From the first frame to the last.
+    /// When the first frame was written, if there was one.
+    pub first: Option<Instant>,
+    /// From then to the last frame.
     pub elapsed: Duration,
     pub device: String,
 }
@@ -155,11 +157,12 @@ fn attempt(
     let device = element.property::<gst::Structure>("stats").get::<Option<String>>("device").ok().flatten();
     drop(pipeline);
     let Writer { output, frames, begun, .. } = &mut *lock(&shared.writer);
-    let elapsed = begun.map_or(Duration::ZERO, |(_, began)| began.elapsed());
+    let first = begun.map(|(_, first)| first);
+    let elapsed = first.map_or(Duration::ZERO, |first| first.elapsed());
     if let Some(output) = output.take() {
         output.finish(*frames)?;
     }
-    Ok(Some(Summary { frames: *frames, elapsed, device: device.unwrap_or_default() }))
+    Ok(Some(Summary { frames: *frames, first, elapsed, device: device.unwrap_or_default() }))
 }
 
 /// What the streaming threads share with the program.

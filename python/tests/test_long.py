@@ -90,14 +90,17 @@ def test_a_cluster_that_has_lost_all_nodes_goes_on_with_a_new_one(on_head: Place
     check(on_head, minute, 60)
 
 
-def test_a_killed_driver_goes_on_when_it_is_started_again(on_head: Place, head: Cluster, minute: Path) -> None:
+def test_a_killed_driver_goes_on_when_it_is_started_again(on_head: Place, head: Cluster, tmp_path: Path) -> None:
     node(head)
     node(head)
-    arguments = [minute, "--shortest", 5, *SLOW]
+    minute = clip(tmp_path / "minute.mp4", 60, size=(320, 240))
+    arguments = [minute, "--shortest", 5, *SLOW, "kernel=exhaustive"]
     driver = on_head.start(*arguments)
-    calls = on_head.wait_for_calls(5)
+    on_head.wait_for_calls(1)
     refused = on_head.run(*arguments)
     assert refused.code == 2 and "another motion_ray writes to" in refused.errors
+    calls = on_head.wait_for_calls(3)
+    assert driver.poll() is None
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     # Its searches end with it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -72,7 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
     names = ("zstd", "address", "program", "cores", "gpu_device", "resource", "shortest", "wait")
     try:
         chosen = Options(properties, **{name: getattr(options, name) for name in names})
-        with connected(chosen):
+        # Ray tells on standard output of nodes that are lost.
+        with contextlib.redirect_stdout(sys.stderr), connected(chosen):
             # Ray has set its own.
             signal.signal(signal.SIGTERM, interrupt)
             results = search(videos, options.out, chosen, Dashboard(quiet=options.quiet))

@@ -316,10 +316,14 @@ class _Run:
     def _attempt_failed(
         self, attempt: Attempt, worker: Worker, why: str, *, searched: bool = True, final: bool = False
     ) -> None:
-        if not self.schedule.fail(attempt, worker.node, searched=searched, final=final):
-            return
         name = attempt.span.video
-        self._fail(name, f"range {self.jobs[name].range(attempt.span)}: {why}")
+        where = f"range {self.jobs[name].range(attempt.span)}: {why}"
+        is_needed = self.schedule.needs(attempt)
+        if not self.schedule.fail(attempt, worker.node, searched=searched, final=final):
+            if is_needed:
+                self.dashboard.say(f"{self.results[name].video}: {where}; it is searched again")
+            return
+        self._fail(name, where)
         if final or len(self.results[name].failures) >= _GIVE_UP:
             self._cancel(self.schedule.drop_video(name))
 

@@ -138,6 +138,11 @@ class Schedule:
         late = self._late(worker, now)
         return self._begin(late, worker, now) if late else None
 
+    def needs(self, attempt: Attempt) -> bool:
+        """Whether the span of an attempt is neither searched by another one meanwhile nor dropped."""
+        running = self._running.get(attempt.span)
+        return running is not None and attempt in running.attempts
+
     def done(self, attempt: Attempt, start_up: float, taken: float) -> list[Attempt]:
         """An attempt has succeeded; the search has taken ``taken`` seconds after ``start_up`` seconds. Returns the attempt
         at the same span that is not needed any more, if there is one."""
@@ -154,9 +159,9 @@ class Schedule:
         """An attempt on ``node`` has failed. Unless ``searched``, it does not count. Returns whether the span has failed
         for good: because it was tried often enough, or it is ``final``."""
         self._attempts.pop(attempt.number, None)
-        running = self._running.get(attempt.span)
-        if running is None or attempt not in running.attempts:
+        if not self.needs(attempt):
             return False
+        running = self._running[attempt.span]
         running.attempts.remove(attempt)
         waiting = running.waiting
         waiting.avoid |= {node}

@@ -32,7 +32,7 @@ fn a_plan_is_told_as_json() {
     let run = clip.run(&["--plan", "1s", "--json"]);
     assert_eq!(run.code, 0, "{}", run.errors);
     let plan: serde_json::Value = serde_json::from_str(&run.text).unwrap();
-    // 60 frames of 1/25 s, a key frame every 12; a third of 2.4 s is nearest to the key frames at 0.96 s and 1.44 s.
+    // 60 frames of 1/25 s: one second more than two.
     let expected = serde_json::json!({
         "start": plan["start"], "end": plan["end"], "frames": 60, "key_frames": 5, "ranges": clip.plan(3),
     });

@@ -48,9 +48,13 @@ enum Start {
     Beginning,
 }
 
+/// By how much frames may be shown later than they are decoded, in nanoseconds, in most videos.
+const REORDERING: u64 = 250_000_000;
+
 /// Where to begin, in the order in which it is tried: a key frame may have too few frames behind it before the range.
 fn starts(range: Range, before: usize) -> impl Iterator<Item = Start> {
-    let latest = range.start.map_or(0, |start| start - u64::from(before > 0 && start > 0));
+    // A demultiplexer takes the key frame at the start for one before it where frames are shown later than decoded.
+    let latest = range.start.map_or(0, |start| start.saturating_sub(if before > 0 { REORDERING } else { 0 }));
     let earlier = (0..32).map(move |tries| latest.saturating_sub(1_000_000_000 << tries));
     let times = std::iter::once(latest).chain(earlier).take_while(|&time| time > 0);
     times.map(Start::At).chain([Start::Beginning])

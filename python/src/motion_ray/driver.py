@@ -21,7 +21,7 @@ from motion_ray import worker as remote
 from motion_ray.dashboard import Dashboard, Line
 from motion_ray.job import Identity, Job, JobError
 from motion_ray.nodes import Worker, workers
-from motion_ray.schedule import Attempt, Schedule
+from motion_ray.schedule import ATTEMPTS, Attempt, Schedule
 from motion_ray.worker import UNFIT, Outcome
 
 #: The exit codes of ``motion-vectors`` after which a second try is no use: wrong arguments.
@@ -83,12 +83,12 @@ def search(
     Raises:
         OSError: if ``out`` cannot be written, or ``motion-vectors`` does not run here.
     """
-    folder = Path(out).resolve()
+    folder = Path(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     version = remote.version(options.program)
     with _alone(folder), connected(options):
         run = _Run(folder, options, version, dashboard or Dashboard(quiet=True))
-        return run.run([Path(video).resolve() for video in videos])
+        return run.run([Path(video).absolute() for video in videos])
 
 
 @contextlib.contextmanager
@@ -118,6 +118,15 @@ def connected(options: Options) -> Iterator[None]:
         ray.shutdown()
 
 
+@dataclass
+class _Step:
+    """What is to be done of a video before its search or after it."""
+
+    job: Job
+    is_join: bool
+    tries: int = 0
+
+
 class _Run:
     """One call of `search`."""
 
@@ -131,12 +140,12 @@ class _Run:
         self.results: dict[str, VideoResult] = {}
         self.workers: dict[str, Worker] = {}
         self.idle: set[str] = set()
+        self.turn = 0
         # Nodes that cannot search, with the reason.
         self.unfit: dict[str, str] = {}
         self.tasks: dict[Any, Any] = {}
-        self.helpers = 0
-        self.to_plan: list[Job] = []
-        self.to_join: list[Job] = []
+        self.steps: list[_Step] = []
+        self.steps_running = 0
         # When the nodes were looked at, and the look after which idle workers were asked about what is late.
         self.looked = self.asked = 0.0
         self.alive_at = time.monotonic()
@@ -144,21 +153,18 @@ class _Run:
     def run(self, videos: Sequence[Path]) -> list[VideoResult]:
         for video in videos:
             self._add(video)
-        while self.to_plan or self.to_join or self.tasks or self.schedule.waits():
+        while self.steps or self.tasks or self.schedule.waits():
             self._look_at_nodes()
             self._start()
             if not self._is_possible():
                 break
             self._collect()
             self.dashboard.show()
-            if not self.to_plan and not self.to_join and not self.helpers and not self._unfinished():
+            if not self.steps and not self.steps_running and not any(map(self.schedule.left, self.jobs)):
                 # What still runs was cancelled.
                 break
         self.dashboard.end()
         return list(self.results.values())
-
-    def _unfinished(self) -> bool:
-        return any(self.schedule.left(name) for name in self.jobs)
 
     def _add(self, video: Path) -> None:
         result = VideoResult(video)
@@ -180,7 +186,7 @@ class _Run:
             if job.load_plan():
                 self._plan_ready(job)
             else:
-                self.to_plan.append(job)
+                self.steps.append(_Step(job, is_join=False))
         except (OSError, JobError) as error:
             self._fail(video.name, str(error))
 
@@ -214,14 +220,8 @@ class _Run:
         self.dashboard.lines.pop(name, None)
 
     def _start(self) -> None:
-        # They read and write files and take no cores; a few for each node do not disturb its search.
-        while self.helpers < max(1, len(self.workers)) and self.workers and (self.to_join or self.to_plan):
-            if self.to_join:
-                self._start_join(self.to_join.pop(0))
-            else:
-                job = self.to_plan.pop(0)
-                cut = f"{self.options.shortest:f}s"
-                self._help(self._planned, job, [str(job.video), "--plan", cut, "--json", "--quiet"])
+        while self.steps and self.steps_running < len(self.workers):
+            self._start_step(self.steps.pop(0))
         if not self.schedule.waits() and self.asked == self.looked:
             # Whether something is late need not be known at once.
             return
@@ -242,33 +242,39 @@ class _Run:
             self.idle.discard(name)
             self.dashboard.lines[name].at = f"{job.name} {job.range(attempt.span)}"
 
-    def _help(self, then: Any, job: Job, arguments: list[str]) -> None:
-        """Starts a task that takes no worker's resources."""
-        call = self.call.options(name=f"{then.__name__} {job.name}", num_cpus=0, scheduling_strategy="SPREAD")
-        needed: dict[str, int | None] = {str(job.video): job.identity.bytes}
-        self.tasks[call.remote(self.options.program, self.version, needed, arguments)] = partial(then, job)
-        self.helpers += 1
-
-    def _start_join(self, job: Job) -> None:
-        try:
-            pieces = [str(job.piece(span)) for span in job.done()]
-        except JobError as error:
-            self._fail(job.name, str(error))
-            return
-        zstd = ["--zstd"] if self.options.zstd else []
-        self._help(self._joined, job, ["--join", *pieces, "--out", str(job.out), "--json", "--quiet", *zstd])
+    def _start_step(self, step: _Step) -> None:
+        """Plans or joins, on one node after the other. It reads and writes files, and takes no core from the search."""
+        job = step.job
+        arguments = [str(job.video), "--plan", f"{self.options.shortest:f}s"]
+        if step.is_join:
+            try:
+                arguments = ["--join", *(str(job.piece(span)) for span in job.done()), "--out", str(job.out)]
+            except JobError as error:
+                self._fail(job.name, str(error))
+                return
+            arguments += ["--zstd"] if self.options.zstd else []
+        names = sorted(self.workers)
+        worker = self.workers[names[self.turn % len(names)]]
+        self.turn += 1
+        node = NodeAffinitySchedulingStrategy(worker.node, soft=False)
+        name = f"{'join' if step.is_join else 'plan'} {job.name}"
+        call = self.call.options(name=name, num_cpus=0, scheduling_strategy=node)
+        needed: dict[str, int | None] = {str(job.video): job.identity.bytes, str(self.folder): None}
+        task = call.remote(self.options.program, self.version, needed, [*arguments, "--json", "--quiet"])
+        self.tasks[task] = partial(self._stepped, step, worker)
+        self.steps_running += 1
 
     def _is_possible(self) -> bool:
         """Whether there are workers, or may be soon."""
         now = time.monotonic()
-        if self.workers or self.helpers:
+        if self.workers or self.steps_running:
             self.alive_at = now
             return True
         if now - self.alive_at < self.options.wait and not self._all_unfit():
             return True
         reasons = "; ".join(dict.fromkeys(self.unfit.values()))
         for name in self.jobs:
-            if self.schedule.left(name) or any(job.name == name for job in self.to_plan + self.to_join):
+            if self.schedule.left(name) or any(step.job.name == name for step in self.steps):
                 self._fail(name, f"no worker is left{': ' + reasons if reasons else ''}")
         return False
 
@@ -342,33 +348,37 @@ class _Run:
 
     def _check_end(self, name: str) -> None:
         if not self.schedule.left(name) and not self.results[name].failures:
-            self.to_join.append(self.jobs[name])
+            self.steps.insert(0, _Step(self.jobs[name], is_join=True))
 
-    def _planned(self, job: Job, outcome: Outcome | RayError) -> None:
-        self.helpers -= 1
-        if error := _error(outcome):
-            self._fail(job.name, error)
-            return
-        assert not isinstance(outcome, RayError)
-        try:
-            job.store_plan(outcome["report"])
+    def _stepped(self, step: _Step, worker: Worker, outcome: Outcome | RayError) -> None:
+        self.steps_running -= 1
+        name = step.job.name
+        if isinstance(outcome, RayError):
+            error, again = f"the worker {worker.name} was lost ({_first_line(outcome)})", True
+        else:
+            error, again = outcome["error"], outcome["code"] == UNFIT
+            if again:
+                self._set_aside(worker.node, f"{worker.name}: {error}")
+        step.tries += 1
+        if again and (step.tries < ATTEMPTS or not isinstance(outcome, RayError)):
+            self.steps.insert(0, step)
+        elif error or isinstance(outcome, RayError):
+            self._fail(name, error)
+        else:
+            try:
+                self._step_done(step, outcome["report"])
+            except (OSError, JobError) as problem:
+                self._fail(name, str(problem))
+
+    def _step_done(self, step: _Step, report: dict[str, Any]) -> None:
+        job = step.job
+        if step.is_join:
+            job.finish({"frames": report["frames"], "ranges": len(job.ranges)})
+            result = self.results[job.name]
+            result.out, result.frames, result.ranges = job.out, report["frames"], len(job.ranges)
+        else:
+            job.store_plan(report)
             self._plan_ready(job)
-        except (OSError, JobError) as problem:
-            self._fail(job.name, str(problem))
-
-    def _joined(self, job: Job, outcome: Outcome | RayError) -> None:
-        self.helpers -= 1
-        if error := _error(outcome):
-            self._fail(job.name, error)
-            return
-        assert not isinstance(outcome, RayError)
-        result = self.results[job.name]
-        try:
-            frames = outcome["report"]["frames"]
-            job.finish({"frames": frames, "ranges": len(job.ranges)})
-            result.out, result.frames, result.ranges = job.out, frames, len(job.ranges)
-        except OSError as problem:
-            self._fail(job.name, str(problem))
 
     def _fail(self, name: str, why: str) -> None:
         self.results[name].failures.append(why)
@@ -378,10 +388,6 @@ class _Run:
 def _nodes() -> list[dict[str, Any]]:
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     return nodes
-
-
-def _error(outcome: Outcome | RayError) -> str:
-    return _first_line(outcome) if isinstance(outcome, RayError) else outcome["error"]
 
 
 def _first_line(error: RayError) -> str:

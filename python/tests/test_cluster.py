@@ -30,7 +30,7 @@ def test_the_joined_file_is_that_of_one_machine(on_two: Place, rings: Path, prop
     calls = on_two.calls()
     # Every second was searched once, on both nodes; one that was late, twice.
     assert set(searched(calls, 20)) <= {1, 2} and len({call.parent for call in calls}) > 1
-    assert 4 <= len(calls) < 20, "spans get longer than the shortest range"
+    assert len(calls) < 20, "spans get longer than the shortest range"
     assert sorted(path.name for path in on_two.out.iterdir()) == [".motion_ray.lock", name, "rings.mp4.json"]
 
     # What is done is not done again.

@@ -87,17 +87,20 @@ fn check(pieces: &[(&PathBuf, Piece)], range: Range) -> Result<Piece, Error> {
                 first_path.display()
             )));
         }
-        let is_first = index == 0;
-        if piece.range.start == end {
-        } else if piece.range.start > end && (is_first || end.is_some()) {
-            return missing(end, piece.range.start, &format!("before {}", show(path, piece)));
-        } else if is_first {
+        let start = piece.range.start;
+        // `end` is where this piece must begin. `None` is the beginning of the video for the first piece; for a later
+        // one, the piece before has no end.
+        if start > end && (index == 0 || end.is_some()) {
+            return missing(end, start, &format!("before {}", show(path, piece)));
+        }
+        if start != end && index == 0 {
             return Err(Error::Pieces(format!(
                 "{} begins before {}, where --range begins",
                 show(path, piece),
                 time(range.start)
             )));
-        } else {
+        }
+        if start != end {
             let (before, of) = &pieces[index - 1];
             return Err(Error::Pieces(format!("{} overlaps {}", show(path, piece), show(before, of))));
         }

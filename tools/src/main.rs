@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use std::{fs, io};
 
 use serde::Serialize;
@@ -25,13 +26,14 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use error::Error;
 use output::Existing;
+use plan::Cutting;
 use progress::Progress;
 use range::Range;
 use records::{Piece, Video};
 use search::Job;
 
 const USAGE: &str = "usage: motion-vectors VIDEO --out FILE [--range A:B] [--zstd] [PROPERTY=VALUE]...
-       motion-vectors VIDEO --plan N
+       motion-vectors VIDEO --plan N|SECONDSs
        motion-vectors --join PIECE... --out FILE [--range A:B] [--zstd]
 
 Searches a video, or a range of it, for motion vectors and writes them in the packed binary format of motionserialize.
@@ -44,9 +46,10 @@ byte.
                    (rounded down to nanoseconds). Without A from the beginning, without B to the end. With --join:
                    what the pieces must be together (default: the whole video)
       --zstd       pack FILE with zstd
-      --plan N     print at most N ranges, one a line, that begin at key frames and have about the same duration
+      --plan N     print at most N ranges, one a line, that begin at key frames and have about the same duration. With
+                   an s behind it, such as 10s, N is that duration in seconds
       --join       put pieces together; none may be missing, none may overlap another
-      --json       print what was done as a line of JSON
+      --json       print what was done, or planned, as a line of JSON
   -q, --quiet      show no progress
   -h, --help       show this text
   -V, --version    show the version
@@ -86,7 +89,7 @@ struct Options {
     out: Option<PathBuf>,
     range: Range,
     zstd: bool,
-    plan: Option<usize>,
+    plan: Option<Cutting>,
     join: bool,
     json: bool,
     quiet: bool,
@@ -107,8 +110,7 @@ fn options() -> Result<Option<Options>, Error> {
             }
             Long("zstd") => options.zstd = true,
             Long("plan") => {
-                let count = parser.value()?.parse_with(|text| text.parse().map_err(|_| "not a number"))?;
-                options.plan = Some(count);
+                options.plan = Some(parser.value()?.parse()?);
             }
             Long("join") => options.join = true,
             Long("json") => options.json = true,
@@ -127,9 +129,9 @@ fn run(options: &Options) -> Result<(), Error> {
         Options { values, .. } if values.is_empty() => usage("a video is missing"),
         Options { join: false, plan: None, out: None, .. } => usage("--out FILE is missing"),
         Options { join: true, out: None, .. } => usage("--out FILE is missing"),
-        Options { plan: Some(0), .. } => usage("--plan needs at least one range"),
-        Options { plan: Some(count), values, .. } => match &values[..] {
-            [video] => plan(video, *count),
+        Options { plan: Some(cutting), .. } if cutting.is_empty() => usage("--plan needs at least one range"),
+        Options { plan: Some(cutting), values, json, .. } => match &values[..] {
+            [video] => plan(video, *cutting, *json),
             _ => usage("--plan takes one video and no properties"),
         },
         Options { join: true, out: Some(out), .. } => join(options, out),
@@ -154,20 +156,24 @@ fn interruption() -> Result<Arc<AtomicBool>, Error> {
     Ok(interrupted)
 }
 
-fn plan(video: &Path, count: usize) -> Result<(), Error> {
+fn plan(video: &Path, cutting: Cutting, is_json: bool) -> Result<(), Error> {
     start_gstreamer()?;
     describe(video)?;
     let scan = plan::Scan::of(video)?;
     scan.check(video)?;
-    let ranges = scan.ranges(count, video)?;
-    if ranges.len() < count {
+    let plan = scan.plan(cutting, video)?;
+    if plan.ranges.len() < plan.wanted {
         eprintln!(
-            "motion-vectors: {}: it has key frames for {} of {count} ranges",
+            "motion-vectors: {}: it has key frames for {} of {} ranges",
             video.display(),
-            ranges.len()
+            plan.ranges.len(),
+            plan.wanted
         );
     }
-    print(&ranges.iter().map(|range| format!("{range}\n")).collect::<String>())
+    if is_json {
+        return print_json(&plan);
+    }
+    print(&plan.ranges.iter().map(|range| format!("{range}\n")).collect::<String>())
 }
 
 /// By what `video` is told from others.
@@ -188,6 +194,10 @@ struct Report<'a> {
     frames: u64,
     /// Whether the file was there already.
     kept: bool,
+    /// From the start of the program to the first frame of the range: GStreamer, the device, decoding of what precedes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_up_seconds: Option<f64>,
+    /// From then to the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,8 +209,7 @@ struct Report<'a> {
 impl Report<'_> {
     fn tell(&self, options: &Options, out: &Path) -> Result<(), Error> {
         if options.json {
-            let text = serde_json::to_string(self).map_err(|error| Error::Output(error.to_string()))?;
-            return print(&format!("{text}\n"));
+            return print_json(self);
         }
         if !options.quiet {
             let how = match (self.kept, self.seconds, self.frames_per_second) {
@@ -217,6 +226,7 @@ impl Report<'_> {
 }
 
 fn search(options: &Options, out: &Path) -> Result<(), Error> {
+    let began = Instant::now();
     let (video, words) =
         options.values.split_first().ok_or_else(|| Error::Usage("a video is missing".into()))?;
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -250,6 +260,7 @@ fn search(options: &Options, out: &Path) -> Result<(), Error> {
         range,
         frames: summary.frames,
         kept: false,
+        start_up_seconds: summary.first.map(|first| (first - began).as_secs_f64()),
         seconds: Some(seconds),
         frames_per_second: Some(summary.frames as f64 / seconds.max(1e-9)),
         device: Some(&summary.device),
@@ -261,6 +272,11 @@ fn join(options: &Options, out: &Path) -> Result<(), Error> {
     let joined = join::join(&options.values, options.range, out, options.zstd, &*interruption()?)?;
     let range = joined.piece.range.to_string();
     Report { range, frames: joined.frames, kept: joined.is_kept, ..Report::default() }.tell(options, out)
+}
+
+fn print_json(content: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(content).map_err(|error| Error::Output(error.to_string()))?;
+    print(&format!("{text}\n"))
 }
 
 /// Prints to standard output. That nobody reads it is no error.

@@ -1,16 +1,72 @@
 //! Where a video can be cut: its key frames, found without decoding.
 
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gst::prelude::*;
+use serde::{Serialize, Serializer};
 
 use crate::decoding;
 use crate::error::Error;
-use crate::range::{Range, Seconds};
+use crate::range::{self, Range, Seconds};
 
 /// By how much a file may be shorter than its headers say, in nanoseconds: durations are rounded.
 pub const TOLERANCE: u64 = 500_000_000;
+
+/// How many ranges a plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cutting {
+    /// At most so many.
+    Count(usize),
+    /// As many as make each about so many nanoseconds long.
+    Every(u64),
+}
+
+impl FromStr for Cutting {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "write a number of ranges, such as 8, or their duration in seconds, such as 10s";
+        if let Some(seconds) = text.strip_suffix('s') {
+            return range::time(seconds).map(Self::Every).map_err(|_| wrong);
+        }
+        text.parse().map(Self::Count).map_err(|_| wrong)
+    }
+}
+
+impl Cutting {
+    pub fn is_empty(self) -> bool {
+        matches!(self, Self::Count(0) | Self::Every(0))
+    }
+
+    /// The number of ranges of a video that takes `duration` nanoseconds.
+    fn count(self, duration: u64) -> usize {
+        match self {
+            Self::Count(count) => count,
+            Self::Every(each) => duration.div_ceil(each).max(1) as usize,
+        }
+    }
+}
+
+/// The ranges of a video, as `--json` prints them.
+#[derive(Serialize)]
+pub struct Plan {
+    /// The timestamp of the first frame and the end of the last one, in seconds.
+    start: String,
+    end: String,
+    frames: u64,
+    key_frames: usize,
+    #[serde(serialize_with = "as_texts")]
+    pub ranges: Vec<Range>,
+    /// How many there would be with enough key frames.
+    #[serde(skip)]
+    pub wanted: usize,
+}
+
+fn as_texts<S: Serializer>(ranges: &[Range], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ranges.iter().map(Range::to_string))
+}
 
 /// What the packets of a file show.
 #[derive(Default)]
@@ -75,11 +131,12 @@ impl Scan {
         }
     }
 
-    /// At most `count` ranges that begin at key frames and together are the whole video, of about the same duration.
+    /// Ranges that begin at key frames and together are the whole video, of about the same duration: fewer than
+    /// `cutting` says if there are too few key frames.
     ///
     /// # Errors
     /// [`Error::Video`] if it cannot be cut.
-    pub fn ranges(&self, count: usize, file: &Path) -> Result<Vec<Range>, Error> {
+    pub fn plan(&self, cutting: Cutting, file: &Path) -> Result<Plan, Error> {
         let wrong = |what: &str| {
             Error::Video(format!("{}: {what}: search all of it without --range", file.display()))
         };
@@ -92,7 +149,15 @@ impl Scan {
         if self.keys.is_empty() {
             return Err(wrong("it has no key frames"));
         }
-        Ok(cut(&self.keys, (first, end), count))
+        let wanted = cutting.count(end - first);
+        Ok(Plan {
+            start: Seconds(first).to_string(),
+            end: Seconds(end).to_string(),
+            frames: self.packets,
+            key_frames: self.keys.len(),
+            ranges: cut(&self.keys, (first, end), wanted),
+            wanted,
+        })
     }
 }
 
@@ -211,5 +276,22 @@ mod tests {
         // Frames that come before the first key frame belong to the first range.
         assert_eq!(text(&[3 * S], (0, 10 * S), 2), [":3", "3:"]);
         assert_eq!(text(&[7 * S, 8 * S], (7 * S, 9 * S), 2), [":8", "8:"]);
+    }
+    #[test]
+    fn a_cutting_is_a_number_or_a_duration() {
+        for (text, cutting, count) in [
+            ("8", Cutting::Count(8), 8),
+            ("10s", Cutting::Every(10_000_000_000), 10),
+            ("7s", Cutting::Every(7_000_000_000), 15),
+            ("100/3s", Cutting::Every(33_333_333_333), 4),
+            ("200s", Cutting::Every(200_000_000_000), 1),
+        ] {
+            assert_eq!(text.parse(), Ok(cutting));
+            assert_eq!(cutting.count(100_000_000_000), count, "{text}");
+        }
+        for text in ["", "s", "-1", "1.5", "x", "10 s"] {
+            assert!(text.parse::<Cutting>().is_err(), "{text}");
+        }
+        assert!(Cutting::Count(0).is_empty() && Cutting::Every(0).is_empty());
     }
 }

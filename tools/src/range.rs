@@ -75,7 +75,7 @@ impl fmt::Display for Seconds {
 }
 
 /// Nanoseconds of `12`, `12.5` or `25/2` seconds, rounded down, as demultiplexers compute timestamps.
-fn time(text: &str) -> Result<u64, String> {
+pub fn time(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\" is no time: write seconds as 12, 12.5 or 25/2");
     let number = |digits: &str| -> Option<u128> {
         // At most 18 digits, so that no product below overflows.

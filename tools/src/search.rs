@@ -33,7 +33,9 @@ pub struct Job {
 /// What was done.
 pub struct Summary {
     pub frames: u64,
-    /// From the first frame to the last.
+    /// When the first frame was written, if there was one.
+    pub first: Option<Instant>,
+    /// From then to the last frame.
     pub elapsed: Duration,
     pub device: String,
 }
@@ -46,9 +48,13 @@ enum Start {
     Beginning,
 }
 
+/// By how much frames may be shown later than they are decoded, in nanoseconds, in most videos.
+const REORDERING: u64 = 250_000_000;
+
 /// Where to begin, in the order in which it is tried: a key frame may have too few frames behind it before the range.
 fn starts(range: Range, before: usize) -> impl Iterator<Item = Start> {
-    let latest = range.start.map_or(0, |start| start - u64::from(before > 0 && start > 0));
+    // A demultiplexer takes the key frame at the start for one before it where frames are shown later than decoded.
+    let latest = range.start.map_or(0, |start| start.saturating_sub(if before > 0 { REORDERING } else { 0 }));
     let earlier = (0..32).map(move |tries| latest.saturating_sub(1_000_000_000 << tries));
     let times = std::iter::once(latest).chain(earlier).take_while(|&time| time > 0);
     times.map(Start::At).chain([Start::Beginning])
@@ -155,11 +161,12 @@ fn attempt(
     let device = element.property::<gst::Structure>("stats").get::<Option<String>>("device").ok().flatten();
     drop(pipeline);
     let Writer { output, frames, begun, .. } = &mut *lock(&shared.writer);
-    let elapsed = begun.map_or(Duration::ZERO, |(_, began)| began.elapsed());
+    let first = begun.map(|(_, first)| first);
+    let elapsed = first.map_or(Duration::ZERO, |first| first.elapsed());
     if let Some(output) = output.take() {
         output.finish(*frames)?;
     }
-    Ok(Some(Summary { frames: *frames, elapsed, device: device.unwrap_or_default() }))
+    Ok(Some(Summary { frames: *frames, first, elapsed, device: device.unwrap_or_default() }))
 }
 
 /// What the streaming threads share with the program.

@@ -27,6 +27,21 @@ fn packed_pieces_equal_the_packed_run_and_hold_the_same() {
 }
 
 #[test]
+fn a_plan_is_told_as_json() {
+    let clip = Clip::mp4();
+    let run = clip.run(&["--plan", "1s", "--json"]);
+    assert_eq!(run.code, 0, "{}", run.errors);
+    let plan: serde_json::Value = serde_json::from_str(&run.text).unwrap();
+    // 60 frames of 1/25 s: one second more than two.
+    let expected = serde_json::json!({
+        "start": plan["start"], "end": plan["end"], "frames": 60, "key_frames": 5, "ranges": clip.plan(3),
+    });
+    assert_eq!(plan, expected);
+    let seconds = |name: &str| plan[name].as_str().unwrap().parse::<f64>().unwrap();
+    assert!((seconds("end") - seconds("start") - 2.4).abs() < 1e-6, "{plan}");
+}
+
+#[test]
 fn what_is_there_and_complete_is_kept() {
     let clip = Clip::mp4();
     let arguments = ["--range", ":1", "--out", "out", "--json", "search-range=4"];
@@ -39,6 +54,7 @@ fn what_is_there_and_complete_is_kept() {
     let first = report(&arguments);
     assert_eq!((&first["kept"], &first["range"]), (&false.into(), &":1".into()));
     assert!(first["frames_per_second"].as_f64().unwrap() > 0.0 && first["device"].is_string(), "{first}");
+    assert!(first["start_up_seconds"].as_f64().unwrap() > 0.0, "{first}");
     let (bytes, time) = (fs::read(clip.path("out")).unwrap(), written(&clip.path("out")));
 
     // Properties that change the speed alone change no vectors.

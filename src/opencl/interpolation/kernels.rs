@@ -46,10 +46,12 @@ impl ChoiceShape {
     /// [`SetupError::DeviceUnsupported`] if the device has too little local memory.
     fn new(device: &OpenClDevice) -> Result<Self, SetupError> {
         let most = |wanted: usize, limit: usize| 1 << wanted.min(limit.max(1)).ilog2();
-        let (items, lanes) = if device.kind == DeviceKind::Cpu { (1, 1) } else { (BLOCK, BLOCK) };
+        // A CPU does the items of a group in turn, with more to do the more of them share a block. Its groups have several
+        // blocks all the same: PoCL 6.0 compiles this kernel wrongly for groups of one item or two.
+        let items = if device.kind == DeviceKind::Cpu { 1 } else { BLOCK };
         let items = most(items, device.largest_group);
         let lanes =
-            lanes.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
+            BLOCK.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
         if lanes == 0 {
             let (needed, has) = (Self::lane_bytes(items), device.local_memory);
             return Err(SetupError::DeviceUnsupported {

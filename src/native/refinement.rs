@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
 use crate::native::aligned::Line;
 use crate::native::candidates::Candidates;
-use crate::native::cost::by_cost;
+use crate::native::cost::{Cost, by_cost};
 use crate::native::elimination::engine::BoundCost;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::level::{InstructionSet, Instructions, Work};
@@ -41,22 +41,23 @@ const MULTIPLE: usize = 8;
 
 /// Refines `vectors`, of whole samples, of the rows of blocks from `first` on. The memory for it comes from `pool`.
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
-    by_cost!(job.parameters, C, run => {
-        let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
-        rows.for_each_init(
-            || Patch::new(job.parameters.block_size, pool),
-            |patch, (row, vectors)| {
-                run(job.instructions, RefinedRow::<C> { job, row: first + row, patch, vectors });
-            },
-        );
-    });
+    let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
+    rows.for_each_init(
+        || by_cost!(job.parameters, C => Patch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
+        |patch, (row, vectors)| {
+            let row = first + row;
+            by_cost!(job.parameters, C, run => run(
+                job.instructions,
+                RefinedRow::<C> { job, row, patch, vectors, cost: PhantomData },
+            ));
+        },
+    );
 }
 
 /// The samples that a block is compared with, and its own.
-struct Patch<S> {
+struct Patch {
     layout: PatchLayout,
     lines: PooledRecords<Line>,
-    samples: PhantomData<S>,
 }
 
 /// The layout of a [`Patch`]. All its samples have one pitch, so that the filters are loops over all rows: what they make
@@ -144,16 +145,16 @@ impl PatchLayout {
     }
 }
 
-impl<S: SearchSample> Patch<S> {
+impl Patch {
     /// For blocks of `side` samples, with memory of `pool`.
-    fn new(side: usize, pool: &RecordPool<Line>) -> Self {
+    fn new<S: SearchSample>(side: usize, pool: &RecordPool<Line>) -> Self {
         let layout = PatchLayout::new(side);
         let bytes = layout.lengths::<S>().into_iter().sum::<usize>();
-        Self { layout, lines: pool.take(bytes / size_of::<Line>()), samples: PhantomData }
+        Self { layout, lines: pool.take(bytes / size_of::<Line>()) }
     }
 
     #[inline(always)]
-    fn parts(&mut self) -> PatchParts<'_, S> {
+    fn parts<S: SearchSample>(&mut self) -> PatchParts<'_, S> {
         let [planes, averages, current, numbers, _] = self.layout.lengths::<S>();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines);
         let (planes, rest) = bytes.split_at_mut(planes);
@@ -167,12 +168,12 @@ impl<S: SearchSample> Patch<S> {
 
     /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples.
     #[inline(always)]
-    fn fill(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
+    fn fill<S: SearchSample>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
         let PatchLayout { side, pitch } = self.layout;
         let (read, plane) = (self.layout.read(), self.layout.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
         let peak = layout.format.peak();
-        let PatchParts { planes, current, numbers, sums, .. } = self.parts();
+        let PatchParts { planes, current, numbers, sums, .. } = self.parts::<S>();
         copy_rows((current, pitch), (block.samples(), layout.pitch));
         let reach = parameters.sub_sample.reach();
         // Further outside, the filters read nothing but repeated samples: the same as at this distance.
@@ -210,7 +211,7 @@ impl<S: SearchSample> Patch<S> {
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
-    fn costs<E: InstructionSet, C: BoundCost<Sample = S>>(
+    fn costs<E: InstructionSet, C: BoundCost>(
         &mut self,
         engine: E,
         (x, y): (i32, i32),
@@ -273,11 +274,12 @@ fn filter<N: Copy, T>(points: &mut [T], [a, b, c, d, e, f]: [&[N]; TAPS], point:
 }
 
 /// The refinement of a row of blocks.
-struct RefinedRow<'a, C: BoundCost> {
+struct RefinedRow<'a, C> {
     job: &'a SearchJob<'a>,
     row: usize,
-    patch: &'a mut Patch<C::Sample>,
+    patch: &'a mut Patch,
     vectors: &'a mut [MotionVector],
+    cost: PhantomData<C>,
 }
 
 impl<C: BoundCost> Work for RefinedRow<'_, C> {
@@ -285,10 +287,10 @@ impl<C: BoundCost> Work for RefinedRow<'_, C> {
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        let Self { job, row, patch, vectors } = self;
+        let Self { job, row, patch, vectors, .. } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-            patch.fill(block, whole);
+            patch.fill::<C::Sample>(block, whole);
             let (left, up) = (4 * whole.0, 4 * whole.1);
             for &step in job.parameters.sub_sample.steps() {
                 let (x, y) = (i32::from(vector.x), i32::from(vector.y));

@@ -30,6 +30,10 @@
 // How far outside a frame a position still counts as inside: half a luma sample of a halved plane.
 #define TOLERANCE (UNITS / 2)
 
+// The most by which a sample at the end of a vector may lie outside the range of the other end and of the two samples at the
+// place that the vector is for.
+#define MOST_BEYOND (8u << (DEPTH - 8))
+
 // The windows of four blocks add up to 2^(WINDOW_BITS), and the weights of two frames to 64.
 #define WINDOW_BITS (8 - HALVED_X - HALVED_Y)
 #define SUM_BITS (6 + WINDOW_BITS)
@@ -90,10 +94,17 @@ static inline void read_row(__global const source_t *planes, FrameShape f, Plane
 }
 #endif
 
+// A sample at an end of a vector, brought to MOST_BEYOND outside the range of `least`, `largest` and the other end.
+static inline uint within(uint sample, uint least, uint largest, uint other)
+{
+    return clamp(sample, sub_sat(min(least, other), MOST_BEYOND), max(largest, other) + MOST_BEYOND);
+}
+
 // Predicts a cell's row whose first pixel is `pixel`, in 64ths of a sample. `both` is the weight of the previous frame where
-// both frames count, in 64ths.
+// both frames count, in 64ths; `least` and `largest` are of the samples of both frames there.
 static inline void predict_row(__global const source_t *previous, __global const source_t *next, FrameShape f,
-                               PlanesShape plane, int number, int2 pixel, PhaseVector vector, uint both, uint *predicted)
+                               PlanesShape plane, int number, int2 pixel, PhaseVector vector, uint both, const uint *least,
+                               const uint *largest, uint *predicted)
 {
     const int4 quarters = convert_int4(vector);
     const int2 start = UNITS * pixel + STEPS * quarters.xy, end = start + STEPS * quarters.zw;
@@ -107,8 +118,11 @@ static inline void predict_row(__global const source_t *previous, __global const
         const int from = start.x + UNITS * (i / PIXEL), to = end.x + UNITS * (i / PIXEL);
         const bool has_start = starts_in && from >= -TOLERANCE && from <= most.x;
         const bool has_end = ends_in && to >= -TOLERANCE && to <= most.x;
-        const uint weight = has_start == has_end ? both : has_start ? 64 : 0;
-        predicted[i] = weight * a[i] + (64 - weight) * b[i];
+        if (has_start == has_end)
+            predicted[i] = both * within(a[i], least[i], largest[i], b[i]) +
+                           (64 - both) * within(b[i], least[i], largest[i], a[i]);
+        else
+            predicted[i] = 64 * (has_start ? a[i] : b[i]);
     }
 }
 
@@ -142,15 +156,21 @@ __kernel void compensate(__global const source_t *previous, __global const sourc
     __global const PhaseVector *below = chosen + min(row, f.rows - 1) * f.columns;
     const PhaseVector around[4] = {above[left], above[right], below[left], below[right]};
     const int2 pixel = (int2)(x / PIXEL, y);
-    uint predicted[CELL_WIDTH], sums[CELL_WIDTH];
+    uint predicted[CELL_WIDTH], sums[CELL_WIDTH], least[CELL_WIDTH], largest[CELL_WIDTH];
+    read_row(previous, f, plane, number, UNITS * pixel, least);
+    read_row(next, f, plane, number, UNITS * pixel, largest);
 #pragma unroll
-    for (int i = 0; i < CELL_WIDTH; ++i)
+    for (int i = 0; i < CELL_WIDTH; ++i) {
+        const uint a = least[i], b = largest[i];
+        least[i] = min(a, b);
+        largest[i] = max(a, b);
         sums[i] = 1u << (SUM_BITS - 1);
+    }
 #pragma unroll
     for (int corner = 0; corner < 4; ++corner) {
         // Neighbours often have the same vector.
         if (corner == 0 || any(around[corner] != around[corner - 1]))
-            predict_row(previous, next, f, plane, number, pixel, around[corner], (uint)both, predicted);
+            predict_row(previous, next, f, plane, number, pixel, around[corner], (uint)both, least, largest, predicted);
         const uint height = (uint)(corner < 2 ? 2 * (CELL_HEIGHT - down) - 1 : 2 * down + 1);
 #pragma unroll
         for (int i = 0; i < CELL_WIDTH; ++i) {

@@ -38,6 +38,12 @@
 // What a vector costs that is not zero.
 #define MOTION_COST 192
 
+// A block stands still if at least STILL_SAMPLES of its samples are still detail: they, those to their right and those below
+// differ by at most STILL_DIFFERENCE between both frames, and they differ by at least STILL_DETAIL from one of these.
+#define STILL_SAMPLES 8
+#define STILL_DIFFERENCE 4
+#define STILL_DETAIL 64
+
 // The luma samples that a projected block must share with a block of the grid.
 #define LEAST_OVERLAP 16
 
@@ -192,10 +198,34 @@ static inline int2 candidate(__global const MotionVector *found, __global const 
     return projected(found, projection, f, at.y * f.columns + at.x);
 }
 
+// The samples of still detail in the row of a block that begins at `position`, in quarter samples.
+static inline uint still_samples(__global const uchar *previous, __global const uchar *next, FrameShape f, int2 position)
+{
+    uchar8 own = 0, change = 0, detail = 0;
+#pragma unroll
+    for (int n = 0; n < 3; ++n) {
+        const int2 at = position + 4 * (int2)(n & 1, n >> 1);
+        const uchar8 a = as_uchar8(eight_samples(previous, f, at)), b = as_uchar8(eight_samples(next, f, at));
+        change = max(change, abs_diff(a, b));
+        if (n == 0)
+            own = a;
+        else
+            detail = max(detail, abs_diff(own, a));
+    }
+    // All bits of a byte where both hold.
+    const char8 still = (change <= (uchar8)STILL_DIFFERENCE) & (detail >= (uchar8)STILL_DETAIL);
+    const uint2 bits = popcount(as_uint2(still));
+    return (bits.x + bits.y) / 8;
+}
+
+// The key of a block that stands still: less than that of any candidate.
+#define STILL_KEY 15
+
 // What the items of a block share.
 typedef struct {
     PhaseVector vectors[CANDIDATES];
-    uint costs[CANDIDATES * ITEMS];  // candidate c, item i: at c * ITEMS + i
+    // Candidate c, item i: at c * ITEMS + i. That of the first one has the samples of still detail in its upper 16 bits.
+    uint costs[CANDIDATES * ITEMS];
     uint keys[CANDIDATES];
 } BlockChoice;
 
@@ -241,6 +271,8 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
             const int2 start = 4 * (SIDE * block + (int2)(0, row)) + vector.xy;
             const uint2 a = eight_samples(previous, f, start), b = eight_samples(next, f, start + vector.zw);
             cost = compare_four(a.y, b.y, compare_four(a.x, b.x, cost));
+            if (c == 0)
+                cost += still_samples(previous, next, f, 4 * (SIDE * block + (int2)(0, row))) << 16;
         }
         shared->costs[c * ITEMS + item] = cost;
     }
@@ -249,15 +281,17 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
     for (int c = item; c < CANDIDATES; c += ITEMS) {
         uint key = ~0u;
         if (!(repeated >> c & 1)) {
-            uint cost = as_uint(shared->vectors[c].zw) != 0 ? MOTION_COST : 0;
+            uint cost = 0;
             for (int i = 0; i < ITEMS; ++i)
                 cost += shared->costs[c * ITEMS + i];
+            const uint still = cost >> 16;
+            cost = (cost & 0xffff) + (as_uint(shared->vectors[c].zw) != 0 ? MOTION_COST : 0);
             for (int n = 1; n <= NEIGHBOURS; ++n) {
                 const int2 apart = convert_int2(abs(convert_int2(shared->vectors[c].zw) - convert_int2(shared->vectors[n].zw)));
                 // Of half samples.
                 cost += SMOOTHNESS * (uint)min((apart.x + apart.y) / 2, MOST_DIFFERENCE);
             }
-            key = cost << 4 | (uint)c;
+            key = still >= STILL_SAMPLES ? STILL_KEY : (cost + 1) << 4 | (uint)c;
         }
         shared->keys[c] = key;
     }
@@ -267,6 +301,6 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
         uint best = shared->keys[0];
         for (int c = 1; c < CANDIDATES; ++c)
             best = min(best, shared->keys[c]);
-        chosen[number] = shared->vectors[best & 15];
+        chosen[number] = best == STILL_KEY ? (PhaseVector)(0) : shared->vectors[best & 15];
     }
 }

@@ -25,7 +25,25 @@ struct Pair {
 impl Pair {
     /// Luma of `content`, and chroma of noise.
     fn new(content: Content, (width, height): (usize, usize), chroma: &[Sampling], depth: u32) -> Self {
-        let luma = frames(content, width, height);
+        let (next, previous) = frames(content, width, height);
+        Self::with_luma([previous, next], chroma, depth)
+    }
+
+    /// The same with lettering that stands still, or nearly so.
+    fn with_lettering(content: Content, size: (usize, usize), chroma: &[Sampling], depth: u32) -> Self {
+        let (next, previous) = frames(content, size.0, size.1);
+        let mut noise = Noise::new(7);
+        let mut lettered = |frame: Frame| {
+            Frame::from_fn(size.0, size.1, |x, y| match (x / 5 + y / 5) % 3 {
+                0 => 16 + 200 * ((x + y) % 2) as u8 + noise.next() % 6,
+                _ => frame.view().row(y)[x],
+            })
+        };
+        Self::with_luma([lettered(previous), lettered(next)], chroma, depth)
+    }
+
+    fn with_luma(luma: [Frame; 2], chroma: &[Sampling], depth: u32) -> Self {
+        let (width, height) = luma[0].view().size();
         let mut noise = Noise::new(width as u32);
         let mut planes = |luma: Frame| {
             let mut planes = vec![deepened(&luma, depth, true)];
@@ -35,7 +53,7 @@ impl Pair {
             }
             planes
         };
-        let frames = [planes(luma.1), planes(luma.0)];
+        let frames = luma.map(&mut planes);
         Self { samplings: [&[Sampling::LUMA], chroma].concat(), frames }
     }
 
@@ -182,6 +200,16 @@ fn check_planes(makers: Makers) {
     }
 }
 
+fn check_lettering(makers: Makers) {
+    for (chroma, depth) in [(HALVED, 8), (INTERLEAVED, 10)] {
+        for content in [Content::Moved, Content::Noise] {
+            let pair = Pair::with_lettering(content, (65, 47), &[chroma], depth);
+            pair.check(makers, &pair.random_field(60), &PHASES[..3]);
+            pair.check(makers, &pair.field(), &PHASES[..1]);
+        }
+    }
+}
+
 /// A frame that is searched at half its size.
 fn check_halved(makers: Makers) {
     let pair = Pair::new(Content::Moved, (1090, 482), &[], 8);
@@ -204,8 +232,65 @@ fn planes_of_all_kinds_equal_the_oracle() {
 }
 
 #[test]
+fn still_lettering_equals_the_oracle() {
+    check_lettering(cpu);
+}
+
+#[test]
 fn large_frames_equal_the_oracle() {
     check_halved(cpu);
+}
+
+/// The luma half way between two frames, where all blocks move by `columns`.
+fn made_luma(luma: [Frame; 2], columns: i16) -> Frame {
+    let pair = Pair::with_luma(luma, &[], 8);
+    let vector = MotionVector { x: 32 * columns, y: 0, cost: 0 };
+    let field = vec![vector; pair.random_field(0).len()];
+    let [previous, next] = pair.views();
+    oracle::interpolate([&previous, &next], &pair.samplings, &field, Phase::MIDDLE).remove(0)
+}
+
+/// Grain from `darkest` on, of so many levels, that moves by `columns`, and what is before it.
+fn moved_grain(
+    (darkest, levels): (u8, u8),
+    columns: usize,
+    before: impl Fn(usize, usize) -> Option<u8>,
+) -> [Frame; 2] {
+    let (mut noise, width) = (Noise::new(3), 80);
+    let grain: Vec<_> = (0..(width + columns) * 40).map(|_| darkest + noise.next() % levels).collect();
+    [columns, 0].map(|moved| {
+        let grain = |x, y| grain[(width + columns) * y + x + moved];
+        Frame::from_fn(width, 40, |x, y| before(x, y).unwrap_or_else(|| grain(x, y)))
+    })
+}
+
+#[test]
+fn bars_beside_what_moves_leave_no_streaks() {
+    let is_bar = |x: usize| x < 8;
+    let made = made_luma(moved_grain((116, 33), 16, |x, _| is_bar(x).then_some(16)), 16);
+    for y in 0..40 {
+        for (x, &sample) in made.view().row(y).iter().enumerate() {
+            let expected = if is_bar(x) { 16..=24 } else { 108..=156 };
+            assert!(expected.contains(&sample), "{sample} at ({x}, {y})");
+        }
+    }
+}
+
+#[test]
+fn lettering_before_what_moves_stands_still() {
+    let lettering = |x: usize, y: usize| {
+        let is_lettering = (24..48).contains(&x) && (8..33).contains(&y) && [3, 4].contains(&(x % 8));
+        is_lettering.then_some(16 + 219 * ((x + y) % 2) as u8)
+    };
+    let made = made_luma(moved_grain((0, 255), 12, lettering), 12);
+    // Up to the centres of the outer blocks.
+    for y in 12..28 {
+        for x in 28..44 {
+            if let Some(expected) = lettering(x, y) {
+                assert_eq!(made.view().row(y)[x], expected, "({x}, {y})");
+            }
+        }
+    }
 }
 
 /// On the devices of OPENCL_TEST_DEVICE, else on all.
@@ -228,6 +313,11 @@ mod opencl_devices {
     #[test]
     fn planes_of_all_kinds_equal_the_oracle() {
         check_planes(opencl);
+    }
+
+    #[test]
+    fn still_lettering_equals_the_oracle() {
+        check_lettering(opencl);
     }
 
     #[test]

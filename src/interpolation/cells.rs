@@ -84,6 +84,18 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
     fn blend(cells: [Self; 2], weights: &CellNumbers<W, H>) -> Self;
 
+    /// A limit of [`Self::within`] that changes no sample.
+    const UNLIMITED: u16;
+
+    /// The smaller of two samples each.
+    fn least(self, other: Self) -> Self;
+
+    /// The larger of two samples each.
+    fn largest(self, other: Self) -> Self;
+
+    /// The samples, brought to at most `limits` below those of `least` and above those of `largest`.
+    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self;
+
     /// `weight` times the samples.
     fn times(self, weight: u16) -> Self;
 
@@ -151,6 +163,43 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
             }
         }
         sum
+    }
+
+    // With samples of eight bits added or subtracted, still a number with a sign.
+    const UNLIMITED: u16 = 1 << 14;
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        let mut least = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            least.0[n] = unsafe { self.0[n].least(other.0[n]) };
+        }
+        least
+    }
+
+    #[inline(always)]
+    fn largest(self, other: Self) -> Self {
+        let mut largest = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            largest.0[n] = unsafe { self.0[n].largest(other.0[n]) };
+        }
+        largest
+    }
+
+    #[inline(always)]
+    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self {
+        let mut within = self;
+        for n in 0..N {
+            let limits = words::<E, W, H>(limits, n);
+            // SAFETY: as in `store`.
+            within.0[n] = unsafe {
+                let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
+                self.0[n].largest(lowest).least(highest)
+            };
+        }
+        within
     }
 
     #[inline(always)]
@@ -230,6 +279,18 @@ fn words<E: InstructionSet, const W: usize, const H: usize>(
 #[derive(Clone, Copy)]
 pub(crate) struct DeepCell<const W: usize, const H: usize>(pub [[u32; W]; H]);
 
+impl<const W: usize, const H: usize> DeepCell<W, H> {
+    #[inline(always)]
+    fn each(mut self, other: Self, compute: impl Fn(u32, u32) -> u32) -> Self {
+        for (row, others) in self.0.iter_mut().zip(&other.0) {
+            for (number, &other) in row.iter_mut().zip(others) {
+                *number = compute(*number, other);
+            }
+        }
+        self
+    }
+}
+
 impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     type Sample = u16;
     type Windows = [CellNumbers<W, H>; 4];
@@ -251,6 +312,24 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
         sum
     }
 
+    const UNLIMITED: u16 = u16::MAX;
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        self.each(other, u32::min)
+    }
+
+    #[inline(always)]
+    fn largest(self, other: Self) -> Self {
+        self.each(other, u32::max)
+    }
+
+    #[inline(always)]
+    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self {
+        let limits = Self::of(limits);
+        self.largest(least.each(limits, u32::saturating_sub)).least(largest.plus(limits))
+    }
+
     #[inline(always)]
     fn of(samples: &[[u16; W]; H]) -> Self {
         Self(samples.map(|row| row.map(u32::from)))
@@ -263,13 +342,7 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        let mut sum = self;
-        for y in 0..H {
-            for x in 0..W {
-                sum.0[y][x] += other.0[y][x];
-            }
-        }
-        sum
+        self.each(other, |a, b| a + b)
     }
 
     #[inline(always)]

@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::rules::{AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, MOTION_COST, PREFETCHED, SMOOTHNESS};
+use super::rules::{
+    AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, MOTION_COST, PREFETCHED, SMOOTHNESS, STILL_DETAIL,
+    STILL_DIFFERENCE, STILL_SAMPLES,
+};
 use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
 use crate::native::arch::register::{Register, SampleRegister};
@@ -63,6 +66,34 @@ impl VectorChoice<'_> {
                 sums = Register::add_differences(sums, start[n], end[n]);
             }
             sums.total()
+        }
+    }
+
+    /// Whether the block at `origin`, in quarter samples, stands still.
+    #[inline(always)]
+    fn stands_still<E: InstructionSet>(&self, origin: (i32, i32)) -> bool {
+        let [previous, next] = self.luma.each_ref().map(|luma| {
+            [(0, 0), (4, 0), (0, 4)].map(|(right, down)| {
+                luma.load_anywhere::<E, BLOCK, REGISTERS>((origin.0 + right, origin.1 + down))
+            })
+        });
+        // SAFETY: an engine exists, so that the CPU has its instructions.
+        unsafe {
+            let all = |sample| NarrowRegister::<E>::all(sample);
+            let largest = |a: NarrowRegister<E>, b: NarrowRegister<E>| a.minus(b).plus(b);
+            let difference = |a: NarrowRegister<E>, b| a.cut_differences(b, all(u8::MAX));
+            let mut count = NarrowRegister::<E>::zero();
+            for n in 0..REGISTERS {
+                let [change, right, below] = [0, 1, 2].map(|at| difference(previous[at][n], next[at][n]));
+                let change = largest(largest(change, right), below);
+                let [right, below] = [1, 2].map(|at| difference(previous[0][n], previous[at][n]));
+                // One where there is detail, and zero where it changes.
+                let detail = largest(right, below).minus(all(STILL_DETAIL - 1));
+                let detail = detail.cut_differences(all(0), all(1));
+                let still = detail.minus(change.minus(all(STILL_DIFFERENCE)));
+                count = Register::add_differences(count, still, all(0));
+            }
+            count.total() >= STILL_SAMPLES
         }
     }
 }
@@ -174,6 +205,9 @@ impl Work for ChosenRow<'_> {
                             (best, least) = (vector, cost);
                         }
                     }
+                }
+                if best != HalfVector::default() && choice.stands_still::<E>(origin) {
+                    best = HalfVector::default();
                 }
                 *chosen = choice.starts.ends(best);
             }

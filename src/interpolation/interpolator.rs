@@ -7,7 +7,7 @@ use super::cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
 use super::frame_maker::{FrameFormat, FrameMaker, InterpolationError};
 use super::luma_points::LumaPoints;
-use super::overlap::{Overlap, PlaneShape};
+use super::overlap::{Both, Overlap, PlaneShape};
 use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
@@ -66,7 +66,7 @@ impl Interpolator {
     }
 
     fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {
-        let both = self.starts.phase().previous_weight() as u16;
+        let both = Both::new(self.starts.phase(), self.format.samples.depth());
         Overlap { shape, sources, both, grid: self.grid, ends: &self.ends }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Phase;
 use super::rules::{
-    BLOCK, HalfVector, LEAST_OVERLAP, MOTION_COST, SMOOTHNESS, TOLERANCE, block_of, grid, halved, halvings,
-    window,
+    BLOCK, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE,
+    STILL_SAMPLES, TOLERANCE, block_of, grid, halved, halvings, window,
 };
 use crate::compensation::Sampling;
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
@@ -90,6 +90,9 @@ fn choose([previous, next]: [Frame; 2], projected: &[HalfVector], phase: Phase) 
     let (previous, next) = (previous.view(), next.view());
     let grid = grid(previous.width(), previous.height());
     let best = |(column, row): (usize, usize)| {
+        if stands_still([&previous, &next], (BLOCK * column) as i32, (BLOCK * row) as i32) {
+            return HalfVector::default();
+        }
         let neighbour = |right: i32, down: i32| {
             let near =
                 |at: usize, step: i32, count: usize| (at as i32 + step).clamp(0, count as i32 - 1) as usize;
@@ -121,6 +124,22 @@ fn choose([previous, next]: [Frame; 2], projected: &[HalfVector], phase: Phase) 
     blocks(previous.size()).map(best).collect()
 }
 
+/// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are
+/// alike in both frames, and they differ from one of these.
+fn stands_still([previous, next]: [&FrameView<'_>; 2], x: i32, y: i32) -> bool {
+    let is_still_detail = |&at: &i32| {
+        let (x, y) = (x + at % BLOCK as i32, y + at / BLOCK as i32);
+        let around = [(x, y), (x + 1, y), (x, y + 1)];
+        let [own, others @ ..] = around.map(|(x, y)| previous.sample(x, y));
+        let is_still = |&(x, y): &(i32, i32)| {
+            previous.sample(x, y).abs_diff(next.sample(x, y)) <= u16::from(STILL_DIFFERENCE)
+        };
+        let is_detail = |other: u16| own.abs_diff(other) >= u16::from(STILL_DETAIL);
+        around.iter().all(is_still) && others.into_iter().any(is_detail)
+    };
+    (0..(BLOCK * BLOCK) as i32).filter(is_still_detail).count() >= STILL_SAMPLES as usize
+}
+
 /// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
 /// nearest, weighted by their windows.
 fn compensate(
@@ -140,6 +159,7 @@ fn compensate(
             let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
             [start, end].map(|way| unit * at as i32 + (way << finer))
         };
+        let [own_x, own_y] = [x, y].map(|at| axis(at, 0, true)[0]);
         let [[x, to_x], [y, to_y]] =
             [axis(x, vector.x, sampling.halved_x), axis(y, vector.y, sampling.halved_y)];
         let (columns, rows) = (previous.width() / sampling.pixel(), previous.height());
@@ -150,16 +170,26 @@ fn compensate(
             };
             is_inside(x, columns) && is_inside(y, rows)
         };
-        let weight = match [is_inside(x, y), is_inside(to_x, to_y)] {
-            [true, false] => 64,
-            [false, true] => 0,
-            _ => phase.previous_weight(),
-        };
         let sample = |plane: &FrameView<'_>, x, y| match is_luma {
             true => luma_sample(plane, x, y),
             false => chroma_sample(plane, (sampling.pixel(), component), x, y),
         };
-        weight * sample(previous, x, y) + (64 - weight) * sample(next, to_x, to_y)
+        let [start, end] = [sample(previous, x, y), sample(next, to_x, to_y)];
+        match [is_inside(x, y), is_inside(to_x, to_y)] {
+            [true, false] => 64 * start,
+            [false, true] => 64 * end,
+            _ => {
+                let own = [previous, next].map(|plane| sample(plane, own_x, own_y));
+                // At most so far outside the range of the other end and of the place itself.
+                let limit = u32::from(MOST_BEYOND) << (previous.format().depth() - 8);
+                let within = |sample: u32, other: u32| {
+                    let (least, largest) = (own[0].min(own[1]).min(other), own[0].max(own[1]).max(other));
+                    sample.clamp(least.saturating_sub(limit), largest + limit)
+                };
+                let weight = phase.previous_weight();
+                weight * within(start, end) + (64 - weight) * within(end, start)
+            }
+        }
     };
     let sample = |column: usize, y: usize| {
         let (x, component) = (column / sampling.pixel(), column % sampling.pixel());

@@ -5,9 +5,10 @@
 
 use rayon::prelude::*;
 
+use super::Phase;
 use super::cell_sources::CellSource;
 use super::cells::{BandMut, CellNumbers, PlaneCell};
-use super::rules::{AHEAD, PREFETCHED, TOLERANCE, window};
+use super::rules::{AHEAD, MOST_BEYOND, PREFETCHED, TOLERANCE, window};
 use super::starts::BlockEnds;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid};
@@ -56,33 +57,58 @@ impl PlaneShape {
         is_inside(a.0, b.0, self.columns, columns) && is_inside(a.1, b.1, self.rows, rows)
     }
 
-    /// The weights of the previous frame for the `W` samples and `H` rows from positions in both frames on: `both` where
-    /// both show something or neither does, else 64 or 0.
+    /// The weights of the previous frame for the `W` samples and `H` rows from positions in both frames on, and the limits
+    /// of both ends: those of `both` where both show something or neither does, else 64 or 0, and `unlimited`.
     #[cold]
     pub fn weights<const W: usize, const H: usize>(
         &self,
         [a, b]: [(i32, i32); 2],
-        both: u16,
-    ) -> CellNumbers<W, H> {
+        both: Both,
+        unlimited: u16,
+    ) -> [CellNumbers<W, H>; 2] {
         let tolerance = TOLERANCE * self.units / 4;
         let is_inside = |at: i32, pixels: usize, length: i32| {
             let range = -tolerance..=self.units * (length - 1) + tolerance;
             range.contains(&(at + self.units * pixels as i32))
         };
-        let mut weights = [[both; W]; H];
-        for (y, row) in weights.iter_mut().enumerate() {
+        let (mut weights, mut limits) = ([[both.weight; W]; H], [[both.limit; W]; H]);
+        for (y, (weights, limits)) in weights.iter_mut().zip(&mut limits).enumerate() {
             let down = [a, b].map(|at| is_inside(at.1, y, self.rows));
-            for (x, weight) in row.iter_mut().enumerate() {
+            for x in 0..W {
                 let across = [a, b].map(|at| is_inside(at.0, x / self.pixel, self.columns));
                 match (across[0] && down[0], across[1] && down[1]) {
-                    (true, false) => *weight = 64,
-                    (false, true) => *weight = 0,
+                    (true, false) => (weights[x], limits[x]) = (64, unlimited),
+                    (false, true) => (weights[x], limits[x]) = (0, unlimited),
                     _ => {}
                 }
             }
         }
-        weights
+        [weights, limits]
     }
+}
+
+/// How samples are predicted from both ends of a vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Both {
+    /// The weight of the previous frame, in 64ths.
+    weight: u16,
+    /// The most by which an end may lie beyond the other end and the place itself.
+    limit: u16,
+}
+
+impl Both {
+    /// For frames at `phase`, of samples of `depth` bits.
+    pub fn new(phase: Phase, depth: u32) -> Self {
+        Self { weight: phase.previous_weight() as u16, limit: MOST_BEYOND << (depth - 8) }
+    }
+}
+
+/// What both frames show at the place of a cell.
+#[derive(Clone, Copy)]
+struct OwnPlace<C> {
+    cells: [C; 2],
+    least: C,
+    largest: C,
 }
 
 /// What a plane is predicted from.
@@ -90,8 +116,7 @@ pub(super) struct Overlap<'a, S> {
     pub shape: PlaneShape,
     /// The plane of the previous and of the next frame.
     pub sources: [S; 2],
-    /// The weight of the previous plane where both are shown, in 64ths.
-    pub both: u16,
+    pub both: Both,
     pub grid: Grid,
     /// Of the vector of each block.
     pub ends: &'a [BlockEnds],
@@ -115,25 +140,59 @@ impl<S> Overlap<'_, S> {
         rest.par_chunks_mut(H * stride).enumerate().for_each(|(index, bytes)| write(index + 1, bytes));
     }
 
-    /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`.
+    /// The samples at both ends of a vector from the cell whose first pixel is `origin`.
+    #[inline(always)]
+    fn cells<E: InstructionSet, const W: usize, const H: usize>(
+        &self,
+        positions: [(i32, i32); 2],
+    ) -> [S::Cell<E>; 2]
+    where
+        S: CellSource<W, H>,
+    {
+        [self.sources[0].cell::<E>(positions[0]), self.sources[1].cell::<E>(positions[1])]
+    }
+
+    /// What both frames show at the cell whose first pixel is `origin`.
+    #[inline(always)]
+    fn own_place<E: InstructionSet, const W: usize, const H: usize>(
+        &self,
+        origin: (i32, i32),
+    ) -> OwnPlace<S::Cell<E>>
+    where
+        S: CellSource<W, H>,
+    {
+        let cells = self.cells::<E, W, H>(self.shape.positions(origin, BlockEnds::default()));
+        let [previous, next] = cells;
+        OwnPlace { cells, least: previous.least(next), largest: previous.largest(next) }
+    }
+
+    /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`, at `own`.
     #[inline(always)]
     fn predict<E: InstructionSet, const W: usize, const H: usize>(
         &self,
         origin: (i32, i32),
+        own: &OwnPlace<S::Cell<E>>,
         ends: BlockEnds,
     ) -> S::Cell<E>
     where
         S: CellSource<W, H>,
     {
-        let Self { shape, sources, both, .. } = self;
+        let Self { shape, both, .. } = self;
+        // Both ends are at the place itself, in both frames or in neither.
+        if ends == BlockEnds::default() {
+            return PlaneCell::blend(own.cells, &[[both.weight; W]; H]);
+        }
         let positions = shape.positions(origin, ends);
-        let cells = [sources[0].cell::<E>(positions[0]), sources[1].cell::<E>(positions[1])];
-        let weights = if shape.are_inside(positions, ((W / shape.pixel) as i32, H as i32)) {
-            [[*both; W]; H]
+        let [weights, limits] = if shape.are_inside(positions, ((W / shape.pixel) as i32, H as i32)) {
+            [[[both.weight; W]; H], [[both.limit; W]; H]]
         } else {
-            shape.weights(positions, *both)
+            shape.weights(positions, *both, S::Cell::<E>::UNLIMITED)
         };
-        PlaneCell::blend(cells, &weights)
+        let [start, end] = self.cells::<E, W, H>(positions);
+        let within = |one: S::Cell<E>, other: S::Cell<E>| {
+            one.within(own.least.least(other), own.largest.largest(other), &limits)
+        };
+        PlaneCell::blend([within(start, end), within(end, start)], &weights)
     }
 }
 
@@ -169,7 +228,8 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S
                     source.prefetch(engine, position);
                 }
             }
-            let first = overlap.predict::<E, W, H>(origin, around[0]);
+            let own = overlap.own_place::<E, W, H>(origin);
+            let first = overlap.predict::<E, W, H>(origin, &own, around[0]);
             let cell = if around == [around[0]; 4] {
                 first.round::<6>()
             } else {
@@ -179,7 +239,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S
                     let same = around[..corner].iter().position(|ends| *ends == around[corner]);
                     predicted[corner] = match same {
                         Some(same) => predicted[same],
-                        None => overlap.predict::<E, W, H>(origin, around[corner]),
+                        None => overlap.predict::<E, W, H>(origin, &own, around[corner]),
                     };
                 }
                 S::Cell::<E>::overlap(&predicted, &windows, shift)

@@ -23,6 +23,19 @@ pub(super) const SMOOTHNESS: u32 = 4;
 /// mean of both frames takes away.
 pub(super) const MOTION_COST: u32 = 192;
 
+/// A block stands still if at least so many of its samples are still detail.
+pub(super) const STILL_SAMPLES: u32 = 8;
+
+/// The most by which a sample of still detail, that to its right and that below differ between both frames.
+pub(super) const STILL_DIFFERENCE: u8 = 4;
+
+/// The least by which a sample of still detail differs from that to its right or that below.
+pub(super) const STILL_DETAIL: u8 = 64;
+
+/// The most by which a sample at the end of a vector may lie outside the range of the other end and of the two samples
+/// at the place that the vector is for, of eight bits.
+pub(super) const MOST_BEYOND: u16 = 8;
+
 /// How far outside a frame, in quarter luma samples, a sample still counts as one of it.
 pub(crate) const TOLERANCE: i32 = 2;
 

@@ -169,6 +169,18 @@ unsafe impl WordRegister for __m256i {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_min_epi16(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn largest(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { _mm256_max_epi16(self, other) }
+    }
+
+    #[inline(always)]
     unsafe fn round<const SHIFT: i32>(self) -> Self {
         // SAFETY: as above.
         unsafe { _mm256_srli_epi16::<SHIFT>(self.plus(Self::all(1 << (SHIFT - 1)))) }

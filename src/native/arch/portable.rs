@@ -185,6 +185,16 @@ unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        self.each(other, |a, b| (a as i16).min(b as i16) as u16)
+    }
+
+    #[inline(always)]
+    unsafe fn largest(self, other: Self) -> Self {
+        self.each(other, |a, b| (a as i16).max(b as i16) as u16)
+    }
+
+    #[inline(always)]
     unsafe fn round<const SHIFT: i32>(self) -> Self {
         self.each(self, |number, _| number.wrapping_add(1 << (SHIFT - 1)) >> SHIFT)
     }

@@ -93,6 +93,12 @@ pub unsafe trait WordRegister: Copy {
     /// The products, wrapping.
     unsafe fn times(self, other: Self) -> Self;
 
+    /// The smaller of two numbers each, with signs.
+    unsafe fn least(self, other: Self) -> Self;
+
+    /// The larger of two numbers each, with signs.
+    unsafe fn largest(self, other: Self) -> Self;
+
     /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
     unsafe fn round<const SHIFT: i32>(self) -> Self;
 

@@ -193,6 +193,18 @@ unsafe impl WordRegister for [__m128i; 2] {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { [_mm_min_epi16(self[0], other[0]), _mm_min_epi16(self[1], other[1])] }
+    }
+
+    #[inline(always)]
+    unsafe fn largest(self, other: Self) -> Self {
+        // SAFETY: as above.
+        unsafe { [_mm_max_epi16(self[0], other[0]), _mm_max_epi16(self[1], other[1])] }
+    }
+
+    #[inline(always)]
     unsafe fn round<const SHIFT: i32>(self) -> Self {
         // SAFETY: as above.
         unsafe {

@@ -290,6 +290,7 @@ pub enum MotionEstimateQuality {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateSubSample")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateSubSample {
     /// See [`SubSample::None`].
     #[default]
@@ -379,6 +380,7 @@ pub enum MotionEstimateKernel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateMetric")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateMetric {
     /// See [`Metric::Sad`].
     #[default]
@@ -393,6 +395,7 @@ pub enum MotionEstimateMetric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBorder")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateBorder {
     /// See [`Border::Extend`].
     #[default]
@@ -440,6 +443,7 @@ pub enum MotionEstimateSceneCut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateDirection")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateDirection {
     /// In earlier frames.
     #[default]
@@ -476,6 +480,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
 }

@@ -33,16 +33,13 @@ impl MotionVector {
     /// the smaller `(cost, |x| + |y|, y, x)`. A cost of [`u32::MAX`] marks a block without a match.
     #[must_use]
     pub fn better(self, other: Self) -> Self {
+        // One number a vector, compared without branches: of two parts of a window either may be the better one.
         let key = |v: Self| {
             let (x, y) = (i32::from(v.x), i32::from(v.y));
-            (v.cost, x.abs() + y.abs(), y, x)
+            let place = (i64::from(y) << 32) + i64::from(x) + (1 << 48);
+            u128::from(v.cost) << 96 | ((x.abs() + y.abs()) as u128) << 64 | place as u128
         };
-        match (self.cost, other.cost) {
-            (_, u32::MAX) => self,
-            (u32::MAX, _) => other,
-            _ if key(other) < key(self) => other,
-            _ => self,
-        }
+        if other.cost != u32::MAX && key(other) < key(self) { other } else { self }
     }
 }
 
@@ -87,5 +84,30 @@ impl MotionField {
     /// A field of zero vectors.
     pub fn new(grid: Grid) -> Self {
         Self { grid, vectors: vec![MotionVector::default(); grid.blocks()] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_better_vector_has_the_lower_cost_then_the_shorter_way_then_the_lower_y_and_x() {
+        let ends = [i16::MIN, -2, -1, 0, 1, 2, i16::MAX];
+        let costs = [0, 1, u32::MAX - 1, u32::MAX];
+        let vectors = costs.into_iter().flat_map(|cost| {
+            ends.into_iter().flat_map(move |x| ends.map(move |y| MotionVector { x, y, cost }))
+        });
+        let vectors: Vec<_> = vectors.collect();
+        let key = |v: MotionVector| {
+            let (x, y) = (i32::from(v.x), i32::from(v.y));
+            (v.cost, x.abs() + y.abs(), y, x)
+        };
+        for &one in &vectors {
+            for &other in &vectors {
+                let expected = if other.cost < u32::MAX && key(other) < key(one) { other } else { one };
+                assert_eq!(one.better(other), expected, "{one:?} {other:?}");
+            }
+        }
     }
 }

@@ -87,6 +87,7 @@ impl fmt::Display for DeviceSelector {
 
 /// A device that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AvailableDevice {
     /// What selects exactly this device: `native` or `P:D`.
     pub selector: DeviceSelector,
@@ -100,6 +101,7 @@ pub struct AvailableDevice {
 
 /// What an OpenCL device can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceLimits {
     /// Compute units.
     pub compute_units: usize,
@@ -113,6 +115,7 @@ pub struct DeviceLimits {
 
 /// How a device and its kernel were chosen.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Choice {
     /// Why the first choice was not taken: set if `auto` found a device that does not start, or no device
     /// for the kernel. Worth a warning, nothing more.

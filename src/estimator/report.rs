@@ -3,6 +3,7 @@ use std::time::Duration;
 
 /// What one device of a session does.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DeviceShare {
     /// Its name.
     pub device: Arc<str>,
@@ -18,6 +19,7 @@ pub struct DeviceShare {
 
 /// An event that does not stop a session and that a user may want to know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notice {
     /// A device failed, and others do its work.
     Failure(String),

@@ -56,6 +56,7 @@ impl FrameFormat {
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InterpolationError {
     /// A plane or a field is not one of the stream.
     #[error(transparent)]

@@ -309,7 +309,7 @@ pub(crate) fn offset_property(blurb: &str) -> glib::ParamSpec {
 }
 
 /// Whether `buffer` has a motion field.
-pub fn is_attached(buffer: &gst::BufferRef) -> bool {
+pub(crate) fn is_attached(buffer: &gst::BufferRef) -> bool {
     let is_ours = |meta: gst::MetaRef<gst::Meta>| meta.try_as_custom_meta().is_some_and(|m| m.has_name(NAME));
     buffer.iter_meta::<gst::Meta>().any(is_ours)
 }

@@ -133,7 +133,7 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     quality::register();
     MotionCompensateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     MotionCompensateMeasure::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());

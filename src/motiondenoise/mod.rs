@@ -89,6 +89,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motiondenoise", gst::Rank::NONE, MotionDenoise::static_type())
 }

@@ -289,6 +289,7 @@ pub enum MotionEstimateQuality {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateSubSample")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateSubSample {
     /// See [`SubSample::None`].
     #[default]
@@ -378,6 +379,7 @@ pub enum MotionEstimateKernel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateMetric")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateMetric {
     /// See [`Metric::Sad`].
     #[default]
@@ -392,6 +394,7 @@ pub enum MotionEstimateMetric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateBorder")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateBorder {
     /// See [`Border::Extend`].
     #[default]
@@ -439,6 +442,7 @@ pub enum MotionEstimateSceneCut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstMotionEstimateDirection")]
 #[repr(i32)]
+#[non_exhaustive]
 pub enum MotionEstimateDirection {
     /// In earlier frames.
     #[default]
@@ -475,6 +479,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
 }

@@ -163,7 +163,7 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     MotionInterpolateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     MotionInterpolateSceneCut::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     let element = MotionInterpolate::static_type();

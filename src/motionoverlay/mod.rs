@@ -68,7 +68,7 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     MotionOverlayStyle::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     gst::Element::register(Some(plugin), "motionoverlay", gst::Rank::NONE, MotionOverlay::static_type())
 }

@@ -107,6 +107,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// If GStreamer refuses the element.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "motionserialize", gst::Rank::NONE, MotionSerialize::static_type())
 }

@@ -12,14 +12,22 @@
 //! | 8 | length of the key |
 //! | | the key, then the binary |
 //!
-//! Nothing here fails: a file that cannot be read counts as missing, and a program that cannot be written
-//! is built again next time.
+//! A driver runs what a binary holds, and the checksum is no secret. So a file is used only if no other user can have
+//! written it: [`PrivateFolder`] checks that.
+//!
+//! Nothing here fails: a file that is refused counts as missing, with a warning, and a program that cannot be written is
+//! built again next time.
 
-use std::fs;
+use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
+use std::io;
+use std::path::PathBuf;
+
+#[cfg(unix)]
+use super::private_folder::PrivateFolder;
+use crate::warnings::warn;
+#[cfg(not(unix))]
+use nowhere::PrivateFolder;
 
 /// The first bytes of a file; the last of them is the version of the layout.
 const MAGIC: &[u8; 8] = b"gstmepr\x01";
@@ -34,9 +42,10 @@ pub(super) struct ProgramCache {
 }
 
 impl ProgramCache {
-    /// The cache of the user; `None` if the user has no cache directory.
+    /// The cache of the user; `None` if the user has no cache directory, or files have no owner that can be checked.
     pub(super) fn of_user() -> Option<Self> {
-        dirs::cache_dir().map(|base| Self::in_folder(base.join("gst-plugin-motionestimate")))
+        let base = dirs::cache_dir().filter(|_| cfg!(unix))?;
+        Some(Self::in_folder(base.join("gst-plugin-motionestimate")))
     }
 
     /// The cache in `folder`, which is created with the first program.
@@ -46,19 +55,16 @@ impl ProgramCache {
 
     /// The binary that was put under `key`.
     pub(super) fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let mut file = fs::read(self.path(key)).ok()?;
-        let rest = file.strip_prefix(MAGIC)?;
-        let (checksum, rest) = rest.split_first_chunk()?;
-        if u64::from_le_bytes(*checksum) != hash(rest) {
-            return None;
+        let name = name(key);
+        let read = self.open().and_then(|folder| folder.read(&name));
+        match read.and_then(|file| binary(file, key)) {
+            Ok(binary) => Some(binary),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.warn(&name, format_args!("is not used, but compiled again: {error}"));
+                None
+            }
         }
-        let (length, rest) = rest.split_first_chunk()?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        if rest.get(..length)? != key.as_bytes() {
-            return None;
-        }
-        let header = file.len() - rest.len() + length;
-        Some(file.split_off(header))
     }
 
     /// Keeps `binary` under `key`, and replaces an earlier one.
@@ -67,36 +73,47 @@ impl ProgramCache {
         content.extend_from_slice(key.as_bytes());
         content.extend_from_slice(binary);
         let checksum = hash(&content).to_le_bytes();
-        // Written to another file and renamed: readers, and other writers of the same program, see a
-        // complete file or none.
-        static WRITTEN: AtomicU32 = AtomicU32::new(0);
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let aside = self.folder.join(format!("{}-{number}.part", std::process::id()));
-        let written = fs::create_dir_all(&self.folder)
-            .and_then(|()| fs::write(&aside, [MAGIC.as_slice(), checksum.as_slice(), &content].concat()))
-            .and_then(|()| fs::rename(&aside, self.path(key)));
-        if written.is_err() {
-            let _ = fs::remove_file(&aside);
-        }
-        self.prune();
-    }
-
-    fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{:016x}.program", hash(key.as_bytes())))
-    }
-
-    /// Removes the oldest files if there are too many.
-    fn prune(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let written = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-        let mut files: Vec<(Option<SystemTime>, PathBuf)> =
-            entries.flatten().map(|entry| (written(&entry.path()), entry.path())).collect();
-        let surplus = files.len().saturating_sub(MOST_FILES);
-        files.sort();
-        for (_, path) in files.into_iter().take(surplus) {
-            let _ = fs::remove_file(path);
+        let name = name(key);
+        let put = PrivateFolder::create(&self.folder).and_then(|()| self.open()).and_then(|folder| {
+            folder.write(&name, &[MAGIC, &checksum, &content])?;
+            folder.prune(MOST_FILES);
+            Ok(())
+        });
+        if let Err(error) = put {
+            self.warn(&name, format_args!("cannot be kept: {error}"));
         }
     }
+
+    fn open(&self) -> io::Result<PrivateFolder> {
+        let of_folder = |error: io::Error| io::Error::new(error.kind(), format!("its folder: {error}"));
+        PrivateFolder::open(&self.folder).map_err(of_folder)
+    }
+
+    fn warn(&self, name: &str, what: fmt::Arguments) {
+        warn(format_args!("The compiled program {} {what}", self.folder.join(name).display()));
+    }
+}
+
+/// The binary in a `file` of `key`.
+fn binary(mut file: Vec<u8>, key: &str) -> io::Result<Vec<u8>> {
+    let header = || {
+        let rest = file.strip_prefix(MAGIC)?;
+        let (checksum, rest) = rest.split_first_chunk()?;
+        if u64::from_le_bytes(*checksum) != hash(rest) {
+            return None;
+        }
+        let (length, rest) = rest.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        (rest.get(..length)? == key.as_bytes()).then_some(file.len() - rest.len() + length)
+    };
+    match header() {
+        Some(header) => Ok(file.split_off(header)),
+        None => Err(io::Error::other("it is damaged, or of another device, driver or source")),
+    }
+}
+
+fn name(key: &str) -> String {
+    format!("{:016x}.program", hash(key.as_bytes()))
 }
 
 /// The hash of checksums and file names. If another release of Rust changes it, all programs are built
@@ -107,30 +124,64 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// In the place of `private_folder` where [`ProgramCache::of_user`] has no cache.
+#[cfg(not(unix))]
+mod nowhere {
+    use std::io;
+    use std::path::Path;
+
+    pub enum PrivateFolder {}
+
+    impl PrivateFolder {
+        pub fn create(_: &Path) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub fn open(_: &Path) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub fn read(&self, _: &str) -> io::Result<Vec<u8>> {
+            match *self {}
+        }
+
+        pub fn write(&self, _: &str, _: &[&[u8]]) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub fn prune(&self, _: usize) {
+            match *self {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::time::SystemTime;
+
     use super::*;
 
     /// A cache in a temporary folder.
-    struct TemporaryCache(ProgramCache);
+    struct TemporaryCache {
+        cache: ProgramCache,
+        _folder: tempfile::TempDir,
+    }
 
     impl TemporaryCache {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("motionestimate-{name}-{}", std::process::id()));
-            Self(ProgramCache { folder })
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            Self { cache: ProgramCache::in_folder(folder.path().join("programs")), _folder: folder }
         }
     }
 
-    impl Drop for TemporaryCache {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0.folder);
-        }
+    fn path(cache: &ProgramCache, key: &str) -> PathBuf {
+        cache.folder.join(name(key))
     }
 
     #[test]
     fn a_program_is_found_under_its_key_only() {
-        let temporary = TemporaryCache::new("found");
-        let TemporaryCache(cache) = &temporary;
+        let TemporaryCache { cache, .. } = &TemporaryCache::new();
         assert_eq!(cache.get("a"), None);
         cache.put("a", b"one");
         cache.put("b", b"");
@@ -142,10 +193,9 @@ mod tests {
 
     #[test]
     fn damaged_files_and_files_of_other_keys_are_ignored() {
-        let temporary = TemporaryCache::new("damaged");
-        let TemporaryCache(cache) = &temporary;
+        let TemporaryCache { cache, .. } = &TemporaryCache::new();
         cache.put("key", b"binary");
-        let path = cache.path("key");
+        let path = path(cache, "key");
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
@@ -159,10 +209,13 @@ mod tests {
         }
         // The file of another key under the name of this one, as if both keys had one hash.
         cache.put("other", b"other binary");
-        fs::rename(cache.path("other"), &path).unwrap();
+        fs::rename(cache.folder.join(name("other")), &path).unwrap();
         assert_eq!(cache.get("key"), None);
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
+        assert_eq!(cache.get("key"), None);
+        // It stays, as it is no file.
+        cache.put("key", b"binary");
         assert_eq!(cache.get("key"), None);
     }
 
@@ -173,13 +226,38 @@ mod tests {
         assert_eq!(cache.get("key"), None);
     }
 
+    /// What `private_folder` refuses is neither read nor written.
+    #[cfg(unix)]
+    #[test]
+    fn a_cache_that_others_can_write_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let allow = |path: &std::path::Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let TemporaryCache { cache, .. } = &TemporaryCache::new();
+        cache.put("key", b"binary");
+        let file = path(cache, "key");
+        allow(&file, 0o620);
+        assert_eq!(cache.get("key"), None);
+        // It is replaced, not written to.
+        cache.put("key", b"another");
+        assert_eq!(cache.get("key").as_deref(), Some(&b"another"[..]));
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+        allow(&cache.folder, 0o777);
+        assert_eq!(cache.get("key"), None);
+        cache.put("other", b"binary");
+        assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1);
+        allow(&cache.folder, 0o700);
+        assert_eq!(cache.get("key").as_deref(), Some(&b"another"[..]));
+    }
+
     #[test]
     fn the_oldest_files_are_removed() {
-        let temporary = TemporaryCache::new("room");
-        let TemporaryCache(cache) = &temporary;
+        let TemporaryCache { cache, .. } = &TemporaryCache::new();
         cache.put("first", b"binary");
         let old = SystemTime::UNIX_EPOCH;
-        fs::File::options().write(true).open(cache.path("first")).unwrap().set_modified(old).unwrap();
+        fs::File::options().write(true).open(path(cache, "first")).unwrap().set_modified(old).unwrap();
         for number in 0..MOST_FILES {
             cache.put(&number.to_string(), b"binary");
         }

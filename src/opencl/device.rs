@@ -14,6 +14,7 @@ use crate::lock::lock;
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum DeviceKind {
     /// A graphics processor.
     Gpu,

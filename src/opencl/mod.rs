@@ -14,6 +14,8 @@ mod frame;
 mod host;
 mod interpolation;
 mod kernel_family;
+#[cfg(unix)]
+mod private_folder;
 mod program;
 mod watch;
 

@@ -37,8 +37,9 @@ use crate::estimator::{
 use crate::native::threads;
 use crate::pace;
 use crate::stages::{SearchedFrames, Stage, stages};
-pub use balance::{Balance, Balancer, Measured};
-pub use block_cache::BlockCache;
+pub use balance::Balance;
+use balance::{Balancer, Measured};
+pub(crate) use block_cache::BlockCache;
 use dispatch::names;
 use member::{Member, Report};
 pub use options::{Fallback, Options, Split};

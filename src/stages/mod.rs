@@ -10,8 +10,9 @@ mod scene_cut;
 mod tiles;
 
 pub use costs::block_costs;
-pub use median_prediction::{MedianPrediction, median_predictors};
-pub use scene_cut::SceneCut;
+use median_prediction::MedianPrediction;
+pub use median_prediction::median_predictors;
+use scene_cut::SceneCut;
 
 use crate::estimator::{EstimateError, FrameView, Output, Parameters, Prediction, SetupError};
 use crate::native::Level;

@@ -128,6 +128,46 @@ fn a_folder_that_takes_no_programs() {
     run("true", "permissions");
 }
 
+/// What other users can write, or have written, is neither used nor written to, and the log says so.
+#[test]
+fn programs_that_others_can_write() {
+    let scratch = Scratch::new("others");
+    let expected = expected(&scratch);
+    let log = || {
+        let mut command = command(&scratch, "device=0:0", "found", FRAMES);
+        let output = command.env("GST_DEBUG", "motionestimate-opencl:2").output().expect("it runs");
+        assert!(vectors(&scratch, &output, "found") == expected);
+        text(&output)
+    };
+    assert!(!log().contains("The compiled program"));
+    let whole: Vec<_> = files(&programs(&scratch));
+    let allow = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    let refused = |log: &str, why: &str| {
+        let lines =
+            log.lines().filter(|line| line.contains("is not used, but compiled again") && line.contains(why));
+        assert_eq!(lines.count(), whole.len(), "{why}: {log}");
+    };
+    for file in &whole {
+        allow(file, 0o602);
+    }
+    refused(&log(), ": other users can write to it");
+    assert!(!log().contains("The compiled program"), "the files were replaced");
+
+    let elsewhere = scratch.path("elsewhere");
+    fs::rename(&whole[0], &elsewhere).expect("a program");
+    std::os::unix::fs::symlink(&elsewhere, &whole[0]).expect("a link");
+    assert!(log().contains("symbolic link"));
+    assert!(!fs::symlink_metadata(&whole[0]).expect("a program").is_symlink(), "the link was replaced");
+
+    allow(&programs(&scratch), 0o777);
+    let said = log();
+    refused(&said, ": its folder: other users can write to it");
+    assert_eq!(said.matches("cannot be kept: its folder").count(), whole.len(), "{said}");
+    assert_eq!(files(&programs(&scratch)), whole, "nothing was written");
+}
+
 /// Waits for them all.
 fn outputs(children: Vec<Child>) -> Vec<Output> {
     children.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect()

@@ -3,5 +3,6 @@
 
 mod bad_input;
 mod exact;
+mod manual;
 mod outputs;
 mod support;

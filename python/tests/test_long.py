@@ -142,6 +142,19 @@ def test_a_worker_that_hangs_does_not_hold_back_the_end(on_head: Place, head: Cl
     wait_until(lambda: not is_alive(stopped.pid), 30)
 
 
+def test_a_video_that_vanishes_is_named_and_the_rest_goes_on(
+    on_head: Place, head: Cluster, minute: Path, tmp_path: Path
+) -> None:
+    node(head)
+    gone = clip(tmp_path / "gone.mp4", 60)
+    driver = on_head.start(gone, minute, "--shortest", 5, *SLOW)
+    on_head.wait_for_calls(1)
+    gone.unlink()
+    run = finish(driver)
+    assert run.code == 1 and "1 of 2 videos have failed" in run.errors and "gone.mp4 is not there" in run.errors
+    assert run.videos["minute.mp4"]["frames"] == 1500 and not run.videos["minute.mp4"]["failures"]
+
+
 def test_full_storage_is_named_and_the_rest_goes_on(on_head: Place, head: Cluster, minute: Path, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("SKIPPED: only root can mount a small file system")

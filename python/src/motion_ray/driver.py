@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,8 @@ def search(
     Raises:
         OSError: if ``out`` cannot be written, or ``motion-vectors`` does not run here.
     """
+    if os.sep in options.program:
+        options = replace(options, program=os.path.abspath(options.program))
     folder = Path(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     version = remote.version(options.program)
@@ -236,8 +238,9 @@ class _Run:
             arguments += worker.properties(self.options.gpu_device)
             node = NodeAffinitySchedulingStrategy(worker.node, soft=False)
             call = self.call.options(name=f"search {job.name}", scheduling_strategy=node, **worker.resources())
-            needed = {str(job.video): job.identity.bytes, str(job.pieces): None}
-            task = call.remote(self.options.program, self.version, needed, arguments)
+            pieces = str(job.pieces)
+            needed = {str(job.video): job.identity.bytes, pieces: None}
+            task = call.remote(self.options.program, self.version, needed, pieces, arguments)
             self.tasks[task] = partial(self._searched, attempt, worker)
             self.idle.discard(name)
             self.dashboard.lines[name].at = f"{job.name} {job.range(attempt.span)}"
@@ -245,22 +248,24 @@ class _Run:
     def _start_step(self, step: _Step) -> None:
         """Plans or joins, on one node after the other. It reads and writes files, and takes no core from the search."""
         job = step.job
-        arguments = [str(job.video), "--plan", f"{self.options.shortest:f}s"]
+        folder, arguments = self.folder, [str(job.video), "--plan", f"{self.options.shortest:f}s"]
         if step.is_join:
             try:
-                arguments = ["--join", *(str(job.piece(span)) for span in job.done()), "--out", str(job.out)]
+                # Short names: there may be thousands.
+                names = [f"./{job.piece(span).name}" for span in job.done()]
+                folder, arguments = job.pieces, ["--join", *names, "--out", str(job.out)]
             except JobError as error:
                 self._fail(job.name, str(error))
                 return
             arguments += ["--zstd"] if self.options.zstd else []
-        names = sorted(self.workers)
-        worker = self.workers[names[self.turn % len(names)]]
+        worker = self.workers[sorted(self.workers)[self.turn % len(self.workers)]]
         self.turn += 1
         node = NodeAffinitySchedulingStrategy(worker.node, soft=False)
         name = f"{'join' if step.is_join else 'plan'} {job.name}"
         call = self.call.options(name=name, num_cpus=0, scheduling_strategy=node)
-        needed: dict[str, int | None] = {str(job.video): job.identity.bytes, str(self.folder): None}
-        task = call.remote(self.options.program, self.version, needed, [*arguments, "--json", "--quiet"])
+        needed: dict[str, int | None] = {str(job.video): job.identity.bytes, str(folder): None}
+        arguments += ["--json", "--quiet"]
+        task = call.remote(self.options.program, self.version, needed, str(folder), arguments)
         self.tasks[task] = partial(self._stepped, step, worker)
         self.steps_running += 1
 
@@ -309,15 +314,18 @@ class _Run:
             return
         report = outcome["report"]
         if outcome["code"] == UNFIT:
-            self._set_aside(worker.node, f"{worker.name}: {outcome['error']}")
-            self._attempt_failed(attempt, worker, outcome["error"], searched=False)
+            is_gone = self._is_gone(self.jobs[name])
+            if not is_gone:
+                self._set_aside(worker, outcome["error"])
+            self._attempt_failed(attempt, worker, outcome["error"], searched=False, final=is_gone)
         elif outcome["code"] != 0:
             self._attempt_failed(attempt, worker, outcome["error"], final=outcome["code"] in _HOPELESS)
         else:
-            taken = report.get("seconds", 0.0)
+            taken, is_needed = report.get("seconds", 0.0), self.schedule.needs(attempt)
             self._cancel(self.schedule.done(attempt, outcome["seconds"] - taken, taken))
-            self.dashboard.count(worker.name, report, self.schedule.seconds(attempt.span))
-            self._check_end(name)
+            if is_needed:
+                self.dashboard.count(worker.name, report, self.schedule.seconds(attempt.span))
+                self._check_end(name)
 
     def _attempt_failed(
         self, attempt: Attempt, worker: Worker, why: str, *, searched: bool = True, final: bool = False
@@ -333,13 +341,20 @@ class _Run:
         if final or len(self.results[name].failures) >= _GIVE_UP:
             self._cancel(self.schedule.drop_video(name))
 
-    def _set_aside(self, node: str, why: str) -> None:
-        """Uses a node no more."""
-        if node not in self.unfit:
-            self.unfit[node] = why
-            self.dashboard.say(f"not used any more: {why}")
-        for name in [name for name, worker in self.workers.items() if worker.node == node]:
+    def _set_aside(self, worker: Worker, why: str) -> None:
+        """Uses the node of a worker no more."""
+        if worker.node not in self.unfit:
+            self.unfit[worker.node] = f"{worker.name}: {why}"
+            self.dashboard.say(f"not used any more: {worker.name}: {why}")
+        for name in [name for name, other in self.workers.items() if other.node == worker.node]:
             self._remove(name)
+
+    def _is_gone(self, job: Job) -> bool:
+        """Whether a video is not what it was, so that no node is to blame."""
+        try:
+            return job.video.stat().st_size != job.identity.bytes
+        except OSError:
+            return True
 
     def _cancel(self, attempts: Sequence[Attempt]) -> None:
         for task, then in self.tasks.items():
@@ -356,9 +371,9 @@ class _Run:
         if isinstance(outcome, RayError):
             error, again = f"the worker {worker.name} was lost ({_first_line(outcome)})", True
         else:
-            error, again = outcome["error"], outcome["code"] == UNFIT
+            error, again = outcome["error"], outcome["code"] == UNFIT and not self._is_gone(step.job)
             if again:
-                self._set_aside(worker.node, f"{worker.name}: {error}")
+                self._set_aside(worker, error)
         step.tries += 1
         if again and (step.tries < ATTEMPTS or not isinstance(outcome, RayError)):
             self.steps.insert(0, step)

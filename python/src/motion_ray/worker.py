@@ -31,9 +31,9 @@ def version(program: str) -> str:
     return subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def call(program: str, wanted: str, needed: dict[str, int | None], arguments: list[str]) -> Outcome:
-    """Runs ``program`` with ``arguments``, if its version is ``wanted`` and the paths of ``needed`` are here, files with
-    these sizes. If this process is killed or its task is cancelled, the program is terminated and leaves no file."""
+def call(program: str, wanted: str, needed: dict[str, int | None], folder: str, arguments: list[str]) -> Outcome:
+    """Runs ``program`` with ``arguments`` in ``folder``, if its version is ``wanted`` and the paths of ``needed`` are here,
+    files with these sizes. If this process is killed or its task is cancelled, the program is terminated and leaves no file."""
     began = time.monotonic()
 
     def outcome(code: int, error: str = "", report: dict[str, Any] | None = None) -> Outcome:
@@ -53,7 +53,8 @@ def call(program: str, wanted: str, needed: dict[str, int | None], arguments: li
 
     # The kernel terminates the program when this process dies, even by SIGKILL.
     guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
-    process = subprocess.Popen([*guard, program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command, pipe = [*guard, program, *arguments], subprocess.PIPE
+    process = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
     try:
         while True:
             try:

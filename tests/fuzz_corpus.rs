@@ -5,6 +5,7 @@
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;
+mod start;
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -31,6 +32,7 @@ fn check(name: &'static str) {
     let (_, target) = fuzz::TARGETS.into_iter().find(|(known, _)| *known == name).expect("a target");
     let inputs = inputs(name);
     assert!(inputs.len() >= 10, "the corpus of {name} has only {} inputs", inputs.len());
+    start::check_leaks();
     let (done, results) = mpsc::channel();
     // A panic ends the process: it is not one of the test alone, but of an element's.
     std::thread::spawn(move || {

@@ -2,6 +2,8 @@
 //! process, which it measures.
 #![allow(missing_docs)]
 
+mod start;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,11 +75,6 @@ fn around(element: &str, width: u32, height: u32) -> (Harness, usize) {
     (harness, info.size())
 }
 
-fn init() {
-    gst::init().unwrap();
-    gstmotionestimate::plugin_register_static().unwrap();
-}
-
 fn devices() -> Vec<String> {
     backend::devices().iter().map(|device| device.selector.to_string()).collect()
 }
@@ -85,7 +82,7 @@ fn devices() -> Vec<String> {
 #[test]
 fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    init();
+    start::init();
     let mut devices = devices();
     // And the first two together, with shares that stay: where they move, memory is made for the larger ones.
     devices.push(devices[..devices.len().min(2)].join(",") + ", balance=static");
@@ -126,7 +123,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
 #[test]
 fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    init();
+    start::init();
     let on_devices =
         devices().into_iter().map(|device| format!("motioninterpolate device={device} threads=2"));
     let others = ["motioninterpolate mode=blend".into(), "motioninterpolate mode=repeat".into()];
@@ -192,7 +189,7 @@ fn check_flat(mut harness: Harness, bytes: usize, what: &str) {
 #[test]
 fn ten_thousand_frames_take_no_more_memory_than_a_thousand() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    init();
+    start::init();
     for device in devices() {
         for depth in [1, 4] {
             let settings = format!("device={device} search-range=2 prediction=median pipeline-depth={depth}");

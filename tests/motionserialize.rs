@@ -299,8 +299,7 @@ fn flo_has_a_vector_a_sample() {
 fn frames_too_large_for_flo_are_refused() {
     fields::init();
     let mut harness = gst_check::Harness::new("motionserialize");
-    let bus = gst::Bus::new();
-    harness.element().unwrap().set_bus(Some(&bus));
+    let bus = fields::ElementBus::new(harness.element().unwrap());
     harness.set_sink_caps_str("application/x-flo");
     let caps = format!("video/x-raw,format=GRAY8,width={0},height={0},framerate=25/1", i32::MAX);
     harness.push_event(gst::event::Caps::new(&caps.parse().unwrap()));

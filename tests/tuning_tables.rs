@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod common;
+mod start;
 
 use std::fs;
 use std::path::PathBuf;
@@ -204,8 +205,7 @@ fn the_element_warns_of_a_broken_file_and_plays() {
     if !is_child() {
         return with_user_file(name, "[[entry]]\nkernel = \"tield\"\n");
     }
-    gst::init().unwrap();
-    gstmotionestimate::plugin_register_static().unwrap();
+    start::init();
     let device = backend::find_opencl(&DeviceSelector::Auto).unwrap();
     let pipeline = gst::parse::launch(&format!(
         "videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! motionestimate device={}:{} ! fakesink",

@@ -9,13 +9,11 @@ use std::time::{Duration, Instant};
 use gst::prelude::*;
 
 use crate::lanes::Description;
+use crate::patience::{self, Patience};
 use crate::stream::{Stream, Watched};
 
 /// Why a run failed, for people.
 pub type Failure = Box<dyn Error + Send + Sync>;
-
-/// A pipeline that shows no progress for so long hangs. A busy machine may need seconds.
-pub const PATIENCE: gst::ClockTime = gst::ClockTime::from_seconds(120);
 
 /// Frames a second: a pipeline does not take all of a core, so that latency is that of the elements.
 const RATE: i32 = 100;
@@ -285,10 +283,10 @@ impl Run<'_> {
     /// Waits until the pipeline plays. An event or seek that GStreamer gets in the middle of a change of state, for which
     /// it holds a lock, may stop the pipeline for ever.
     fn settle(&self) -> Result<(), Failure> {
-        let (outcome, state, _) = self.pipeline.state(PATIENCE);
-        match outcome {
-            Ok(_) if state == gst::State::Playing => Ok(()),
-            _ => Err(error_of(&self.pipeline, self.name(), "does not play")),
+        if patience::plays(&self.pipeline) {
+            Ok(())
+        } else {
+            Err(error_of(&self.pipeline, self.name(), "does not play"))
         }
     }
 
@@ -298,24 +296,31 @@ impl Run<'_> {
         let bus = self.pipeline.bus().expect("a pipeline has a bus");
         // Errors are left to `check`.
         let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
-        match bus.timed_pop_filtered(PATIENCE, &kinds).as_ref().map(|message| message.view()) {
-            Some(gst::MessageView::Eos(_)) => self.check(),
-            Some(gst::MessageView::Error(error)) => Err(format!("{}: {}", self.name(), error.error()).into()),
-            _ => Err(error_of(&self.pipeline, self.name(), "does not end")),
+        let mut patience = Patience::new();
+        loop {
+            match bus.timed_pop_filtered(patience::STEP, &kinds).as_ref().map(|message| message.view()) {
+                Some(gst::MessageView::Error(error)) => {
+                    return Err(format!("{}: {}", self.name(), error.error()).into());
+                }
+                Some(_) => return self.check(),
+                None if patience.is_over() => {
+                    return Err(error_of(&self.pipeline, self.name(), "does not end"));
+                }
+                None => (),
+            }
         }
     }
 
     fn await_frames(&self, frames: u64) -> Result<(), Failure> {
         let enough = self.lane.frames() + frames;
-        let patience = Duration::from(PATIENCE);
-        let (mut last, mut since) = (self.lane.frames(), Instant::now());
+        let (mut last, mut patience) = (self.lane.frames(), Patience::new());
         while self.lane.frames() < enough && !self.stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5));
             self.check()?;
             let now = self.lane.frames();
             if now != last {
-                (last, since) = (now, Instant::now());
-            } else if since.elapsed() > patience {
+                (last, patience) = (now, Patience::new());
+            } else if patience.is_over() {
                 return Err(error_of(&self.pipeline, self.name(), "hangs: no frame arrives"));
             }
         }

@@ -7,6 +7,7 @@ mod lane;
 mod lanes;
 mod leaks;
 mod measure;
+mod patience;
 mod stream;
 
 use std::path::PathBuf;
@@ -98,7 +99,11 @@ fn run(options: &Options) -> Result<(), Failure> {
     println!("soak: at rest before: {before}; after: {after}");
     before.check(&after)?;
     if options.leaks {
-        leaks::check()?;
+        let alive = leaks::alive()?;
+        if !alive.is_empty() {
+            return Err(format!("objects are left, as the leaks tracer says:\n{alive}").into());
+        }
+        println!("soak: no object is alive at the end, as the leaks tracer says");
     }
     println!("soak: passed");
     Ok(())
@@ -150,8 +155,7 @@ fn change_states(changes: u32, record: &mut Record) -> Result<(), Failure> {
         let index = change as usize % pipelines.len();
         let pipeline = &pipelines[index];
         pipeline.set_state(gst::State::Playing)?;
-        let (outcome, state, _) = pipeline.state(lane::PATIENCE);
-        if outcome.is_err() || state != gst::State::Playing {
+        if !patience::plays(pipeline) {
             return Err(lane::error_of(pipeline, descriptions[index].name, "does not play"));
         }
         pipeline.set_state(gst::State::Null)?;

@@ -137,7 +137,7 @@ impl Record {
         let mut file = BufWriter::new(File::create(path)?);
         writeln!(
             file,
-            "seconds,anonymous_kib,threads,descriptors,frames,latency_median_us,latency_longest_us"
+            "phase,seconds,anonymous_kib,threads,descriptors,frames,latency_median_us,latency_longest_us"
         )?;
         Ok(Self { file: Some(file), ..Self::none() })
     }

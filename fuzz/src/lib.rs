@@ -5,6 +5,8 @@
 #![allow(missing_docs)]
 
 mod buffers;
+#[path = "../../tests/start/element_bus.rs"]
+mod element_bus;
 mod field_metas;
 #[path = "../../tests/formats/mod.rs"]
 mod formats;

@@ -7,6 +7,7 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 
+use super::element_bus::ElementBus;
 use super::plan::Plan;
 use super::setup;
 
@@ -93,7 +94,7 @@ struct Run<'a> {
     subject: &'a Subject,
     harness: Harness,
     element: gst::Element,
-    bus: gst::Bus,
+    bus: ElementBus,
     info: VideoInfo,
     /// What has not left.
     waiting: VecDeque<Taken>,

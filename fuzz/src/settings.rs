@@ -9,6 +9,7 @@ use glib::translate::{ToGlibPtr, ToGlibPtrMut};
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 
+use super::element_bus::ElementBus;
 use super::plan::Plan;
 use super::setup;
 
@@ -109,8 +110,7 @@ pub fn run(data: &[u8]) {
     let plan = &mut Plan::new(data);
     let element =
         gst::ElementFactory::make(plan.one_of(&ELEMENTS)).build().expect("an element of the plugin");
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     for _ in 0..plan.number(1..=6u8) {
         set_any(plan, &element);
     }

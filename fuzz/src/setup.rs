@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
 
+use super::element_bus::ElementBus;
+
 thread_local! {
     static RUNNING: RefCell<String> = RefCell::default();
 }
@@ -56,13 +58,10 @@ pub fn error_on(bus: &gst::Bus) -> Option<String> {
 }
 
 /// A harness around `launch`, the element in it, and its bus.
-pub fn harness(launch: &str) -> (gst_check::Harness, gst::Element, gst::Bus) {
-    use gst::prelude::*;
-
+pub fn harness(launch: &str) -> (gst_check::Harness, gst::Element, ElementBus) {
     let mut harness = gst_check::Harness::new_parse(launch);
     let name = launch.split_whitespace().next().expect("an element");
     let element = harness.find_element(name).expect("the element");
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     (harness, element, bus)
 }

@@ -1,23 +1,13 @@
 //! Pipelines whose buffers carry known motion fields, and what comes out of them.
 #![allow(dead_code, missing_docs)]
 
-use std::sync::Once;
+#[path = "../start/mod.rs"]
+mod start;
 
 use gst::prelude::*;
 use gstmotionestimate::estimator::{Metric, MotionVector};
 use gstmotionestimate::meta::{self, FieldDescription};
-
-/// Starts GStreamer with this crate's elements; any warning ends the test.
-pub fn init() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: every test calls this before anything else, and under the `Once` no other thread
-        // of this program has begun to read the environment.
-        unsafe { std::env::set_var("G_DEBUG", "fatal_warnings") };
-        gst::init().unwrap();
-        gstmotionestimate::plugin_register_static().unwrap();
-    });
-}
+pub use start::{ElementBus, init};
 
 /// A field over a frame in square blocks, its reference one frame back.
 pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {

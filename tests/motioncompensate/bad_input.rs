@@ -12,7 +12,7 @@ fn video() -> VideoInfo {
 }
 
 /// A harness that has seen frame 0.
-fn started(launch: &str) -> (VideoInfo, Harness, gst::Bus) {
+fn started(launch: &str) -> (VideoInfo, Harness, ElementBus) {
     let info = video();
     let (mut harness, bus) = harness(launch, &info);
     harness.push_and_pull(buffer(&info, &planes(&info, 0), 0, None)).unwrap();

@@ -9,6 +9,7 @@ use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat}
 use gstmotionestimate::meta::{self, FieldDescription};
 
 use crate::fields;
+pub use crate::fields::ElementBus;
 pub use crate::formats::FORMATS;
 use crate::formats::depth_and_shift;
 
@@ -42,12 +43,11 @@ pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
     VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().unwrap()
 }
 
-pub fn harness(launch: &str, info: &VideoInfo) -> (Harness, gst::Bus) {
+pub fn harness(launch: &str, info: &VideoInfo) -> (Harness, ElementBus) {
     fields::init();
     let mut harness = Harness::new_parse(launch);
     harness.set_src_caps(info.to_caps().unwrap());
-    let bus = gst::Bus::new();
-    harness.find_element("motioncompensate").unwrap().set_bus(Some(&bus));
+    let bus = ElementBus::new(harness.find_element("motioncompensate").unwrap());
     (harness, bus)
 }
 

@@ -3,4 +3,6 @@
 mod bad_input;
 mod events;
 mod frames;
+#[path = "../start/mod.rs"]
+mod start;
 mod support;

@@ -1,6 +1,6 @@
 //! Frames to push, what comes out, and what the oracle makes of them.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use gst::prelude::*;
 use gst_check::Harness;
@@ -10,21 +10,12 @@ use gstmotionestimate::compensation::Sampling;
 use gstmotionestimate::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
 use gstmotionestimate::estimator::{Frame, References, SampleFormat, oracle as search};
 
+pub use crate::start::{ElementBus, init};
+
 pub const SIZE: (u32, u32) = (72, 56);
 
 /// The duration of a frame.
 pub const DURATION: gst::ClockTime = gst::ClockTime::from_mseconds(40);
-
-pub fn init() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // What G_DEBUG=fatal_warnings does; GLib reads that before main() is entered.
-        let levels = glib::LogLevels::LEVEL_WARNING | glib::LogLevels::LEVEL_CRITICAL;
-        glib::log_set_always_fatal(levels | glib::LogLevels::LEVEL_ERROR);
-        gst::init().expect("GStreamer");
-        gstmotionestimate::plugin_register_static().expect("the plugin registers");
-    });
-}
 
 pub fn video(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
     init();
@@ -50,10 +41,8 @@ pub fn element(harness: &Harness) -> gst::Element {
     }
 }
 
-pub fn bus(harness: &Harness) -> gst::Bus {
-    let bus = gst::Bus::new();
-    element(harness).set_bus(Some(&bus));
-    bus
+pub fn bus(harness: &Harness) -> ElementBus {
+    ElementBus::new(element(harness))
 }
 
 pub fn count(harness: &Harness, field: &str) -> u64 {

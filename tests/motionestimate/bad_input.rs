@@ -38,8 +38,7 @@ fn hierarchical_search_has_its_own_precision() {
 fn wrong_settings_are_told_before_the_first_caps() {
     init();
     let element = gst::ElementFactory::make("motionestimate").property("block-size", 6u32).build().unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     assert!(element.set_state(gst::State::Paused).is_err());
     assert!(error_text(&wait(&bus)).contains("block size 6"));
     element.set_state(gst::State::Null).unwrap();
@@ -76,8 +75,7 @@ fn work_groups_that_no_device_has_name_the_limit() {
 fn frames_larger_than_can_be_addressed() {
     let info = info(VideoFormat::Gray8, (40000, 2));
     let mut harness = gst_check::Harness::new("motionestimate");
-    let bus = gst::Bus::new();
-    harness.element().unwrap().set_bus(Some(&bus));
+    let bus = ElementBus::new(harness.element().unwrap());
     harness.set_src_caps(info.to_caps().unwrap());
     assert!(harness.push(frame(&info, 0)).is_err());
     assert!(error_text(&wait(&bus)).contains("40000 x 2"));
@@ -87,8 +85,7 @@ fn check_refused(buffer: gst::Buffer) {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     let element = harness.find_element("motionestimate").unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     pass(&mut harness, &info, 0);
     assert_eq!(harness.push(buffer), Err(gst::FlowError::Error));
     assert_eq!(error_text(&wait(&bus)), "A buffer does not hold the frame its caps promise");
@@ -118,8 +115,7 @@ fn interlaced_frames_are_searched_whole_with_one_warning() {
         let info =
             gst_video::VideoInfo::builder(VideoFormat::I420, 64, 48).interlace_mode(mode).build().unwrap();
         let mut harness = gst_check::Harness::new_parse(ELEMENT);
-        let bus = gst::Bus::new();
-        harness.find_element("motionestimate").unwrap().set_bus(Some(&bus));
+        let bus = ElementBus::new(harness.find_element("motionestimate").unwrap());
         harness.set_src_caps(info.to_caps().unwrap());
         let buffers: Vec<_> = (0..3).map(|time| pass(&mut harness, &info, time)).collect();
         check_sequence(&info, &parameters(&info), &buffers);

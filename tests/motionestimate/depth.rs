@@ -265,8 +265,7 @@ fn a_change_of_latency_is_told() {
     let info = gray();
     let mut harness = harness(&deep("native", 1), &info);
     let element = harness.find_element("motionestimate").unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     let mut told = |time: u64, depth: u32| {
         element.set_property("pipeline-depth", depth);
         harness.push(frame(&info, time)).unwrap();

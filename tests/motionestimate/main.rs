@@ -17,6 +17,8 @@ mod properties;
 mod references;
 mod scene_cuts;
 mod several;
+#[path = "../start/mod.rs"]
+mod start;
 mod statistics;
 mod support;
 mod vectors;

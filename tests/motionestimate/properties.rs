@@ -139,8 +139,7 @@ fn a_setting_that_cannot_be_followed_is_an_error() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     let element = harness.find_element("motionestimate").unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     pass(&mut harness, &info, 0);
     element.set_property("block-size", 10u32);
     assert_eq!(harness.push(frame(&info, 1)), Err(gst::FlowError::Error));

@@ -130,8 +130,7 @@ fn latency_changes_with_the_direction() {
     let info = gray();
     let mut harness = harness(&launch("native", ""), &info);
     let element = harness.find_element("motionestimate").unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     let told = || bus.pop_filtered(&[gst::MessageType::Latency]).is_some();
     push(&mut harness, &info, 0..3);
     assert!(!told());

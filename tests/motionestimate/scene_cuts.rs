@@ -62,10 +62,9 @@ fn cuts_told(bus: &gst::Bus) -> Vec<u64> {
     cuts.collect()
 }
 
-fn with_bus(launch: &str, info: &VideoInfo) -> (Harness, gst::Bus) {
+fn with_bus(launch: &str, info: &VideoInfo) -> (Harness, ElementBus) {
     let mut harness = harness(launch, info);
-    let bus = gst::Bus::new();
-    harness.find_element("motionestimate").unwrap().set_bus(Some(&bus));
+    let bus = ElementBus::new(harness.find_element("motionestimate").unwrap());
     (harness, bus)
 }
 

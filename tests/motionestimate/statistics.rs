@@ -57,8 +57,7 @@ fn message_at_eos_comes_before_eos() {
     let info = gray();
     let mut harness = harness(ELEMENT, &info);
     let element = harness.find_element("motionestimate").unwrap();
-    let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
+    let bus = ElementBus::new(element.clone());
     for time in 0..3 {
         pass(&mut harness, &info, time);
     }

@@ -1,7 +1,5 @@
 //! Buffers to push, and what must come out.
 
-use std::sync::Once;
-
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
@@ -9,22 +7,13 @@ use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::estimator::{Frame, Parameters, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
 
+pub use crate::start::{ElementBus, init};
+
 /// Frame size of most tests: whole blocks on neither axis.
 pub const SIZE: (u32, u32) = (61, 47);
 
 /// Element and settings of most tests.
 pub const ELEMENT: &str = "motionestimate device=native block-size=8 search-range=5";
-
-pub fn init() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // What G_DEBUG=fatal_warnings does; GLib reads that before main() is entered.
-        let levels = glib::LogLevels::LEVEL_WARNING | glib::LogLevels::LEVEL_CRITICAL;
-        glib::log_set_always_fatal(levels | glib::LogLevels::LEVEL_ERROR);
-        gst::init().expect("GStreamer");
-        gstmotionestimate::plugin_register_static().expect("the plugin registers");
-    });
-}
 
 /// Video of `format`, 25 frames a second.
 pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {

@@ -14,6 +14,8 @@ mod launched;
 mod live;
 mod motion;
 mod speed;
+#[path = "../start/mod.rs"]
+mod start;
 mod statistics;
 mod support;
 mod times;

@@ -1,11 +1,11 @@
 //! Frames to push, and what comes out.
 
-use std::sync::Once;
-
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+
+pub use crate::start::{ElementBus, init};
 
 pub const SIZE: (u32, u32) = (13, 7);
 
@@ -13,17 +13,6 @@ pub const SECOND: u64 = 1_000_000_000;
 
 /// A frame rate.
 pub type Rate = (i32, i32);
-
-pub fn init() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // What G_DEBUG=fatal_warnings does; GLib reads that before main() is entered.
-        let levels = glib::LogLevels::LEVEL_WARNING | glib::LogLevels::LEVEL_CRITICAL;
-        glib::log_set_always_fatal(levels | glib::LogLevels::LEVEL_ERROR);
-        gst::init().expect("GStreamer");
-        gstmotionestimate::plugin_register_static().expect("the plugin registers");
-    });
-}
 
 pub fn video(format: VideoFormat, (width, height): (u32, u32), (n, d): Rate) -> VideoInfo {
     init();
@@ -58,10 +47,8 @@ pub fn element(harness: &Harness) -> gst::Element {
     }
 }
 
-pub fn bus(harness: &Harness) -> gst::Bus {
-    let bus = gst::Bus::new();
-    element(harness).set_bus(Some(&bus));
-    bus
+pub fn bus(harness: &Harness) -> ElementBus {
+    ElementBus::new(element(harness))
 }
 
 pub fn stats(harness: &Harness) -> gst::Structure {

@@ -87,6 +87,9 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// A limit of [`Self::within`] that changes no sample.
     const UNLIMITED: u16;
 
+    /// Whether samples differ by more than `most`.
+    fn differs(self, other: Self, most: u16) -> bool;
+
     /// The smaller of two samples each.
     fn least(self, other: Self) -> Self;
 
@@ -167,6 +170,21 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 
     // With samples of eight bits added or subtracted, still a number with a sign.
     const UNLIMITED: u16 = 1 << 14;
+
+    #[inline(always)]
+    fn differs(self, other: Self, most: u16) -> bool {
+        // SAFETY: as in `store`.
+        unsafe {
+            let mut largest = E::Words::all(most);
+            for n in 0..N {
+                let (a, b) = (self.0[n], other.0[n]);
+                largest = largest.largest(a.minus(b)).largest(b.minus(a));
+            }
+            let zero = NarrowRegister::<E>::zero();
+            let beyond = largest.minus(E::Words::all(most)).narrow();
+            NarrowRegister::<E>::add_differences(zero, beyond, zero).total() > 0
+        }
+    }
 
     #[inline(always)]
     fn least(self, other: Self) -> Self {
@@ -313,6 +331,12 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     const UNLIMITED: u16 = u16::MAX;
+
+    #[inline(always)]
+    fn differs(self, other: Self, most: u16) -> bool {
+        let differences = self.each(other, u32::abs_diff);
+        differences.0.as_flattened().iter().any(|&difference| difference > u32::from(most))
+    }
 
     #[inline(always)]
     fn least(self, other: Self) -> Self {

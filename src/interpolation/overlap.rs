@@ -103,14 +103,6 @@ impl Both {
     }
 }
 
-/// What both frames show at the place of a cell.
-#[derive(Clone, Copy)]
-struct OwnPlace<C> {
-    cells: [C; 2],
-    least: C,
-    largest: C,
-}
-
 /// What a plane is predicted from.
 pub(super) struct Overlap<'a, S> {
     pub shape: PlaneShape,
@@ -140,7 +132,7 @@ impl<S> Overlap<'_, S> {
         rest.par_chunks_mut(H * stride).enumerate().for_each(|(index, bytes)| write(index + 1, bytes));
     }
 
-    /// The samples at both ends of a vector from the cell whose first pixel is `origin`.
+    /// The cells at these positions in both frames.
     #[inline(always)]
     fn cells<E: InstructionSet, const W: usize, const H: usize>(
         &self,
@@ -152,36 +144,19 @@ impl<S> Overlap<'_, S> {
         [self.sources[0].cell::<E>(positions[0]), self.sources[1].cell::<E>(positions[1])]
     }
 
-    /// What both frames show at the cell whose first pixel is `origin`.
-    #[inline(always)]
-    fn own_place<E: InstructionSet, const W: usize, const H: usize>(
-        &self,
-        origin: (i32, i32),
-    ) -> OwnPlace<S::Cell<E>>
-    where
-        S: CellSource<W, H>,
-    {
-        let cells = self.cells::<E, W, H>(self.shape.positions(origin, BlockEnds::default()));
-        let [previous, next] = cells;
-        OwnPlace { cells, least: previous.least(next), largest: previous.largest(next) }
-    }
-
-    /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`, at `own`.
+    /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`. `own` has the
+    /// least and the largest samples of both frames there, once a vector needs them.
     #[inline(always)]
     fn predict<E: InstructionSet, const W: usize, const H: usize>(
         &self,
         origin: (i32, i32),
-        own: &OwnPlace<S::Cell<E>>,
+        own: &mut Option<[S::Cell<E>; 2]>,
         ends: BlockEnds,
     ) -> S::Cell<E>
     where
         S: CellSource<W, H>,
     {
         let Self { shape, both, .. } = self;
-        // Both ends are at the place itself, in both frames or in neither.
-        if ends == BlockEnds::default() {
-            return PlaneCell::blend(own.cells, &[[both.weight; W]; H]);
-        }
         let positions = shape.positions(origin, ends);
         let [weights, limits] = if shape.are_inside(positions, ((W / shape.pixel) as i32, H as i32)) {
             [[[both.weight; W]; H], [[both.limit; W]; H]]
@@ -189,10 +164,22 @@ impl<S> Overlap<'_, S> {
             shape.weights(positions, *both, S::Cell::<E>::UNLIMITED)
         };
         let [start, end] = self.cells::<E, W, H>(positions);
-        let within = |one: S::Cell<E>, other: S::Cell<E>| {
-            one.within(own.least.least(other), own.largest.largest(other), &limits)
+        // Most ends are within the limit of each other.
+        if ends == BlockEnds::default() || !start.differs(end, both.limit) {
+            return PlaneCell::blend([start, end], &weights);
+        }
+        let [least, largest] = match *own {
+            Some(own) => own,
+            None => {
+                let [previous, next] = self.cells::<E, W, H>(shape.positions(origin, BlockEnds::default()));
+                *own.insert([previous.least(next), previous.largest(next)])
+            }
         };
-        PlaneCell::blend([within(start, end), within(end, start)], &weights)
+        let within = [
+            start.within(least.least(end), largest.largest(end), &limits),
+            end.within(least.least(start), largest.largest(start), &limits),
+        ];
+        PlaneCell::blend(within, &weights)
     }
 }
 
@@ -228,8 +215,8 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S
                     source.prefetch(engine, position);
                 }
             }
-            let own = overlap.own_place::<E, W, H>(origin);
-            let first = overlap.predict::<E, W, H>(origin, &own, around[0]);
+            let mut own = None;
+            let first = overlap.predict::<E, W, H>(origin, &mut own, around[0]);
             let cell = if around == [around[0]; 4] {
                 first.round::<6>()
             } else {
@@ -239,7 +226,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S
                     let same = around[..corner].iter().position(|ends| *ends == around[corner]);
                     predicted[corner] = match same {
                         Some(same) => predicted[same],
-                        None => overlap.predict::<E, W, H>(origin, &own, around[corner]),
+                        None => overlap.predict::<E, W, H>(origin, &mut own, around[corner]),
                     };
                 }
                 S::Cell::<E>::overlap(&predicted, &windows, shift)

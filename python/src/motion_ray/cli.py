@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program and returns its exit code."""
     options = _parser().parse_intermixed_args(arguments)
-    # Before Ray is imported. A library of others that tells them of each run needs the user's consent.
+    # Otherwise Ray reports its use to its makers, which is for the user to decide.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     logging.getLogger("ray").setLevel(logging.ERROR)
     from motion_ray.dashboard import Dashboard

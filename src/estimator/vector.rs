@@ -33,13 +33,15 @@ impl MotionVector {
     /// the smaller `(cost, |x| + |y|, y, x)`. A cost of [`u32::MAX`] marks a block without a match.
     #[must_use]
     pub fn better(self, other: Self) -> Self {
-        // One number a vector, compared without branches: of two parts of a window either may be the better one.
         let key = |v: Self| {
             let (x, y) = (i32::from(v.x), i32::from(v.y));
-            let place = (i64::from(y) << 32) + i64::from(x) + (1 << 48);
-            u128::from(v.cost) << 96 | ((x.abs() + y.abs()) as u128) << 64 | place as u128
+            (x.abs() + y.abs(), y, x)
         };
-        if other.cost != u32::MAX && key(other) < key(self) { other } else { self }
+        // Equal costs are rare. Of two others one is selected without a branch, as either may be the lower one.
+        if self.cost == other.cost && self.cost != u32::MAX {
+            return if key(other) < key(self) { other } else { self };
+        }
+        if other.cost < self.cost { other } else { self }
     }
 }
 

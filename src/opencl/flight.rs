@@ -276,9 +276,8 @@ impl Searches {
         vectors.copy_from_slice(&bytes[search.skipped * size_of::<MotionVector>()..][..vectors.len()]);
         let found = batch.found.ended();
         let previous = std::mem::replace(&mut self.searched, found);
-        // Some drivers note when a barrier was next in its queue, not when it was passed, even if that was before it was
-        // submitted: what the host did since the search before is no part of this one.
-        let start = batch.started.ended().max(batch.started.submitted()).max(ready()).max(previous);
+        // Some drivers note when a barrier was next in its queue, not when it was passed.
+        let start = batch.started.ended().max(ready()).max(previous);
         // Without the device's clock, everything counts as search since it was begun and the search before was over.
         let begun = previous_copied.map_or(search.begun, |previous| previous.max(search.begun));
         let times = StageTimes {

@@ -241,11 +241,6 @@ impl Event {
         self.time(ffi::CL_PROFILING_COMMAND_START)
     }
 
-    /// When the command was submitted to the device, as [`Self::started`].
-    pub(in crate::opencl) fn submitted(&self) -> Option<u64> {
-        self.time(ffi::CL_PROFILING_COMMAND_SUBMIT)
-    }
-
     /// When the command ended, as [`Self::started`].
     pub(in crate::opencl) fn ended(&self) -> Option<u64> {
         self.time(ffi::CL_PROFILING_COMMAND_END)

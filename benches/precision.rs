@@ -1,7 +1,8 @@
 //! What sub-sample refinement costs and gains on real clips, and what samples of more bits cost, ±16.
 //!
 //! `cargo bench --bench precision -- CLIP...` prints, for blocks of 8 and 16, for full search each precision of the
-//! vectors, and for each search samples of 10 and 16 bits whose lower bits are noise: the time of a search, the rate
+//! vectors, and for each search samples of 10 and 16 bits whose lower bits are noise (full search by SAD also of their
+//! quarters): the time of a search, the rate
 //! relative to whole vectors of 8 bits, and for 8 bits the luma PSNR of the prediction, the mean over the frames. The
 //! device is one thread of the CPU, or `DEVICE=gpu` and the like; what counts is the time that the thread spends, or the
 //! device by its own clock. `BLOCKS=8`, `RANGE=32` and `KERNEL=elimination` select. `FOUR=1` searches four of each frame
@@ -31,7 +32,7 @@ const FRAMES: usize = 14;
 const TURNS: usize = 5;
 
 /// What is measured: searches, the precision of the vectors, and the bits of the samples.
-const VARIANTS: [(Algorithm, Metric, SubSample, u32); 12] = {
+const VARIANTS: [(Algorithm, Metric, SubSample, u32); 16] = {
     use Algorithm::{Full, ThreeStep};
     use Metric::{Sad, Ssd};
     use SubSample::{Half, None, Quarter};
@@ -40,7 +41,11 @@ const VARIANTS: [(Algorithm, Metric, SubSample, u32); 12] = {
         (Full, Sad, Half, 8),
         (Full, Sad, Quarter, 8),
         (Full, Sad, None, 10),
+        (Full, Sad, Half, 10),
+        (Full, Sad, Quarter, 10),
         (Full, Sad, None, 16),
+        (Full, Sad, Half, 16),
+        (Full, Sad, Quarter, 16),
         (Full, Ssd, None, 8),
         (Full, Ssd, None, 10),
         (ThreeStep, Sad, None, 8),

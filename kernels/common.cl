@@ -172,7 +172,7 @@ static inline uint compare_word(uint c, uint r, uint cost)
 #endif
 }
 
-// The word that begins `shift` samples, fewer than WORD_SAMPLES, into `low` and continues in `high`.
+// The word that begins `shift` samples, at most WORD_SAMPLES, into `low` and continues in `high`.
 static inline uint join_words(uint low, uint high, uint shift)
 {
     return (uint)(((ulong)high << 32 | low) >> (SAMPLE_BITS * shift));

@@ -2,14 +2,15 @@
 // around the winner of whole samples, then the eight a quarter of a sample around the best of these.
 //
 // docs/algorithms.md defines it. ITEMS items share a block. They copy the samples around its match to local
-// memory, interpolate the half samples of H.264 there, and compare each candidate four samples at a time.
+// memory, interpolate the half samples of H.264 there, and compare each candidate a word at a time.
 // The half samples of all sixteen candidates are those of one square, a sample larger than the block on each
-// side, so a block reads its reference once, and no plane of the whole frame is needed.
+// side, so a block reads its reference once, and no plane of the whole frame is needed. A block whose square does not
+// fit local memory is divided into tiles of TILE_ROWS rows, whose samples are read and interpolated for each step.
 //
 //   vectors  record of block (column, row) at row * columns + column: the winner, which is replaced
 //
-// The square is kept as four planes of READ_ROWS rows of READ_WORDS words: whole samples, half a sample to the
-// right, half below, and both. Row REACH and the second sample of word 1 are those of the block's first sample: left
+// The square of a tile is kept as four planes of READ_ROWS rows of READ_WORDS words: whole samples, half a sample to
+// the right, half below, and both. Row REACH and the second sample of word 1 are those of the tile's first sample: left
 // of the word after the first there is room for what the filters read of plane 0.
 
 #include "common.cl"
@@ -29,13 +30,27 @@
 #define LAST_STEP 1
 #endif
 
+// Rows of a tile: divides BLOCK.
+#ifndef TILE_ROWS
+#define TILE_ROWS BLOCK
+#endif
+
+// Bits of a sample.
+#ifndef DEPTH
+#define DEPTH SAMPLE_BITS
+#endif
+#define PEAK ((1 << DEPTH) - 1)
+
 // Samples that a filter reads beyond the block.
 #define REACH 3
 
-// Words of a row of the square; rows and words of a plane.
-#define WORDS (BLOCK / 4 + 1)
-#define READ_ROWS (BLOCK + 2 * REACH)
-#define READ_WORDS (WORDS + 2)
+// Words of a row of the square, and those that the filters read after them.
+#define WORDS (BLOCK_WORDS + 1)
+#define WORDS_AFTER (SAMPLE_BITS == 8 ? 1 : 2)
+
+// Rows and words of a plane.
+#define READ_ROWS (TILE_ROWS + 2 * REACH)
+#define READ_WORDS (1 + WORDS + WORDS_AFTER)
 #define PLANE (READ_ROWS * READ_WORDS)
 
 // Candidates of a step.
@@ -44,27 +59,34 @@
 // Rows of half samples that an item makes below one another: each row that it reads serves several.
 #define STRIP 3
 
+// The samples of a word, or what the filter makes of them.
+#if SAMPLE_BITS == 8
+typedef uint2 numbers_t;  // in the halves of two words: of the samples 0 and 2, and of 1 and 3
+#else
+typedef int2 numbers_t;
+#endif
+
 // What the items of a block share.
 typedef struct {
     uint planes[4 * PLANE];
     union {
-        uint2 across[READ_ROWS * WORDS];  // sums of the filter along rows: word j of row i at i * WORDS + j
-        uint costs[AROUND * ITEMS];       // candidate c, item i: at c * ITEMS + i
+        numbers_t across[READ_ROWS * WORDS];  // sums of the filter along rows: word j of row i at i * WORDS + j
+        uint costs[AROUND * ITEMS];           // candidate c, item i: at c * ITEMS + i
     } scratch;
-    uint parts[ITEMS];                    // sums of the costs of eight items
+    uint parts[ITEMS];                        // sums of the costs of eight items
     ulong keys[AROUND];
 } Shared;
 
-// Sums are computed two at a time, in the halves of a word: of the samples 0 and 2 of four, and of 1 and 3. With the bias
-// they are positive, so that none borrows from the other.
+#if SAMPLE_BITS == 8
+// Sums are computed two at a time, in the halves of a word. With the bias they are positive, so that none borrows from
+// the other.
 #define BIAS (32 * SHIFTED_BIAS + 16)
 
 // What the bias is after a division by 32, besides the half that rounds. The filter of biased sums multiplies it by 32,
 // so after the division by 1024 it is the same.
 #define SHIFTED_BIAS 80
 
-// Samples 0 and 2 of a word, and samples 1 and 3.
-static inline uint2 halves_of(uint word)
+static inline numbers_t numbers_of(uint word)
 {
     return (uint2)(word & 0x00ff00ffu, word >> 8 & 0x00ff00ffu);
 }
@@ -96,6 +118,16 @@ static inline uint rounded(uint2 sums)
     return samples_of((int)(sums.x >> 5 & 0x7ff), (int)(sums.y >> 5 & 0x7ff), (int)(sums.x >> 21), (int)(sums.y >> 21));
 }
 
+// The sums of the filter along the row, of the word at `from`.
+static inline uint2 taps_across(__local const uint *from)
+{
+    const uint2 before = numbers_of(from[-1]), word = numbers_of(from[0]), after = numbers_of(from[1]);
+    // Samples -2 to 4 from the first of each half.
+    const uint b = between(before.y, word.y), e = between(word.x, after.x), f = between(word.y, after.y);
+    const uint a = between(before.x, word.x);
+    return six_taps((uint2)(a, b), (uint2)(b, word.x), word, (uint2)(word.y, e), (uint2)(e, f), (uint2)(f, after.x));
+}
+
 // One of four samples from the sums at `shift` bits in their words, by the filter down the rows.
 static inline int both_ways(uint outer, uint middle, uint inner, uint shift)
 {
@@ -104,14 +136,75 @@ static inline int both_ways(uint outer, uint middle, uint inner, uint shift)
     return (o - 5 * m + 20 * i) >> 10;
 }
 
-// Word `word` of row `row` of the block displaced by `point`, in half samples, -2 to 2.
+// Samples from the sums along six rows.
+static inline uint rounded_both_ways(uint2 a, uint2 b, uint2 c, uint2 d, uint2 e, uint2 f)
+{
+    const uint2 outer = a + f, middle = b + e, inner = c + d;
+    return samples_of(both_ways(outer.x, middle.x, inner.x, 0), both_ways(outer.y, middle.y, inner.y, 0),
+                      both_ways(outer.x, middle.x, inner.x, 16), both_ways(outer.y, middle.y, inner.y, 16));
+}
+
+#define average_word average_four
+#else
+static inline numbers_t numbers_of(uint word)
+{
+    return (int2)((int)(word & 0xffff), (int)(word >> 16));
+}
+
+// The filter of H.264 for points halfway between c and d.
+static inline int2 six_taps(int2 a, int2 b, int2 c, int2 d, int2 e, int2 f)
+{
+    return SIX_TAPS(a, b, c, d, e, f);
+}
+
+// Two numbers, limited to samples.
+static inline uint samples_of(int2 numbers)
+{
+    const uint2 samples = convert_uint2(clamp(numbers, 0, PEAK));
+    return samples.x | samples.y << 16;
+}
+
+// Samples from the sums of six_taps, divided by 32.
+static inline uint rounded(int2 sums)
+{
+    return samples_of((sums + 16) >> 5);
+}
+
+// The sums of the filter along the row, of the word at `from`.
+static inline int2 taps_across(__local const uint *from)
+{
+    const int2 before = numbers_of(from[-1]), word = numbers_of(from[0]), after = numbers_of(from[1]);
+    return six_taps(before, (int2)(before.y, word.x), word, (int2)(word.y, after.x), after,
+                    (int2)(after.y, numbers_of(from[2]).x));
+}
+
+// Samples from the sums along six rows.
+static inline uint rounded_both_ways(int2 a, int2 b, int2 c, int2 d, int2 e, int2 f)
+{
+    return samples_of((six_taps(a, b, c, d, e, f) + 512) >> 10);
+}
+
+// The two averages of two samples, rounded up.
+static inline uint average_word(uint a, uint b)
+{
+    return (a | b) - ((a ^ b) >> 1 & 0x7fff7fffu);
+}
+#endif
+
+// Word `word` of row `row` of the tile displaced by `point`, in half samples, -2 to 2.
 static inline uint word_at(__local const uint *planes, int2 point, int word, int row)
 {
     const int plane = 2 * (point.y & 1) + (point.x & 1);
     const int2 whole = point >> 1;
     __local const uint *from = planes + plane * PLANE + (row + REACH + whole.y) * READ_WORDS + word + 1;
-    // The block's first sample is sample 1 of its word.
+    // The tile's first sample is sample 1 of its word.
     return join_words(from[0], from[1], (uint)(whole.x + 1));
+}
+
+// Word `word` of row `row` of the block whose first sample is `origin`.
+static inline uint current_word(__global const uchar *current, Geometry g, int2 origin, int word, int row)
+{
+    return *(__global const uint *)sample_at(current, g, origin.x + WORD_SAMPLES * word, origin.y + row);
 }
 
 // The direction of candidate `index` of a step.
@@ -121,60 +214,51 @@ static inline int2 direction(int index)
     return (int2)(number % 3 - 1, number / 3 - 1);
 }
 
-// Copies the samples around the block's match, from `first` on, to plane 0, and makes the other planes of them. The
+// Copies the samples around the tile's match, from `first` on, to plane 0, and makes the other planes of them. The
 // group's items all call it.
-static inline void interpolate_block(__local Shared *shared, __global const uchar *reference, Geometry g,
-                                     int2 first, int item)
+static inline void interpolate_tile(__local Shared *shared, __global const uchar *reference, Geometry g,
+                                    int2 first, int item)
 {
     // Rows begin with a word.
-    __global const uchar *row = sample_at(reference, g, first.x & ~3, first.y);
-    const uint shift = (uint)(first.x & 3);
+    const int skew = first.x & (WORD_SAMPLES - 1);
+    __global const uchar *row = (__global const uchar *)sample_at(reference, g, first.x - skew, first.y);
     for (int i = item; i < PLANE; i += ITEMS) {
         __global const uint *from =
             (__global const uint *)(row + (size_t)(i / READ_WORDS) * (size_t)g.pitch) + i % READ_WORDS;
-        shared->planes[i] = join_words(from[0], from[1], shift);
+        shared->planes[i] = join_words(from[0], from[1], (uint)skew);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (int i = item; i < READ_ROWS * WORDS; i += ITEMS) {
         __local uint *to = shared->planes + i / WORDS * READ_WORDS + i % WORDS + 1;
-        const uint2 before = halves_of(to[-1]), word = halves_of(to[0]), after = halves_of(to[1]);
-        // Samples -2 to 4 from the first of each half.
-        const uint b = between(before.y, word.y), e = between(word.x, after.x), f = between(word.y, after.y);
-        const uint a = between(before.x, word.x);
-        const uint2 sums = six_taps((uint2)(a, b), (uint2)(b, word.x), word, (uint2)(word.y, e), (uint2)(e, f),
-                                    (uint2)(f, after.x));
+        const numbers_t sums = taps_across(to);
         shared->scratch.across[i] = sums;
         to[PLANE] = rounded(sums);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    // From the row above the block to its last.
-    for (int i = item; i < (BLOCK + STRIP) / STRIP * WORDS; i += ITEMS) {
+    // From the row above the tile to its last.
+    for (int i = item; i < (TILE_ROWS + STRIP) / STRIP * WORDS; i += ITEMS) {
         const int word = i % WORDS, top = i / WORDS * STRIP;
         __local uint *to = shared->planes + (top + REACH - 1) * READ_WORDS + word + 1;
         // Nothing is made of the rows past the last, where the last is read again.
-        uint2 rows[STRIP + 5];
+        numbers_t rows[STRIP + 5];
 #pragma unroll
         for (int k = 0; k < STRIP + 5; ++k)
-            rows[k] = halves_of(shared->planes[min(top + k, READ_ROWS - 1) * READ_WORDS + word + 1]);
+            rows[k] = numbers_of(shared->planes[min(top + k, READ_ROWS - 1) * READ_WORDS + word + 1]);
 #pragma unroll
         for (int k = 0; k < STRIP; ++k)
-            if (top + k <= BLOCK)
+            if (top + k <= TILE_ROWS)
                 to[2 * PLANE + k * READ_WORDS] =
                     rounded(six_taps(rows[k], rows[k + 1], rows[k + 2], rows[k + 3], rows[k + 4], rows[k + 5]));
 #pragma unroll
         for (int k = 0; k < STRIP + 5; ++k)
             rows[k] = shared->scratch.across[min(top + k, READ_ROWS - 1) * WORDS + word];
 #pragma unroll
-        for (int k = 0; k < STRIP; ++k) {
-            const uint2 outer = rows[k] + rows[k + 5], middle = rows[k + 1] + rows[k + 4];
-            const uint2 inner = rows[k + 2] + rows[k + 3];
-            if (top + k <= BLOCK)
-                to[3 * PLANE + k * READ_WORDS] =
-                    samples_of(both_ways(outer.x, middle.x, inner.x, 0), both_ways(outer.y, middle.y, inner.y, 0),
-                               both_ways(outer.x, middle.x, inner.x, 16), both_ways(outer.y, middle.y, inner.y, 16));
-        }
+        for (int k = 0; k < STRIP; ++k)
+            if (top + k <= TILE_ROWS)
+                to[3 * PLANE + k * READ_WORDS] = rounded_both_ways(rows[k], rows[k + 1], rows[k + 2], rows[k + 3],
+                                                                   rows[k + 4], rows[k + 5]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -229,21 +313,25 @@ __kernel FIXED_GROUP void refine_sub_sample(__global const uchar *current, __glo
     // Further outside the frame, the filters read nothing but repeated samples: the same as at this distance.
     const int2 most = (int2)(g.extended_width, g.extended_height) - 1 + REACH;
     const int2 least = (int2)(0, -g.above) - (BLOCK - 1 + REACH);
-    const int2 match = clamp(origin + whole / 4, least, most);
-    interpolate_block(shared, reference, g, match - (int2)(5, REACH), item);
+    const int2 corner = clamp(origin + whole / 4, least, most) - (int2)(WORD_SAMPLES + 1, REACH);
 
     uint cost = winner.cost, costs[AROUND];
     int2 best = (int2)(0, 0);
 #pragma unroll
     for (int c = 0; c < AROUND; ++c)
         costs[c] = 0;
-    for (int i = item; i < BLOCK * BLOCK_WORDS; i += ITEMS) {
-        const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
-        const uint samples =
-            *(__global const uint *)sample_at(current, g, origin.x + 4 * word, origin.y + row);
+    for (int top = 0; top < BLOCK; top += TILE_ROWS) {
+        interpolate_tile(shared, reference, g, corner + (int2)(0, top), item);
+        for (int i = item; i < TILE_ROWS * BLOCK_WORDS; i += ITEMS) {
+            const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
+            const uint samples = current_word(current, g, origin, word, top + row);
 #pragma unroll
-        for (int c = 0; c < AROUND; ++c)
-            costs[c] = compare_four(samples, word_at(shared->planes, direction(c), word, row), costs[c]);
+            for (int c = 0; c < AROUND; ++c)
+                costs[c] = compare_word(samples, word_at(shared->planes, direction(c), word, row), costs[c]);
+        }
+        // Before the next tile takes its place.
+        if (TILE_ROWS < BLOCK)
+            barrier(CLK_LOCAL_MEM_FENCE);
     }
     best = best_around(shared, costs, whole, best, 2, &cost, item);
 
@@ -255,23 +343,28 @@ __kernel FIXED_GROUP void refine_sub_sample(__global const uchar *current, __glo
 #pragma unroll
     for (int c = 0; c < AROUND; ++c)
         costs[c] = 0;
-    for (int i = item; i < BLOCK * BLOCK_WORDS; i += ITEMS) {
-        const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
-        const uint samples =
-            *(__global const uint *)sample_at(current, g, origin.x + 4 * word, origin.y + row);
-        uint around[9];
+    for (int top = 0; top < BLOCK; top += TILE_ROWS) {
+        if (TILE_ROWS < BLOCK)
+            interpolate_tile(shared, reference, g, corner + (int2)(0, top), item);
+        for (int i = item; i < TILE_ROWS * BLOCK_WORDS; i += ITEMS) {
+            const int word = i % BLOCK_WORDS, row = i / BLOCK_WORDS;
+            const uint samples = current_word(current, g, origin, word, top + row);
+            uint around[9];
 #pragma unroll
-        for (int n = 0; n < 9; ++n)
-            around[n] = word_at(shared->planes, centre + (int2)(n % 3 - 1, n / 3 - 1), word, row);
+            for (int n = 0; n < 9; ++n)
+                around[n] = word_at(shared->planes, centre + (int2)(n % 3 - 1, n / 3 - 1), word, row);
 #pragma unroll
-        for (int c = 0; c < AROUND; ++c) {
-            const int2 to = direction(c);
-            const int beyond = 4 + to.x + 3 * to.y;
-            const bool is_diagonal = to.x != 0 && to.y != 0;
-            const uint first = is_diagonal && !is_between ? around[4 + to.x] : around[4];
-            const uint second = is_diagonal && !is_between ? around[4 + 3 * to.y] : around[beyond];
-            costs[c] = compare_four(samples, average_four(first, second), costs[c]);
+            for (int c = 0; c < AROUND; ++c) {
+                const int2 to = direction(c);
+                const int beyond = 4 + to.x + 3 * to.y;
+                const bool is_diagonal = to.x != 0 && to.y != 0;
+                const uint first = is_diagonal && !is_between ? around[4 + to.x] : around[4];
+                const uint second = is_diagonal && !is_between ? around[4 + 3 * to.y] : around[beyond];
+                costs[c] = compare_word(samples, average_word(first, second), costs[c]);
+            }
         }
+        if (TILE_ROWS < BLOCK)
+            barrier(CLK_LOCAL_MEM_FENCE);
     }
     // All items have read the keys of the first step before any writes new ones: best_around waits in between.
     best = best_around(shared, costs, whole, best, 1, &cost, item);

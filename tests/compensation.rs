@@ -281,6 +281,42 @@ fn sub_samples_predict_better() {
     }
 }
 
+/// Search and prediction interpolate alike: each block differs from its prediction by its cost.
+#[test]
+fn blocks_differ_from_their_predictions_by_their_costs() {
+    let (width, height, side) = (64, 48, 8);
+    for depth in [8, 9, 10, 12, 16] {
+        for content in [common::Content::Noise, common::Content::Moved] {
+            let (reference, current) = common::frames(content, width, height);
+            let [reference, current] =
+                [&reference, &current].map(|frame| common::deepened(frame, depth, true));
+            let parameters = Parameters {
+                bit_depth: depth,
+                sub_sample: SubSample::Quarter,
+                ..Parameters::new(width, height, side, Window::symmetric(5, 5).unwrap())
+            };
+            let mut native = Native::new(parameters.clone()).unwrap();
+            native.load(Slot::A, &reference).unwrap();
+            native.load(Slot::B, &current).unwrap();
+            let mut output = Output::new(parameters.grid().blocks());
+            search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
+            let prediction =
+                compensation::predict_luma(&parameters, &reference.view(), &output.vectors).unwrap();
+            let quarters = output.vectors.iter().filter(|vector| (vector.x | vector.y) % 4 != 0);
+            assert!(quarters.count() > 10, "{depth} bits, {content:?}");
+            for (index, vector) in output.vectors.iter().enumerate() {
+                let (left, top) = (index % (width / side) * side, index / (width / side) * side);
+                let difference = |at: usize| {
+                    let (x, y) = ((left + at % side) as i32, (top + at / side) as i32);
+                    u32::from(current.view().sample(x, y).abs_diff(prediction.view().sample(x, y)))
+                };
+                let cost: u32 = (0..side * side).map(difference).sum();
+                assert_eq!(vector.cost, cost, "block {index}, {depth} bits, {content:?}");
+            }
+        }
+    }
+}
+
 /// Frames predicted from the vectors of full search on any number of threads are those of the oracle's vectors.
 /// (Bonanno's check of three-step search is in `opencl.rs`.)
 #[test]

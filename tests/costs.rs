@@ -95,6 +95,7 @@ fn of_other_algorithms_too() {
 fn of_deep_samples_too() {
     check_all(deep(every(cases(), 0, 3)));
     check_all(deep(every(three_step_cases(), 2, 23)));
+    check_all(deep(every(sub_sample_cases(), 1, 29)));
     check_all(deep(every(hierarchical_cases(), 0, 3)));
 }
 
@@ -200,7 +201,8 @@ fn every_device_and_split_has_the_same() {
 fn deep_frames_in_a_session() {
     let parameters = Parameters::new(61, 47, 16, Window::symmetric(5, 5).unwrap());
     let deep = |bits, algorithm| Parameters { bit_depth: bits, algorithm, ..parameters.clone() };
-    for parameters in [deep(10, Algorithm::Full), deep(8, Algorithm::Hierarchical)] {
+    let quarter = Parameters { sub_sample: SubSample::Quarter, ..deep(10, Algorithm::ThreeStep) };
+    for parameters in [deep(10, Algorithm::Full), quarter, deep(8, Algorithm::Hierarchical)] {
         let parameters = Parameters { costs: kinds_of(parameters.algorithm), ..parameters };
         let frames: Vec<_> =
             stream(61, 47, 4).iter().map(|frame| common::deepened(frame, 10, true)).collect();

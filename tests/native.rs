@@ -148,6 +148,15 @@ fn every_level_finds_the_oracles_sub_samples() {
 }
 
 #[test]
+fn every_level_finds_the_oracles_sub_samples_of_deep_samples() {
+    for case in common::deep(sub_sample_cases()) {
+        for level in Level::available() {
+            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
+        }
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let (reference, current) = frames(common::Content::Moved, 150, 131);
     let window = Window::symmetric(9, 9).unwrap();
@@ -262,9 +271,12 @@ proptest! {
     fn any_parameters_give_the_oracles_field(
         parameters in any_parameters(),
         content in proptest::sample::select(&common::CONTENTS),
+        depth in proptest::sample::select(&[8, 8, 10, 16]),
     ) {
         let (reference, current) = frames(content, parameters.width, parameters.height);
         let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
+        let most = if case.parameters.metric_of_costs() == Metric::Ssd { 10 } else { 16 };
+        let case = common::deep_case(case, depth.min(most));
         let is_full = case.parameters.algorithm == Algorithm::Full;
         for (level, kernel) in all().filter(|(_, kernel)| is_full || *kernel == Kernel::Exhaustive) {
             let kernel = if is_full { kernel } else { Kernel::Auto };

@@ -43,17 +43,22 @@ fn three_steps_of_small_frames_are_exact() {
     }
 }
 
-/// Refinement with a block a group and with several, which leave a part of the last group idle.
+/// Refinement with a block a group and with several, which leave a part of the last group idle, and of tiles of half a
+/// block where local memory has no more.
 #[test]
 fn sub_samples_of_small_frames_are_exact() {
     let sizes = [
-        (4, 13, 11, SubSample::Quarter, Border::Extend, DeviceKind::Gpu),
-        (16, 37, 18, SubSample::Quarter, Border::Extend, DeviceKind::Gpu),
-        (20, 26, 13, SubSample::Half, Border::Restrict, DeviceKind::Cpu),
+        (4, 13, 11, 8, SubSample::Quarter, Border::Extend, DeviceKind::Gpu, 32 << 10),
+        (16, 37, 18, 8, SubSample::Quarter, Border::Extend, DeviceKind::Gpu, 32 << 10),
+        (20, 26, 13, 8, SubSample::Half, Border::Restrict, DeviceKind::Cpu, 32 << 10),
+        (4, 13, 11, 9, SubSample::Quarter, Border::Extend, DeviceKind::Gpu, 32 << 10),
+        (16, 37, 18, 16, SubSample::Quarter, Border::Extend, DeviceKind::Gpu, 4 << 10),
+        (20, 26, 13, 10, SubSample::Half, Border::Restrict, DeviceKind::Cpu, 32 << 10),
     ];
-    for mut device in devices() {
-        for (block_size, width, height, sub_sample, border, kind) in sizes {
-            device.kind = kind;
+    for device in devices() {
+        for (block_size, width, height, depth, sub_sample, border, kind, local_memory) in sizes {
+            let mut device = device.clone();
+            (device.kind, device.local_memory) = (kind, device.local_memory.min(local_memory));
             let window = Window::new(-30, 1, -1, 40).unwrap();
             let parameters = Parameters {
                 algorithm: Algorithm::ThreeStep,
@@ -62,10 +67,11 @@ fn sub_samples_of_small_frames_are_exact() {
                 ..Parameters::new(width, height, block_size, window)
             };
             let (reference, current) = frames(Content::Noise, width, height);
+            let name = format!("{:?} {parameters:?}", Content::Noise);
+            let case = common::deep_case(Case { name, parameters, reference, current }, depth);
             let kernel = Kernel::ThreeStepUnaligned;
-            let mut estimator = OpenCl::new(&device, kernel, &Tuning::default(), &parameters).unwrap();
-            let name = format!("{parameters:?}");
-            check(&Case { name, parameters, reference, current }, &mut estimator);
+            let mut estimator = OpenCl::new(&device, kernel, &Tuning::default(), &case.parameters).unwrap();
+            check(&case, &mut estimator);
         }
     }
 }

@@ -214,18 +214,54 @@ fn sub_samples_are_exact() {
     }
 }
 
-/// Smaller groups than a block gets, less local memory than groups of several blocks need, and too little of either.
+/// Samples of one depth for each of some block sizes and metrics: PoCL takes seconds to compile the kernels for them.
+#[test]
+fn sub_samples_of_deep_samples_are_exact() {
+    let depth_of = |p: &Parameters| match (p.block_size, p.metric) {
+        (4, Metric::Sad) => Some(9),
+        (16, Metric::Sad) => Some(16),
+        (20, Metric::Sad) => Some(12),
+        (64, Metric::Sad) => Some(15),
+        (8 | 64, Metric::Ssd) => Some(10),
+        _ => None,
+    };
+    let cases = sub_sample_cases();
+    for device in all_devices() {
+        let deep = cases.iter().filter_map(|case| Some((case, depth_of(&case.parameters)?)));
+        for (index, (case, depth)) in deep.enumerate() {
+            let case = common::deep_case(case.clone(), depth);
+            let kernels = Kernel::of(case.parameters.algorithm);
+            let kernel = if index % 8 == 0 { kernels[index / 8 % kernels.len()] } else { Kernel::Auto };
+            // No ranks fit beside such costs.
+            let is_wide = case.parameters.metric == Metric::Ssd && case.parameters.block_size == 64;
+            let is_refused = is_wide && kernel == Kernel::Tiled;
+            let kernel = if is_refused { Kernel::Auto } else { kernel };
+            let opened = check_or_refused(&device, kernel, &case, Tuning::default());
+            if let Some(mut opened) = opened.filter(|_| index % 3 == 0) {
+                check_parts(&case, Cut::Rows, &mut opened);
+            }
+        }
+    }
+}
+
+/// Smaller groups than a block gets, less local memory than groups of several blocks need or than a whole block needs,
+/// and too little of either.
 #[test]
 fn small_devices_refine_or_say_why_not() {
     let window = Window::symmetric(5, 5).unwrap();
     for device in all_devices() {
         for kind in [DeviceKind::Gpu, DeviceKind::Cpu] {
-            for (largest_group, local_memory, block_size) in [
-                (1 << 10, 1 << 20, 16),
-                (1 << 10, 8 << 10, 16),
-                (100, 1 << 20, 16),
-                (9, 1 << 20, 64),
-                (64, 32 << 10, 64),
+            for (depth, largest_group, local_memory, block_size) in [
+                (8, 1 << 10, 1 << 20, 16),
+                (8, 1 << 10, 8 << 10, 16),
+                (8, 100, 1 << 20, 16),
+                (8, 9, 1 << 20, 64),
+                (8, 64, 32 << 10, 64),
+                (8, 1 << 10, 20 << 10, 64),
+                (10, 1 << 10, 8 << 10, 16),
+                (10, 1 << 10, 32 << 10, 64),
+                (16, 1 << 10, 4 << 10, 16),
+                (16, 9, 1 << 20, 64),
             ] {
                 let mut device = device.clone();
                 (device.kind, device.largest_group, device.local_memory) =
@@ -235,8 +271,9 @@ fn small_devices_refine_or_say_why_not() {
                     ..Parameters::new(100, 70, block_size, window)
                 };
                 let kernel = Kernel::CollaborativeUnaligned;
-                let mut opened = OpenCl::new(&device, kernel, &Tuning::default(), &p).unwrap();
-                check(&case(p, common::Content::Moved), &mut opened);
+                let case = common::deep_case(case(p, common::Content::Moved), depth);
+                let mut opened = OpenCl::new(&device, kernel, &Tuning::default(), &case.parameters).unwrap();
+                check(&case, &mut opened);
             }
             for (largest_group, local_memory, named) in
                 [(7, 1 << 20, "8 work-items"), (64, 2000, "bytes of local memory")]

@@ -27,7 +27,7 @@ fn search(plan: &mut Plan<'_>, info: &VideoInfo) -> (String, Parameters) {
     let (x, y) = (plan.number(1..=5), plan.number(0..=5));
     let metric = plan.one_of(if depth > 10 { &[Metric::Sad][..] } else { &[Metric::Sad, Metric::Ssd] });
     let border = plan.one_of(&[Border::Extend, Border::Restrict]);
-    let is_refined = depth == 8 && algorithm != Algorithm::Hierarchical;
+    let is_refined = algorithm != Algorithm::Hierarchical;
     let sub_samples = [SubSample::None, SubSample::Half, SubSample::Quarter];
     let sub_sample = plan.one_of(if is_refined { &sub_samples[..] } else { &sub_samples[..1] });
     let quality = plan.one_of(&[Quality::Balanced, Quality::Fast, Quality::High]);

@@ -1,7 +1,7 @@
 //! The definition of compensation, one sample at a time.
 
 use super::{CompensationError, Field, Sampling};
-use crate::estimator::oracle::interpolation::{half_sample_up_to, quarter_sample};
+use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Frame, FrameView, SampleFormat};
 
 /// The prediction of a plane from the plane `reference` of the reference frame.
@@ -40,7 +40,7 @@ pub(super) fn sample(
     if sampling.is_full() {
         let sample = |x: i32, y: i32| at(x as isize, y as isize) as i32;
         let peak = i32::from(reference.format().peak());
-        let point = |x: i32, y: i32| half_sample_up_to(peak, sample, x, y);
+        let point = |x: i32, y: i32| half_sample(peak, sample, x, y);
         return quarter_sample(point, (x / 2) as i32, (y / 2) as i32) as u16;
     }
     let (left, above) = (x.div_euclid(8), y.div_euclid(8));

@@ -208,10 +208,6 @@ impl Parameters {
                 "algorithm hierarchical",
                 "use 8: it searches the upper eight bits of frames of any depth",
             ),
-            _ if depth > 8 && self.sub_sample != SubSample::None => refused(
-                "sub-sample refinement",
-                "use sub-sample=none, algorithm hierarchical, or samples of 8 bits",
-            ),
             // A block of 64 x 64 differences of 1023 costs just below 2^32.
             (Algorithm::Full | Algorithm::ThreeStep, Metric::Ssd) if depth > Self::MAX_SSD_DEPTH => refused(
                 "metric ssd, whose costs would not fit 32 bits",

@@ -6,7 +6,7 @@ use super::rules::{
     window,
 };
 use crate::compensation::Sampling;
-use crate::estimator::oracle::interpolation::{half_sample_up_to, quarter_sample};
+use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Frame, FrameView, MotionVector};
 
 /// The frame that is searched in place of a luma plane: its upper eight bits, at half the size as often as it takes.
@@ -186,7 +186,7 @@ fn compensate(
 /// The luma sample at `(x, y)`, in quarter samples, by the interpolation of H.264.
 fn luma_sample(luma: &FrameView<'_>, x: i32, y: i32) -> u32 {
     let sample = |x, y| i32::from(luma.sample(x, y));
-    let point = |x, y| half_sample_up_to(luma.format().peak().into(), sample, x, y);
+    let point = |x, y| half_sample(luma.format().peak().into(), sample, x, y);
     quarter_sample(point, x, y) as u32
 }
 

@@ -39,8 +39,7 @@
  * sample around that of whole samples, `quarter` then the eight a quarter sample around the best of
  * these, in the same order. Samples between samples are interpolated as H.264 does. Neither the window
  * nor the border limits the refinement, so a vector may end up to 3/4 of a sample outside. The cost is
- * that of the refined vector. `split=candidates` then divides rows. With `hierarchical`, and with samples
- * of more than eight bits, it is an error.
+ * that of the refined vector. `split=candidates` then divides rows. With `hierarchical` it is an error.
  *
  * Samples have 8, 10 or 16 bits. Costs are those of the samples with all their bits, as the meta's
  * `bit-depth` says; `metric=ssd` takes at most 10 bits. `algorithm=hierarchical` searches the upper

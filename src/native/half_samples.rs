@@ -1,4 +1,4 @@
-//! The filters of H.264 for half samples, in 16-bit numbers.
+//! The filters of H.264 for half samples of eight bits, in 16-bit numbers.
 
 /// The six taps of H.264, times 32.
 #[inline(always)]

@@ -5,16 +5,18 @@
 //! interpolated for each block into memory that stays in the first cache, which is faster than planes of the whole
 //! frame, and needs no memory beside them.
 
+use std::marker::PhantomData;
+
 use rayon::prelude::*;
 
-use crate::estimator::{Metric, MotionVector, PooledRecords, RecordPool, half_samples_around};
+use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
 use crate::native::aligned::Line;
 use crate::native::candidates::Candidates;
-use crate::native::cost::{Sad, Ssd};
+use crate::native::cost::{Cost, by_cost};
 use crate::native::elimination::engine::BoundCost;
-use crate::native::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Work};
+use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::native::sample::SearchSample;
 
 /// The candidates of a step around its centre, in steps.
 const AROUND: [(i32, i32); COMPARED] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
@@ -41,8 +43,14 @@ const MULTIPLE: usize = 8;
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
-        || Patch::new(job.parameters.block_size, pool),
-        |patch, (row, vectors)| job.instructions.run(RefinedRow { job, row: first + row, patch, vectors }),
+        || by_cost!(job.parameters, C => Patch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
+        |patch, (row, vectors)| {
+            let row = first + row;
+            by_cost!(job.parameters, C, run => run(
+                job.instructions,
+                RefinedRow::<C> { job, row, patch, vectors, cost: PhantomData },
+            ));
+        },
     );
 }
 
@@ -62,18 +70,18 @@ struct PatchLayout {
 }
 
 /// The parts of a [`Patch`].
-struct PatchParts<'a> {
+struct PatchParts<'a, S: SearchSample> {
     /// The reference frame from three samples left of and above the block on, and the other planes of half samples,
     /// each from half a sample before the block's first row and column on.
-    planes: &'a mut [u8],
+    planes: &'a mut [S],
     /// For each candidate of a step its samples between half samples.
-    averages: &'a mut [u8],
+    averages: &'a mut [S],
     /// The block.
-    current: &'a mut [u8],
+    current: &'a mut [S],
     /// The samples of the reference frame as numbers.
-    numbers: &'a mut [i16],
+    numbers: &'a mut [S::Filtered],
     /// The filter's sums down the columns, before rounding.
-    sums: &'a mut [i16],
+    sums: &'a mut [S::Filtered],
 }
 
 impl PatchLayout {
@@ -103,11 +111,12 @@ impl PatchLayout {
 
     /// The bytes of the parts, in whole cache lines.
     #[inline(always)]
-    fn lengths(&self) -> [usize; 5] {
+    fn lengths<S: SearchSample>(&self) -> [usize; 5] {
         let (read, plane, block) = (self.read(), self.plane(), self.block());
-        let planes = read + (PLANES - 1) * plane;
-        let lengths = [planes, COMPARED * block, block, 2 * read, 2 * (plane + TAPS)];
-        lengths.map(|length| length.next_multiple_of(size_of::<Line>()))
+        let samples = [read + (PLANES - 1) * plane, COMPARED * block, block];
+        let [planes, averages, current] = samples.map(|length| length * size_of::<S>());
+        let [numbers, sums] = [read, plane + TAPS].map(|length| length * size_of::<S::Filtered>());
+        [planes, averages, current, numbers, sums].map(|length| length.next_multiple_of(size_of::<Line>()))
     }
 
     /// The index in the planes of the first sample of the block at `(x, y)` half samples, -2 to 2, from the winner of
@@ -123,7 +132,7 @@ impl PatchLayout {
 
     /// Writes the samples of the block at `(x, y)` quarter samples from the winner of whole samples, given the planes.
     #[inline(always)]
-    fn average(&self, planes: &[u8], (x, y): (i32, i32), averages: &mut [u8]) {
+    fn average<S: SearchSample>(&self, planes: &[S], (x, y): (i32, i32), averages: &mut [S]) {
         let points = half_samples_around((x & 3) as usize, (y & 3) as usize);
         let point = |(right, down): (usize, usize)| {
             self.point(((x >> 2) * 2 + right as i32, (y >> 2) * 2 + down as i32))
@@ -131,38 +140,40 @@ impl PatchLayout {
         let length = averages.len();
         let (first, second) = (&planes[point(points[0])..][..length], &planes[point(points[1])..][..length]);
         for ((average, first), second) in averages.iter_mut().zip(first).zip(second) {
-            *average = ((u16::from(*first) + u16::from(*second) + 1) >> 1) as u8;
+            *average = first.average(*second);
         }
     }
 }
 
 impl Patch {
     /// For blocks of `side` samples, with memory of `pool`.
-    fn new(side: usize, pool: &RecordPool<Line>) -> Self {
+    fn new<S: SearchSample>(side: usize, pool: &RecordPool<Line>) -> Self {
         let layout = PatchLayout::new(side);
-        let bytes = layout.lengths().into_iter().sum::<usize>();
+        let bytes = layout.lengths::<S>().into_iter().sum::<usize>();
         Self { layout, lines: pool.take(bytes / size_of::<Line>()) }
     }
 
     #[inline(always)]
-    fn parts(&mut self) -> PatchParts<'_> {
-        let [planes, averages, current, numbers, _] = self.layout.lengths();
+    fn parts<S: SearchSample>(&mut self) -> PatchParts<'_, S> {
+        let [planes, averages, current, numbers, _] = self.layout.lengths::<S>();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines);
         let (planes, rest) = bytes.split_at_mut(planes);
         let (averages, rest) = rest.split_at_mut(averages);
         let (current, rest) = rest.split_at_mut(current);
         let (numbers, sums) = rest.split_at_mut(numbers);
+        let [planes, averages, current] = [planes, averages, current].map(bytemuck::cast_slice_mut);
         let [numbers, sums] = [numbers, sums].map(bytemuck::cast_slice_mut);
         PatchParts { planes, averages, current, numbers, sums }
     }
 
     /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples.
     #[inline(always)]
-    fn fill(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
+    fn fill<S: SearchSample>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
         let PatchLayout { side, pitch } = self.layout;
         let (read, plane) = (self.layout.read(), self.layout.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
-        let PatchParts { planes, current, numbers, sums, .. } = self.parts();
+        let peak = layout.format.peak();
+        let PatchParts { planes, current, numbers, sums, .. } = self.parts::<S>();
         copy_rows((current, pitch), (block.samples(), layout.pitch));
         let reach = parameters.sub_sample.reach();
         // Further outside, the filters read nothing but repeated samples: the same as at this distance.
@@ -176,31 +187,31 @@ impl Patch {
         let (samples, halves) = planes.split_at_mut(read);
         copy_rows((samples, pitch), (reference, layout.pitch));
         for (number, sample) in numbers.iter_mut().zip(&*samples) {
-            *number = wide(*sample);
+            *number = sample.number();
         }
         let (right, halves) = halves.split_at_mut(plane);
         let (below, both) = halves.split_at_mut(plane);
         let tap = |k: usize| &numbers[BEFORE * pitch + k..][..plane];
-        filter(right, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |a, b, c, d, e, f| {
-            clip((six_taps(a, b, c, d, e, f) + 16) >> 5)
+        filter(right, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
+            S::half_sample(S::six_taps(taps), peak)
         });
         // The last row has no half samples below it.
         let length = plane - pitch;
         let tap = |k: usize| &numbers[k * pitch..][..length];
-        filter(sums, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], six_taps);
+        filter(sums, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], S::six_taps);
         for (below, sum) in below[..length].iter_mut().zip(&sums[BEFORE..]) {
-            *below = clip((sum + 16) >> 5);
+            *below = S::half_sample(*sum, peak);
         }
         let tap = |k: usize| &sums[k..][..length];
-        filter(both, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |a, b, c, d, e, f| {
-            clip(six_taps_of_sums(a, b, c, d, e, f).saturating_add(32) >> 6)
+        filter(both, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
+            S::half_sample_of_sums(taps, peak)
         });
     }
 
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
-    fn costs<E: InstructionSet, C: BoundCost<Sample = u8>>(
+    fn costs<E: InstructionSet, C: BoundCost>(
         &mut self,
         engine: E,
         (x, y): (i32, i32),
@@ -229,10 +240,10 @@ impl Patch {
 
 /// Copies as many rows as `to` has, each as long as its pitch. The rows of blocks of 8 and 16 are of known length.
 #[inline(always)]
-fn copy_rows((to, pitch): (&mut [u8], usize), (from, from_pitch): (&[u8], usize)) {
+fn copy_rows<S: SearchSample>((to, pitch): (&mut [S], usize), (from, from_pitch): (&[S], usize)) {
     match pitch {
-        16 => copy_rows_of::<16>(to, (from, from_pitch)),
-        24 => copy_rows_of::<24>(to, (from, from_pitch)),
+        16 => copy_rows_of::<S, 16>(to, (from, from_pitch)),
+        24 => copy_rows_of::<S, 24>(to, (from, from_pitch)),
         _ => {
             for (to, from) in to.chunks_exact_mut(pitch).zip(from.chunks(from_pitch)) {
                 to.copy_from_slice(&from[..pitch]);
@@ -243,7 +254,7 @@ fn copy_rows((to, pitch): (&mut [u8], usize), (from, from_pitch): (&[u8], usize)
 
 /// The same for rows of `PITCH` samples.
 #[inline(always)]
-fn copy_rows_of<const PITCH: usize>(to: &mut [u8], (mut from, from_pitch): (&[u8], usize)) {
+fn copy_rows_of<S: SearchSample, const PITCH: usize>(to: &mut [S], (mut from, from_pitch): (&[S], usize)) {
     for to in to.as_chunks_mut::<PITCH>().0 {
         let Some(row) = from.first_chunk() else { return };
         *to = *row;
@@ -253,46 +264,33 @@ fn copy_rows_of<const PITCH: usize>(to: &mut [u8], (mut from, from_pitch): (&[u8
 
 /// Writes what `point` makes of the numbers at each index of `taps`, which are equally long.
 #[inline(always)]
-fn filter<T>(
-    points: &mut [T],
-    [a, b, c, d, e, f]: [&[i16]; TAPS],
-    point: impl Fn(i16, i16, i16, i16, i16, i16) -> T,
-) {
+fn filter<N: Copy, T>(points: &mut [T], [a, b, c, d, e, f]: [&[N]; TAPS], point: impl Fn([N; TAPS]) -> T) {
     let length = a.len();
     let (points, b, c) = (&mut points[..length], &b[..length], &c[..length]);
     let (d, e, f) = (&d[..length], &e[..length], &f[..length]);
     for i in 0..length {
-        points[i] = point(a[i], b[i], c[i], d[i], e[i], f[i]);
+        points[i] = point([a[i], b[i], c[i], d[i], e[i], f[i]]);
     }
 }
 
 /// The refinement of a row of blocks.
-struct RefinedRow<'a> {
+struct RefinedRow<'a, C> {
     job: &'a SearchJob<'a>,
     row: usize,
     patch: &'a mut Patch,
     vectors: &'a mut [MotionVector],
+    cost: PhantomData<C>,
 }
 
-impl Work for RefinedRow<'_> {
+impl<C: BoundCost> Work for RefinedRow<'_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<E: InstructionSet>(self, engine: E) {
-        match self.job.parameters.metric {
-            Metric::Sad => self.refine::<E, Sad>(engine),
-            Metric::Ssd => self.refine::<E, Ssd>(engine),
-        }
-    }
-}
-
-impl RefinedRow<'_> {
-    #[inline(always)]
-    fn refine<E: InstructionSet, C: BoundCost<Sample = u8>>(self, engine: E) {
-        let Self { job, row, patch, vectors } = self;
+        let Self { job, row, patch, vectors, .. } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-            patch.fill(block, whole);
+            patch.fill::<C::Sample>(block, whole);
             let (left, up) = (4 * whole.0, 4 * whole.1);
             for &step in job.parameters.sub_sample.steps() {
                 let (x, y) = (i32::from(vector.x), i32::from(vector.y));

@@ -1,6 +1,6 @@
 //! The costs of blocks besides those of their vectors, one sample at a time.
 
-use super::interpolation::{half_sample_up_to, quarter_sample};
+use super::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{CostKind, FrameView, MotionVector, Parameters};
 
 /// The 4 x 4 Hadamard matrix, whose rows are in no particular order: sums of absolute values do not depend on it.
@@ -47,7 +47,7 @@ impl SearchedSamples<'_> {
     /// The sample at `(x, y)` quarter samples.
     fn between(&self, x: i32, y: i32) -> i32 {
         let peak = (1 << self.parameters.bit_depth) - 1;
-        quarter_sample(|x, y| half_sample_up_to(peak, |x, y| self.at(x, y), x, y), x, y)
+        quarter_sample(|x, y| half_sample(peak, |x, y| self.at(x, y), x, y), x, y)
     }
 }
 

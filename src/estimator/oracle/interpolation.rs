@@ -16,7 +16,8 @@ impl Interpolated {
     pub(super) fn new(frame: &FrameView<'_>) -> Self {
         let points = |side: usize| 2 * (side + 2 * MARGIN as usize);
         let point = |x: usize, y: usize| point_of(frame, x as i32 - 2 * MARGIN, y as i32 - 2 * MARGIN);
-        Self { points: Frame::from_fn(points(frame.width()), points(frame.height()), point) }
+        let size = (points(frame.width()), points(frame.height()));
+        Self { points: Frame::deep_from_fn(frame.format().depth(), size, point) }
     }
 
     /// The 8 x 8 samples whose first is at `(x, y)`, in quarter samples, row by row.
@@ -27,13 +28,14 @@ impl Interpolated {
     /// The sample at `(x, y)`, in quarter samples.
     pub(super) fn sample(&self, x: i32, y: i32) -> i32 {
         let points = self.points.view();
-        quarter_sample(|x, y| i32::from(points.extended(x + 2 * MARGIN, y + 2 * MARGIN)), x, y)
+        quarter_sample(|x, y| i32::from(points.sample(x + 2 * MARGIN, y + 2 * MARGIN)), x, y)
     }
 }
 
 /// The point of `frame` at `(x, y)`, in half samples.
-pub(super) fn point_of(frame: &FrameView<'_>, x: i32, y: i32) -> u8 {
-    half_sample(|x, y| frame.extended(x, y), x, y)
+pub(super) fn point_of(frame: &FrameView<'_>, x: i32, y: i32) -> u16 {
+    let peak = i32::from(frame.format().peak());
+    half_sample(peak, |x, y| i32::from(frame.sample(x, y)), x, y) as u16
 }
 
 /// The sample at `(x, y)`, in quarter samples, from the points at whole and half samples, `point(x, y)` in half samples:
@@ -52,13 +54,9 @@ pub(crate) fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) ->
     (first + second + 1) >> 1
 }
 
-/// The point at `(x, y)`, in half samples, of a frame whose sample at `(x, y)` is `sample(x, y)`.
-pub(crate) fn half_sample(sample: impl Fn(i32, i32) -> u8, x: i32, y: i32) -> u8 {
-    half_sample_up_to(u8::MAX.into(), |x, y| i32::from(sample(x, y)), x, y) as u8
-}
-
-/// The same of samples from 0 to `peak`.
-pub(crate) fn half_sample_up_to(peak: i32, sample: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
+/// The point at `(x, y)`, in half samples, of a frame of samples from 0 to `peak`, whose sample at `(x, y)` is
+/// `sample(x, y)`.
+pub(crate) fn half_sample(peak: i32, sample: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
     let is_half = (x & 1 == 1, y & 1 == 1);
     let (x, y) = (x >> 1, y >> 1);
     let column = |x: i32| six_taps(|i| sample(x, y + i));

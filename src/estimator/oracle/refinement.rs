@@ -38,7 +38,7 @@ fn cost(
     for y in origin.1..origin.1 + side {
         for x in origin.0..origin.0 + side {
             let sample = reference.sample(4 * x + vector.0, 4 * y + vector.1);
-            sum += parameters.metric.term(u16::from(current.extended(x, y).abs_diff(sample as u8)));
+            sum += parameters.metric.term(current.sample(x, y).abs_diff(sample as u16));
         }
     }
     sum

@@ -25,6 +25,8 @@ struct RefinementShape {
     items: usize,
     /// Blocks of a group.
     lanes: usize,
+    /// Rows of a block that are interpolated at a time.
+    tile_rows: usize,
 }
 
 impl RefinementShape {
@@ -45,20 +47,25 @@ impl RefinementShape {
                 format!("sub-sample needs {AROUND} work-items, and its largest work-group has {largest}");
             return Err(build.unsupported(reason, advice));
         }
-        let (has, needed) = (build.device.local_memory, Self::bytes_of_block(side, items));
+        let has = build.device.local_memory;
+        let bytes = |rows: usize| (rows, Self::bytes_of_tile(side, rows, build.word_samples(), items));
+        // Tiles of half a block are interpolated once for each step.
+        let [whole, half] = [side, side / 2].map(bytes);
+        let (tile_rows, needed) = if whole.1 <= has { whole } else { half };
         if needed > has {
             let reason = format!("sub-sample needs {needed} bytes of local memory, and it has {has}");
             return Err(build.unsupported(reason, advice));
         }
         let most = if build.is_cpu() { 1 } else { GROUP_ITEMS.min(largest) / items };
-        Ok(Self { items, lanes: most.min(has / needed) })
+        Ok(Self { items, lanes: most.min(has / needed), tile_rows })
     }
 
-    /// Local memory for a block: `Shared` in the kernel.
-    fn bytes_of_block(side: usize, items: usize) -> usize {
-        let (words, rows) = (side / 4 + 1, side + 6);
+    /// Local memory for a tile of `rows` rows, `side` samples each: `Shared` in the kernel.
+    fn bytes_of_tile(side: usize, rows: usize, word_samples: usize, items: usize) -> usize {
+        let (words, rows) = (side / word_samples + 1, rows + 6);
+        let after = if word_samples == 4 { 1 } else { 2 };
         let scratch = (8 * rows * words).max(4 * AROUND * items);
-        (4 * 4 * rows * (words + 2) + scratch + 4 * items).next_multiple_of(8) + 8 * AROUND
+        (4 * 4 * rows * (1 + words + after) + scratch + 4 * items).next_multiple_of(8) + 8 * AROUND
     }
 }
 
@@ -67,9 +74,12 @@ impl RefinedFamily {
     /// [`SetupError::KernelUnsupported`] if a limit of the device does not allow it.
     pub(super) fn new(build: &BuildContext<'_>, search: Box<dyn KernelFamily>) -> Result<Self, SetupError> {
         let shape = RefinementShape::new(build)?;
-        let RefinementShape { items, lanes } = shape;
+        let RefinementShape { items, lanes, tile_rows } = shape;
         let last = build.parameters.sub_sample.steps().last().copied().unwrap_or_default();
-        let options = format!(" -D ITEMS={items} -D LANES={lanes} -D LAST_STEP={last}");
+        let depth = build.parameters.bit_depth;
+        let options = format!(
+            " -D ITEMS={items} -D LANES={lanes} -D TILE_ROWS={tile_rows} -D LAST_STEP={last} -D DEPTH={depth}"
+        );
         let group = Some(items * lanes);
         let kernel = build.build_with(KernelFile::SubSample, c"refine_sub_sample", group, &options)?;
         Ok(Self { search, kernel, shape })
@@ -79,7 +89,7 @@ impl RefinedFamily {
 impl KernelFamily for RefinedFamily {
     fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         self.search.queue(request)?;
-        let RefinementShape { items, lanes } = self.shape;
+        let RefinementShape { items, lanes, .. } = self.shape;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let groups = [request.geometry.blocks().div_ceil(lanes), 1];
         let args = [current, reference, vectors, geometry];
@@ -118,8 +128,10 @@ mod tests {
     #[test]
     fn every_block_fits_the_least_local_memory() {
         for side in (4..=64).step_by(4) {
-            let bytes = RefinementShape::bytes_of_block(side, GROUP_ITEMS);
-            assert!(bytes <= 32 << 10, "{side}: {bytes}");
+            for (word_samples, rows) in [(4, side), (2, if side > 44 { side / 2 } else { side })] {
+                let bytes = RefinementShape::bytes_of_tile(side, rows, word_samples, GROUP_ITEMS);
+                assert!(bytes <= 32 << 10, "{side}, words of {word_samples}: {bytes}");
+            }
         }
     }
 }

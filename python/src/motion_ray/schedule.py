@@ -1,9 +1,10 @@
 """Which worker searches which range next: arithmetic without Ray, which the simulation uses as well.
 
 A video is cut at key frames into *parts*, the shortest ranges. A worker gets a *span* of successive parts. Its first
-one is a single part, by which its speed is measured; later ones take about half of what would end all workers at the
-same time (factoring: Hummel, Schonberg and Flynn, 1992), so that spans are long in the beginning and short in the end.
-When nothing is left, idle workers search again what is late. Nothing is searched more than twice.
+one is a single part, by which its speed is measured. Its share is then what it can search until all workers end at the
+same time. It gets half of that (factoring: Hummel, Schonberg and Flynn, 1992), so that spans are long in the beginning
+and short in the end; all of it, when half would be so short that the start of the program counts. When nothing is left,
+idle workers search again what is late. Nothing is searched more than twice.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from itertools import accumulate
 #: How often a range is searched at most: again after a failure, or beside a worker that is late.
 ATTEMPTS = 2
 
-#: A span takes at least this many times the start-up of the program, ...
-START_UPS = 8.0
+#: A worker gets half of its share if that takes at least this many times the start-up of the program, ...
+HALF = 20.0
 
-#: ... and at most this many seconds, so that little is lost with a worker.
+#: ... otherwise all of it, but at least what takes this many times the start-up, ...
+SHORTEST = 8.0
+
+#: ... and at most what takes this many seconds, so that little is lost with a worker.
 LONGEST = 60.0
 
 
@@ -128,7 +132,7 @@ class Schedule:
         for index, waiting in enumerate(self._waiting):
             if node in waiting.avoid and not nodes <= waiting.avoid:
                 continue
-            span = self._cut(waiting.span, worker)
+            span = self._cut(waiting.span, worker, now)
             if span.end < waiting.span.end:
                 rest = Span(span.video, span.end, waiting.span.end)
                 self._waiting[index] = _Waiting(rest, waiting.attempts, waiting.avoid)
@@ -184,19 +188,30 @@ class Schedule:
         self._attempts[attempt.number] = attempt
         return attempt
 
-    def _cut(self, span: Span, worker: str) -> Span:
+    def _cut(self, span: Span, worker: str, now: float) -> Span:
         """The beginning of ``span`` that ``worker`` gets."""
         speed = self._speed(worker, span.video)
         end = span.first + 1
         if speed:
             rates = self._mean(span.video, speed).rate * len(self._nodes)
-            waiting = sum(self.seconds(waiting.span) for waiting in self._waiting)
-            share = waiting * speed.rate / rates / 2
-            wanted = min(max(share, START_UPS * speed.start_up * speed.rate), LONGEST * speed.rate)
+            share = self._seconds_left(now) / rates * speed.rate
+            start_up = speed.start_up * speed.rate
+            wanted = share / 2 if share / 2 >= HALF * start_up else max(share, SHORTEST * start_up)
+            wanted = min(wanted, LONGEST * speed.rate)
             times = self._times[span.video]
             # The last part that ends in time.
             end = max(end, bisect_right(times, times[span.first] + wanted, end, span.end + 1) - 1)
         return Span(span.video, span.first, end)
+
+    def _seconds_left(self, now: float) -> float:
+        """The seconds of video that wait, and about those that are being searched."""
+        left = sum(self.seconds(waiting.span) for waiting in self._waiting)
+        for running in self._running.values():
+            attempt = running.attempts[0]
+            speed = self._speed(attempt.worker, attempt.span.video)
+            done = max(now - attempt.began - speed.start_up, 0.0) * speed.rate if speed else 0.0
+            left += max(self.seconds(attempt.span) - done, 0.0)
+        return left
 
     def _speed(self, worker: str, video: str) -> Speed | None:
         return self._speeds.get(worker, {}).get(video)

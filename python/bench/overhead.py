@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 # Before Ray is imported: all on the loopback address.
@@ -72,18 +73,20 @@ def main() -> None:
     # The first round is not counted: processes start, files are read from the disk.
     for number in range(options.rounds + 1):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        alone = measured(lambda: single(number))
+        alone = measured(partial(single, number))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         alone_cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         log.write_text("")
-        together = measured(lambda: on_ray(number))
+        together = measured(partial(on_ray, number))
         # A line of the shell itself and one of its children for each call.
         words = [re.split("[ms ]+", line)[:4] for line in log.read_text().splitlines()[1::2]]
         cpu = sum(60 * float(m) + float(s) + 60 * float(n) + float(t) for m, s, n, t in words)
         joined = folder / str(number) / f"{options.video.name}.bin"
         assert joined.read_bytes() == (folder / f"{number}.bin").read_bytes()
-        print(f"{alone:7.2f} s, {alone_cpu:7.2f} s of processor; Ray {together:7.2f} s, {cpu:7.2f} s; {len(words)} calls",
-              flush=True)
+        print(
+            f"{alone:7.2f} s, {alone_cpu:7.2f} s of processor; Ray {together:7.2f} s, {cpu:7.2f} s; {len(words)} calls",
+            flush=True,
+        )
         if number:
             rows.append((together / alone, cpu / alone_cpu))
     for index, name in enumerate(("time", "processor time")):

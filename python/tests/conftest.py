@@ -161,8 +161,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
             driver.wait()
 
 
-def clip(path: Path, seconds: int, *, source: str = "", encoder: str = "x264enc key-int-max=25 speed-preset=ultrafast",
-         size: tuple[int, int] = (144, 112)) -> Path:
+def clip(
+    path: Path,
+    seconds: int,
+    *,
+    source: str = "",
+    encoder: str = "x264enc key-int-max=25 speed-preset=ultrafast",
+    size: tuple[int, int] = (144, 112),
+) -> Path:
     """Makes a clip of moving rings, 25 frames a second, a key frame a second."""
     mux = "mp4mux" if path.suffix == ".mp4" else "matroskamux"
     launch = (

@@ -155,7 +155,9 @@ def test_a_video_that_vanishes_is_named_and_the_rest_goes_on(
     assert run.videos["minute.mp4"]["frames"] == 1500 and not run.videos["minute.mp4"]["failures"]
 
 
-def test_full_storage_is_named_and_the_rest_goes_on(on_head: Place, head: Cluster, minute: Path, tmp_path: Path) -> None:
+def test_full_storage_is_named_and_the_rest_goes_on(
+    on_head: Place, head: Cluster, minute: Path, tmp_path: Path
+) -> None:
     if os.geteuid() != 0:
         pytest.skip("SKIPPED: only root can mount a small file system")
     node(head)

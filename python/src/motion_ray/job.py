@@ -7,6 +7,7 @@ searched, named by its range. All files get their names when they are complete.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -117,7 +118,7 @@ class Job:
                 raise JobError(f"{path} is none of the pieces that are planned: delete it")
             spans.append(Span(self.name, firsts[start], ends[end]))
         spans.sort(key=lambda span: span.first)
-        for before, after in zip(spans, spans[1:]):
+        for before, after in itertools.pairwise(spans):
             if after.first < before.end:
                 raise JobError(f"{self.piece(before)} and {self.piece(after)} overlap: delete one of them")
         return spans

@@ -32,8 +32,9 @@ def version(program: str) -> str:
 
 
 def call(program: str, wanted: str, needed: dict[str, int | None], folder: str, arguments: list[str]) -> Outcome:
-    """Runs ``program`` with ``arguments`` in ``folder``, if its version is ``wanted`` and the paths of ``needed`` are here,
-    files with these sizes. If this process is killed or its task is cancelled, the program is terminated and leaves no file."""
+    """Runs ``program`` with ``arguments`` in ``folder``, if its version is ``wanted`` and the paths of ``needed`` are
+    here, files with these sizes. If this process is killed or its task is cancelled, the program is terminated and
+    leaves no file."""
     began = time.monotonic()
 
     def outcome(code: int, error: str = "", report: dict[str, Any] | None = None) -> Outcome:

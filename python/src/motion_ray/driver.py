@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayError, TaskUnschedulableError
+from ray.exceptions import NodeDiedError, RayError, TaskUnschedulableError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from motion_ray import worker as remote
@@ -143,6 +143,8 @@ class _Run:
         self.workers: dict[str, Worker] = {}
         self.idle: set[str] = set()
         self.turn = 0
+        # Nodes that are lost, which Ray may tell later; one that comes back has another identity.
+        self.dead: set[str] = set()
         # Nodes that cannot search, with the reason.
         self.unfit: dict[str, str] = {}
         self.tasks: dict[Any, Any] = {}
@@ -204,7 +206,7 @@ class _Run:
         found = {
             worker.name: worker
             for node in _nodes()
-            if node["NodeID"] not in self.unfit
+            if node["NodeID"] not in self.unfit and node["NodeID"] not in self.dead
             for worker in workers(node, self.options.cores, self.options.resource)
         }
         for name in self.workers.keys() - found.keys():
@@ -305,13 +307,19 @@ class _Run:
 
     def _searched(self, attempt: Attempt, worker: Worker, outcome: Outcome | RayError) -> None:
         name = attempt.span.video
-        if worker.name in self.workers:
-            self.idle.add(worker.name)
-            self.dashboard.lines[worker.name].at = ""
         if isinstance(outcome, RayError):
+            # Cancelled, or lost, maybe with its node: it is used again when the node is seen to be alive after a while.
+            if worker.name in self.workers:
+                self._remove(worker.name)
+            self.looked = time.monotonic()
+            if isinstance(outcome, (NodeDiedError, TaskUnschedulableError)):
+                self.dead.add(worker.node)
             lost = f"the worker {worker.name} was lost ({_first_line(outcome)})"
             self._attempt_failed(attempt, worker, lost, searched=not isinstance(outcome, TaskUnschedulableError))
             return
+        if worker.name in self.workers:
+            self.idle.add(worker.name)
+            self.dashboard.lines[worker.name].at = ""
         report = outcome["report"]
         if outcome["code"] == UNFIT:
             is_gone = self._is_gone(self.jobs[name])

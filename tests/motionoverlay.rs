@@ -324,7 +324,7 @@ fn rows_outside_the_buffer_are_not_drawn_into() {
         [(64, 1 << 20, true), (64, -64, false), (64, 0, false), (i32::MAX as u32, 64, false)]
     {
         let mut harness = gst_check::Harness::new("motionoverlay");
-        let bus = fields::ElementBus::new(harness.element().unwrap());
+        let bus = fields::start::ElementBus::new(harness.element().unwrap());
         harness.set_src_caps("video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1".parse().unwrap());
         let mut buffer = gst::Buffer::from_mut_slice(vec![0x80; 64 * 48]);
         let target = buffer.make_mut();

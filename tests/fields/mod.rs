@@ -2,12 +2,12 @@
 #![allow(dead_code, missing_docs)]
 
 #[path = "../start/mod.rs"]
-mod start;
+pub mod start;
 
 use gst::prelude::*;
 use gstmotionestimate::estimator::{Metric, MotionVector};
 use gstmotionestimate::meta::{self, FieldDescription};
-pub use start::{ElementBus, init};
+pub use start::init;
 
 /// A field over a frame in square blocks, its reference one frame back.
 pub fn description(width: u32, height: u32, block: u32) -> FieldDescription {

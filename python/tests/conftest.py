@@ -76,7 +76,7 @@ class Place:
         words = (line.split() for line in lines)
         return [Call(range, int(pid), int(parent), device) for range, pid, parent, device in words]
 
-    def wait_for_calls(self, count: int, seconds: float = 120) -> list[Call]:
+    def wait_for_calls(self, count: int, seconds: float = 900) -> list[Call]:
         """Waits until so many searches have begun."""
         wait_until(lambda: len(self.calls()) >= count, seconds)
         return self.calls()
@@ -106,12 +106,12 @@ class Run:
 
 def finish(driver: subprocess.Popen[str]) -> Run:
     """Waits for the end of a driver."""
-    text, errors = driver.communicate(timeout=300)
+    text, errors = driver.communicate(timeout=900)
     records = [json.loads(line) for line in text.splitlines()]
     return Run(driver.returncode, errors, {Path(record["video"]).name: record for record in records})
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 300) -> None:
     """Waits until ``condition`` holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -85,7 +85,7 @@ def test_a_worker_killed_in_mid_range_loses_nothing(on_two: Place, tmp_path: Pat
     call = on_two.wait_for_calls(3)[2]
     assert is_alive(call.pid)
     os.kill(call.parent, signal.SIGKILL)
-    wait_until(lambda: not is_alive(call.pid), 10)
+    wait_until(lambda: not is_alive(call.pid))
     run = finish(driver)
     assert run.code == 0, run.errors
     assert (on_two.out / "long.mp4.bin").read_bytes() == single(video, "search-range=64")

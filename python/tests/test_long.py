@@ -104,7 +104,7 @@ def test_a_killed_driver_goes_on_when_it_is_started_again(on_head: Place, head: 
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     # Its searches end with it.
-    wait_until(lambda: not any(is_alive(call.pid) for call in on_head.calls()), 60)
+    wait_until(lambda: not any(is_alive(call.pid) for call in on_head.calls()))
     pieces = on_head.out / "minute.mp4.pieces"
     done = {path.name: path.stat().st_mtime_ns for path in pieces.glob("[!.]*.bin")}
     assert done
@@ -139,7 +139,7 @@ def test_a_worker_that_hangs_does_not_hold_back_the_end(on_head: Place, head: Cl
     # What hangs gets the signal to end when it goes on.
     if is_alive(stopped.pid):
         os.kill(stopped.pid, signal.SIGCONT)
-    wait_until(lambda: not is_alive(stopped.pid), 30)
+    wait_until(lambda: not is_alive(stopped.pid))
 
 
 def test_a_video_that_vanishes_is_named_and_the_rest_goes_on(

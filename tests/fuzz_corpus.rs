@@ -5,7 +5,8 @@
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;
-mod start;
+#[path = "start/leak_check.rs"]
+mod leak_check;
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -32,7 +33,7 @@ fn check(name: &'static str) {
     let (_, target) = fuzz::TARGETS.into_iter().find(|(known, _)| *known == name).expect("a target");
     let inputs = inputs(name);
     assert!(inputs.len() >= 10, "the corpus of {name} has only {} inputs", inputs.len());
-    start::check_leaks();
+    leak_check::check_leaks();
     let (done, results) = mpsc::channel();
     // A panic ends the process: it is not one of the test alone, but of an element's.
     std::thread::spawn(move || {

@@ -4,7 +4,6 @@
 mod fields;
 
 use fields::{description, numbered};
-use gst::prelude::*;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
 use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
@@ -299,7 +298,7 @@ fn flo_has_a_vector_a_sample() {
 fn frames_too_large_for_flo_are_refused() {
     fields::init();
     let mut harness = gst_check::Harness::new("motionserialize");
-    let bus = fields::ElementBus::new(harness.element().unwrap());
+    let bus = fields::start::ElementBus::new(harness.element().unwrap());
     harness.set_sink_caps_str("application/x-flo");
     let caps = format!("video/x-raw,format=GRAY8,width={0},height={0},framerate=25/1", i32::MAX);
     harness.push_event(gst::event::Caps::new(&caps.parse().unwrap()));

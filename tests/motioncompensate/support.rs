@@ -1,6 +1,5 @@
 //! Buffers to push, and what must become of them.
 
-use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
@@ -9,7 +8,7 @@ use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat}
 use gstmotionestimate::meta::{self, FieldDescription};
 
 use crate::fields;
-pub use crate::fields::ElementBus;
+pub use crate::fields::start::ElementBus;
 pub use crate::formats::FORMATS;
 use crate::formats::depth_and_shift;
 

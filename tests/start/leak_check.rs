@@ -27,6 +27,7 @@ pub fn check_leaks() {
     let wanted = std::env::var("GST_TRACERS").is_ok_and(|tracers| tracers.contains("leaks"));
     ONCE.call_once(|| {
         // SAFETY: `check` does not unwind, and GStreamer, which it calls, is never shut down.
-        assert!(!wanted || unsafe { libc::atexit(check) } == 0, "no room for a handler");
+        let is_done = !wanted || unsafe { libc::atexit(check) } == 0;
+        assert!(is_done, "no room for a handler");
     });
 }

@@ -160,8 +160,8 @@ static inline int2 six_taps(int2 a, int2 b, int2 c, int2 d, int2 e, int2 f)
 // Two numbers, limited to samples.
 static inline uint samples_of(int2 numbers)
 {
-    const uint2 samples = convert_uint2(clamp(numbers, 0, PEAK));
-    return samples.x | samples.y << 16;
+    // Each by itself, because oclgrind is wrong about a vector and scalar limits.
+    return (uint)clamp(numbers.x, 0, PEAK) | (uint)clamp(numbers.y, 0, PEAK) << 16;
 }
 
 // Samples from the sums of six_taps, divided by 32.

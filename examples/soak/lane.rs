@@ -241,7 +241,15 @@ impl Run<'_> {
         let format = formats[self.random.usize(..formats.len())];
         let (width, height) = sizes[self.random.usize(..sizes.len())];
         let filter = self.pipeline.by_name("caps").expect("the pipeline has it");
-        filter.set_property("caps", caps(format, width, height));
+        let source = self.pipeline.by_name("source").expect("the pipeline has it");
+        let pad = source.static_pad("src").expect("a source has it");
+        // On the thread of the source: beside it, the source could take the old caps while the filter has new ones and
+        // has not yet said so, for which GStreamer 1.22 posts "not negotiated".
+        let caps = caps(format, width, height);
+        pad.add_probe(gst::PadProbeType::BUFFER, move |_, _| {
+            filter.set_property("caps", &caps);
+            gst::PadProbeReturn::Remove
+        });
         self.note(format!("{format} {width}x{height}"));
     }
 

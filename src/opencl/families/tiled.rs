@@ -163,7 +163,7 @@ impl TiledShape {
             items,
         };
         let part = (1..=part).rev().find(|part| block.is_multiple_of(*part)).unwrap_or(1);
-        let most_unrolled = most_unrolled(parameters.metric);
+        let most_unrolled = most_unrolled(parameters);
         Self { group, window, part, slices: 1, most_unrolled }
     }
 
@@ -283,11 +283,13 @@ impl TiledShape {
     }
 }
 
-/// The comparisons of a loop body that the instruction cache holds.
-fn most_unrolled(metric: Metric) -> usize {
-    match metric {
-        Metric::Sad => 2048,
-        Metric::Ssd => 704,
+/// The comparisons of words in a loop body that the instruction cache holds, and that a compiler takes in seconds: those of
+/// samples of two bytes are several instructions, of which NVIDIA's compiler took 50 s for 2048 comparisons.
+fn most_unrolled(parameters: &Parameters) -> usize {
+    match (parameters.bit_depth > 8, parameters.metric) {
+        (false, Metric::Sad) => 2048,
+        (false, Metric::Ssd) => 704,
+        (true, _) => 512,
     }
 }
 

@@ -68,6 +68,7 @@ impl<'a, S> Candidates<'a, S> {
     ///
     /// # Panics
     /// Where the reference ends before.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn rows(&self, offset: u32, rows: usize) -> &'a [S] {
         &self.reference[offset as usize..][..self.length_of_rows(rows)]

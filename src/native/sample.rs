@@ -5,12 +5,9 @@ use crate::native::engine::Engine;
 use crate::native::half_samples;
 
 /// A sample of a padded frame.
-pub trait SearchSample: Sample {
+pub trait SearchSample: Sample + Into<u16> {
     /// Holds sums of the filter of half samples.
     type Filtered: bytemuck::Pod;
-
-    /// The sample in 16 bits.
-    fn wide(self) -> u16;
 
     /// The sums of the squares of `SIDE` samples in `SIDE` rows of 16, left to right, without their `lower` lowest bits;
     /// `SIDE` is 4, 8 or 16.
@@ -41,11 +38,6 @@ pub trait SearchSample: Sample {
 
 impl SearchSample for u8 {
     type Filtered = i16;
-
-    #[inline(always)]
-    fn wide(self) -> u16 {
-        self.into()
-    }
 
     #[inline(always)]
     fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[u8; 16]; SIDE], _: u32) -> [u16; 4] {
@@ -81,11 +73,6 @@ impl SearchSample for u8 {
 impl SearchSample for u16 {
     /// Sums on both axes have 28 bits with their sign.
     type Filtered = i32;
-
-    #[inline(always)]
-    fn wide(self) -> u16 {
-        self
-    }
 
     #[inline(always)]
     fn sum_parts<E: Engine, const SIDE: usize>(_: E, rows: &[&[u16; 16]; SIDE], lower: u32) -> [u16; 4] {

@@ -313,7 +313,7 @@ fn dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut TileCosts<u32>) {
         let samples = &task.reference()[k * task.pitch()..];
         let samples: &[S; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
         for (u, pair) in row.iter_mut().enumerate() {
-            *pair = [samples[u].wide(), samples[u + 1].wide()];
+            *pair = [samples[u].into(), samples[u + 1].into()];
         }
     }
     let bands = task.rows().div_ceil(PRODUCT_BAND);
@@ -340,7 +340,8 @@ fn dots_of_band<const V: usize>(
         let current = &task.current()[k * task.pitch()..][..task.width()];
         let rows: &[Pairs; V] = rows[k..].first_chunk().expect("V rows from each of the part's");
         for (j, pair) in current.as_chunks::<2>().0.iter().enumerate().take(PART / 2) {
-            let pair = _mm256_set1_epi32(i32::from(pair[0].wide()) | i32::from(pair[1].wide()) << 16);
+            let [low, high]: [u32; 2] = pair.map(Into::into);
+            let pair = _mm256_set1_epi32((low | high << 16) as i32);
             for (sums, row) in sums.iter_mut().zip(rows) {
                 for (half, sum) in sums.iter_mut().enumerate() {
                     // SAFETY: elements left + 8 * half + 2 * j and the 7 after it are among the row's

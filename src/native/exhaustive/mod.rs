@@ -3,6 +3,7 @@
 pub mod columns;
 mod deep;
 pub mod engine;
+#[cfg(target_arch = "x86_64")]
 pub mod products;
 pub mod tile;
 

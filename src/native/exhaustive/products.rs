@@ -65,6 +65,7 @@ fn sums_of<S: SearchSample, const W: usize>(samples: &[S; WIDE]) -> [u32; COLUMN
 }
 
 #[inline(always)]
-fn square<S: SearchSample>(sample: S) -> u32 {
-    u32::from(sample.wide()) * u32::from(sample.wide())
+fn square(sample: impl Into<u32>) -> u32 {
+    let sample = sample.into();
+    sample * sample
 }

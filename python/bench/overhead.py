@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("properties", nargs="*")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--program", default="motion-vectors")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     head = {"num_cpus": 0, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     for _ in range(2):

@@ -95,7 +95,7 @@ pub(super) fn options(
 /// user's cache.
 ///
 /// # Errors
-/// [`SetupError::KernelBuild`] with the compiler's log.
+/// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] if there is no thread to compile on.
 pub(super) fn build(
     context: &Context,
     device: &OpenClDevice,
@@ -105,7 +105,13 @@ pub(super) fn build(
 ) -> Result<Arc<Program>, SetupError> {
     let key = [options, source].join("\n");
     let cache = ProgramCache::of_user();
-    context.shared_program(key, || build_with(cache.as_ref(), context, device, kernel, source, options))
+    context.shared_program(key, || {
+        let build = || build_with(cache.as_ref(), context, device, kernel, source, options);
+        with_stack_of_compiler(build).map_err(|error| SetupError::Device {
+            device: device.name.clone(),
+            message: format!("there is no thread to compile on: {error}"),
+        })?
+    })
 }
 
 /// `FOUR_SAMPLES` in `common.cl`: the instructions for four samples that the device has, and its compiler takes.
@@ -154,26 +160,26 @@ fn build_with(
     if let Some(program) = cached {
         return Ok(program);
     }
-    let failed = |log| SetupError::KernelBuild { kernel, device: device.name.clone(), log };
-    let program = with_stack_of_compiler(|| context.program(device.raw(), source, &options))
-        .map_err(|error| failed(format!("no thread to compile on: {error}")))?
-        .map_err(|(error, log)| failed(if log.is_empty() { error.to_string() } else { log }))?;
+    let program = context.program(device.raw(), source, &options).map_err(|(error, log)| {
+        let log = if log.is_empty() { error.to_string() } else { log };
+        SetupError::KernelBuild { kernel, device: device.name.clone(), log }
+    })?;
     if let (Some(cache), Ok(binary)) = (cache, program.binary()) {
         cache.put(&key, &binary);
     }
     Ok(program)
 }
 
-/// Does `compile` on a thread that has 64 MiB for its stack. NVIDIA's compiler needs more than the 2 MiB that threads of Rust
-/// have (blocks of 64, 15 bits), and a stack that overflows ends the process.
+/// Does `build` on a thread that has 64 MiB for its stack: a driver also compiles what it gets as a binary. NVIDIA's compiler
+/// needs more than the 2 MiB that threads of Rust have (blocks of 64, 15 bits), and a stack that overflows ends the process.
 ///
 /// # Errors
 /// Why there is no such thread.
-fn with_stack_of_compiler<R: Send>(compile: impl FnOnce() -> R + Send) -> io::Result<R> {
+fn with_stack_of_compiler<R: Send>(build: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
         let compiler = thread::Builder::new().name("motion-compiler".into()).stack_size(64 << 20);
-        let compiled = compiler.spawn_scoped(scope, compile)?.join();
-        Ok(compiled.unwrap_or_else(|panic| panic::resume_unwind(panic)))
+        let built = compiler.spawn_scoped(scope, build)?.join();
+        Ok(built.unwrap_or_else(|panic| panic::resume_unwind(panic)))
     })
 }
 

@@ -131,6 +131,12 @@ fn attempt(
         match message.view() {
             gst::MessageView::Eos(_) => break,
             gst::MessageView::Error(error) => {
+                // Behind the range's end the gate's pad refuses events, such as new tags, which a decoder takes for an
+                // error. Where the pipeline is still starting, that comes before the end of the stream.
+                let is_searching = |source| elements.iter().any(|&element| element == source);
+                if *lock(&shared.phase) == Phase::Over && !error.src().is_some_and(is_searching) {
+                    continue;
+                }
                 // What failed in a probe or in the sink is the cause.
                 return Err(lock(&shared.failure).take().unwrap_or_else(|| told(job, &element, error)));
             }

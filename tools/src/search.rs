@@ -105,6 +105,7 @@ fn attempt(
         failure: Mutex::default(),
         writer: Mutex::new(Writer { output: Some(output), range, frames: 0, begun: None, time: 0 }),
     });
+    let _unfinished = Unfinished(shared.clone());
     guard(&decoding, &shared)?;
     write(&sink, &shared);
 
@@ -416,6 +417,16 @@ struct Stopped(gst::Pipeline);
 impl Drop for Stopped {
     fn drop(&mut self) {
         let _ = self.0.set_state(gst::State::Null);
+    }
+}
+
+/// Removes the output at the end of its scope, unless that is finished: a thread of GStreamer may hold the last
+/// reference to what is shared, and end with the process.
+struct Unfinished(Arc<Shared>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        lock(&self.0.writer).output = None;
     }
 }
 

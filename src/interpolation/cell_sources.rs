@@ -123,7 +123,7 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
         const { assert!(W + P <= READ && H < MOST_DOWN && 16 * N == W * H) };
-        let [right, down] = [x, y].map(|at| (at & 7) as u16);
+        let (right, down) = ((x & 7) as u16, (y & 7) as u16);
         let copied;
         let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), (W + P, H + 1)) {
             Some(inside) => inside,
@@ -135,17 +135,23 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
         // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H + 1 rows of W + P
         // samples, and a register has 16 / W rows.
         unsafe {
-            let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
-            let weights = weights.map(|weight| E::Words::all(weight));
+            let load = |n: usize, at: usize| {
+                let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
+                E::Words::widen(NarrowRegister::<E>::load_rows::<W>(samples, pitch))
+            };
             let mut cell = [E::Words::all(0); N];
-            for (n, cell) in cell.iter_mut().enumerate() {
-                let above = samples.as_ptr().add(n * (16 / W) * pitch);
-                let below = above.add(pitch);
-                for (samples, weight) in [above, above.add(P), below, below.add(P)].into_iter().zip(weights) {
-                    let samples = NarrowRegister::<E>::load_rows::<W>(samples, pitch);
-                    *cell = cell.plus(E::Words::widen(samples).times(weight));
+            if (right, down) == (0, 0) {
+                for n in 0..N {
+                    cell[n] = load(n, 0);
                 }
-                *cell = cell.round::<6>();
+                return RegisterCell(cell);
+            }
+            let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
+            for n in 0..N {
+                for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
+                    cell[n] = cell[n].plus(load(n, at).times(E::Words::all(weight)));
+                }
+                cell[n] = cell[n].round::<6>();
             }
             RegisterCell(cell)
         }

@@ -69,28 +69,51 @@ impl VectorChoice<'_> {
         }
     }
 
+    /// The samples of the block at `origin`, in quarter samples, those to their right and those below.
+    #[inline(always)]
+    fn around<E: InstructionSet>(
+        luma: &QuarterSamples<'_>,
+        (x, y): (i32, i32),
+    ) -> [[NarrowRegister<E>; REGISTERS]; 3] {
+        // One by one: `map` is not always inlined, and then runs without the instructions of `E`.
+        [
+            luma.load_anywhere::<E, BLOCK, REGISTERS>((x, y)),
+            luma.load_anywhere::<E, BLOCK, REGISTERS>((x + 4, y)),
+            luma.load_anywhere::<E, BLOCK, REGISTERS>((x, y + 4)),
+        ]
+    }
+
     /// Whether the block at `origin`, in quarter samples, stands still.
     #[inline(always)]
     fn stands_still<E: InstructionSet>(&self, origin: (i32, i32)) -> bool {
-        let [previous, next] = self.luma.each_ref().map(|luma| {
-            [(0, 0), (4, 0), (0, 4)].map(|(right, down)| {
-                luma.load_anywhere::<E, BLOCK, REGISTERS>((origin.0 + right, origin.1 + down))
-            })
-        });
+        let previous = Self::around::<E>(&self.luma[0], origin);
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
             let all = |sample| NarrowRegister::<E>::all(sample);
             let largest = |a: NarrowRegister<E>, b: NarrowRegister<E>| a.minus(b).plus(b);
             let difference = |a: NarrowRegister<E>, b| a.cut_differences(b, all(u8::MAX));
-            let mut count = NarrowRegister::<E>::zero();
+            // One where there is detail.
+            let mut details = [all(0); REGISTERS];
+            let mut count = all(0);
             for n in 0..REGISTERS {
-                let [change, right, below] = [0, 1, 2].map(|at| difference(previous[at][n], next[at][n]));
-                let change = largest(largest(change, right), below);
-                let [right, below] = [1, 2].map(|at| difference(previous[0][n], previous[at][n]));
-                // One where there is detail, and zero where it changes.
-                let detail = largest(right, below).minus(all(STILL_DETAIL - 1));
-                let detail = detail.cut_differences(all(0), all(1));
-                let still = detail.minus(change.minus(all(STILL_DIFFERENCE)));
+                let [own, right, below] = [previous[0][n], previous[1][n], previous[2][n]];
+                let detail = largest(difference(own, right), difference(own, below));
+                details[n] = detail.minus(all(STILL_DETAIL - 1)).cut_differences(all(0), all(1));
+                count = Register::add_differences(count, details[n], all(0));
+            }
+            // Most blocks have none.
+            if count.total() < STILL_SAMPLES {
+                return false;
+            }
+            let next = Self::around::<E>(&self.luma[1], origin);
+            let mut count = all(0);
+            for n in 0..REGISTERS {
+                let mut change = all(0);
+                for at in 0..3 {
+                    change = largest(change, difference(previous[at][n], next[at][n]));
+                }
+                // Zero where it changes.
+                let still = details[n].minus(change.minus(all(STILL_DIFFERENCE)));
                 count = Register::add_differences(count, still, all(0));
             }
             count.total() >= STILL_SAMPLES

@@ -135,23 +135,21 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
         // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H + 1 rows of W + P
         // samples, and a register has 16 / W rows.
         unsafe {
-            let load = |n: usize, at: usize| {
-                let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
-                E::Words::widen(NarrowRegister::<E>::load_rows::<W>(samples, pitch))
-            };
-            let mut cell = [E::Words::all(0); N];
-            if (right, down) == (0, 0) {
-                for n in 0..N {
-                    cell[n] = load(n, 0);
-                }
-                return RegisterCell(cell);
-            }
             let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
-            for n in 0..N {
-                for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
-                    cell[n] = cell[n].plus(load(n, at).times(E::Words::all(weight)));
+            let mut cell = [E::Words::all(0); N];
+            for (n, cell) in cell.iter_mut().enumerate() {
+                let load = |at: usize| {
+                    let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
+                    E::Words::widen(NarrowRegister::<E>::load_rows::<W>(samples, pitch))
+                };
+                if (right, down) == (0, 0) {
+                    *cell = load(0);
+                    continue;
                 }
-                cell[n] = cell[n].round::<6>();
+                for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
+                    *cell = cell.plus(load(at).times(E::Words::all(weight)));
+                }
+                *cell = cell.round::<6>();
             }
             RegisterCell(cell)
         }

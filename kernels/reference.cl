@@ -30,7 +30,7 @@
 // Figure 3: every sample is read from global memory. In the thesis the group has exactly one item a
 // candidate, which is the limitation of the method.
 //
-//   keys  a key an item
+//   keys  the best key of each item so far. In a private variable, some builds by PoCL 6.0 find a candidate that is not the best
 __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __global const uchar *reference,
                                           __global MotionVector *vectors, __local ulong *keys, Geometry g)
 {
@@ -38,7 +38,7 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
     const int items = (int)get_local_size(0), candidates = g.window_columns * g.window_rows;
     const int column = block % g.columns, row = block / g.columns;
 
-    ulong best = WORST_KEY;
+    keys[item] = WORST_KEY;
     for (int first = 0; first < candidates; first += items) {
         const int2 d = displacement_at(g, min(first + item, candidates - 1));
         uint cost = 0;
@@ -48,9 +48,9 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
             for (int j = 0; j < BLOCK; ++j)
                 cost += compare_sample(c[j], r[j]);
         }
-        best = counts(g, column, row, d.x, d.y) ? min(best, order_key(cost, d.x, d.y)) : best;
+        const ulong key = counts(g, column, row, d.x, d.y) ? order_key(cost, d.x, d.y) : WORST_KEY;
+        keys[item] = min(keys[item], key);
     }
-    keys[item] = best;
     smallest_key(keys, (uint)items);
     if (item == 0)
         vectors[block] = vector_of_key(keys[0]);

@@ -30,7 +30,8 @@
 // Figure 3: every sample is read from global memory. In the thesis the group has exactly one item a
 // candidate, which is the limitation of the method.
 //
-//   keys  the best key of each item so far. In a private variable, some builds by PoCL 6.0 find a candidate that is not the best
+//   keys  the best key of each item so far. With it in a private variable, some builds by PoCL 6.0 find a
+//         candidate that is not the best
 __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __global const uchar *reference,
                                           __global MotionVector *vectors, __local ulong *keys, Geometry g)
 {

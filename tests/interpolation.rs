@@ -331,14 +331,17 @@ mod opencl_devices {
             let mut makers: Vec<(String, Box<dyn FrameMaker>)> = Vec::new();
             for mut device in common::all_devices() {
                 device.kind = DeviceKind::Gpu;
-                for (largest_group, local_memory) in [(1, 160), (7, 1000), (24, 2000), (1024, 440)] {
+                for (largest_group, local_memory) in [(4, 280), (7, 1000), (24, 2000), (1024, 440)] {
                     (device.largest_group, device.local_memory) = (largest_group, local_memory);
                     device.largest_second = largest_group;
                     let maker = Box::new(OpenClInterpolator::new(&device, format).unwrap());
                     makers.push((format!("groups of {largest_group}"), maker));
                 }
-                device.local_memory = 100;
-                assert!(OpenClInterpolator::new(&device, format).is_err());
+                for (largest_group, local_memory) in [(3, 2000), (1024, 439)] {
+                    (device.largest_group, device.local_memory) = (largest_group, local_memory);
+                    let refused = OpenClInterpolator::new(&device, format).err();
+                    assert!(matches!(refused, Some(SetupError::DeviceUnsupported { .. })), "{refused:?}");
+                }
             }
             makers
         }

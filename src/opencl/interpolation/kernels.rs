@@ -42,21 +42,28 @@ struct ChoiceShape {
 }
 
 impl ChoiceShape {
+    /// The fewest items of a group: PoCL 6.0 compiles `choose_vectors` wrongly for groups of one or two.
+    const LEAST_GROUP: usize = 4;
+
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if the device has too little local memory.
+    /// [`SetupError::DeviceUnsupported`] if the device has too little local memory, or too small groups.
     fn new(device: &OpenClDevice) -> Result<Self, SetupError> {
         let most = |wanted: usize, limit: usize| 1 << wanted.min(limit.max(1)).ilog2();
-        // A CPU does the items of a group in turn, with more to do the more of them share a block. Its groups have several
-        // blocks all the same: PoCL 6.0 compiles this kernel wrongly for groups of one item or two.
+        // A CPU does the items of a group in turn, with more to do the more of them share a block.
         let items = if device.kind == DeviceKind::Cpu { 1 } else { BLOCK };
         let items = most(items, device.largest_group);
         let lanes =
             BLOCK.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
-        if lanes == 0 {
-            let (needed, has) = (Self::lane_bytes(items), device.local_memory);
+        if items * lanes < Self::LEAST_GROUP {
+            let least = Self::LEAST_GROUP;
+            let bytes = Self::lane_bytes(items) * least.div_ceil(items);
             return Err(SetupError::DeviceUnsupported {
                 wanted: device.name.clone(),
-                reason: format!("to make frames it needs {needed} bytes of local memory, and it has {has}"),
+                reason: format!(
+                    "to make frames it needs work-groups of {least} items and {bytes} bytes of local memory, and \
+                     it has {} and {}",
+                    device.largest_group, device.local_memory
+                ),
             });
         }
         Ok(Self { items, lanes })

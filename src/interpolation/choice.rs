@@ -73,13 +73,14 @@ impl VectorChoice<'_> {
     #[inline(always)]
     fn around<E: InstructionSet>(
         luma: &QuarterSamples<'_>,
-        (x, y): (i32, i32),
+        origin: (i32, i32),
     ) -> [[NarrowRegister<E>; REGISTERS]; 3] {
+        let (x, y) = (origin.0 >> 2, origin.1 >> 2);
         // One by one: `map` is not always inlined, and then runs without the instructions of `E`.
         [
-            luma.load_anywhere::<E, BLOCK, REGISTERS>((x, y)),
-            luma.load_anywhere::<E, BLOCK, REGISTERS>((x + 4, y)),
-            luma.load_anywhere::<E, BLOCK, REGISTERS>((x, y + 4)),
+            luma.load_half::<E, BLOCK, REGISTERS>((x, y), (0, 0)),
+            luma.load_half::<E, BLOCK, REGISTERS>((x + 1, y), (0, 0)),
+            luma.load_half::<E, BLOCK, REGISTERS>((x, y + 1), (0, 0)),
         ]
     }
 

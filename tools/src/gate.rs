@@ -19,7 +19,7 @@ pub enum Step {
     Release(Vec<gst::Buffer>),
     /// There are all that are needed. It is not searched.
     End,
-    /// It is the first of the range, but there are too few frames before it: decoding must begin earlier.
+    /// It is the first of the range, but there are too few frames before it, or damaged ones: decoding must begin earlier.
     Earlier,
 }
 
@@ -30,6 +30,9 @@ pub struct Gate {
     around: (usize, usize),
     /// Whether the frames that come are those from the beginning of a sequence, so that there may be fewer before.
     is_beginning: bool,
+    /// Whether nothing of the video was skipped, so that damage is its own. Where decoding begins in an open group of
+    /// pictures, some of its frames are damaged, with FFmpeg 7 all of them.
+    is_complete: bool,
     /// The frames before the range that would be searched if it came next.
     held: VecDeque<gst::Buffer>,
     has_begun: bool,
@@ -49,8 +52,17 @@ struct Times {
 impl Gate {
     /// A gate for `range` and the frames `around` it, whose first frame is the first of the video, or is not.
     pub fn new(range: Range, around: (usize, usize), is_beginning: bool) -> Self {
-        let held = VecDeque::new();
-        Self { range, around, is_beginning, held, has_begun: false, after: 0, frames: 0, last: None }
+        Self {
+            range,
+            around,
+            is_beginning,
+            is_complete: is_beginning,
+            held: VecDeque::new(),
+            has_begun: false,
+            after: 0,
+            frames: 0,
+            last: None,
+        }
     }
 
     /// Decides about the next frame.
@@ -100,7 +112,10 @@ impl Gate {
         if std::mem::replace(&mut self.has_begun, true) {
             return Ok(Step::Pass);
         }
-        if self.held.len() < self.around.0 && !self.is_beginning {
+        let is_damaged = |buffer: &gst::Buffer| buffer.flags().contains(gst::BufferFlags::CORRUPTED);
+        let are_missing = self.held.len() < self.around.0 && !self.is_beginning;
+        let are_damaged = self.held.iter().chain([buffer]).any(is_damaged) && !self.is_complete;
+        if are_missing || are_damaged {
             return Ok(Step::Earlier);
         }
         Ok(Step::Release(self.held.drain(..).collect()))
@@ -109,6 +124,7 @@ impl Gate {
     /// The next frame is the first of the video.
     pub fn begin(&mut self) {
         self.is_beginning = true;
+        self.is_complete = true;
     }
 
     /// A sequence ends here: the next frame is not searched in those before it.
@@ -187,6 +203,33 @@ mod tests {
         let mut first = gst::Buffer::new();
         first.get_mut().unwrap().set_pts(gst::ClockTime::from_seconds(6));
         assert!(matches!(gate.take(&first), Ok(Step::Earlier)));
+    }
+
+    #[test]
+    fn frames_that_are_damaged_by_a_seek_are_decoded_from_earlier_on() {
+        gst::init().unwrap();
+        let frame = |time: u64, flags| {
+            let mut buffer = gst::Buffer::new();
+            let writable = buffer.get_mut().unwrap();
+            writable.set_pts(gst::ClockTime::from_seconds(time));
+            writable.set_flags(flags);
+            buffer
+        };
+        let (intact, damaged) = (gst::BufferFlags::empty(), gst::BufferFlags::CORRUPTED);
+        // The flags of frames 3, 4 and 5, of which 4 and 5 are needed.
+        for (flags, is_earlier) in [
+            ([intact, intact, intact], false),
+            ([damaged, intact, intact], false),
+            ([intact, damaged, intact], true),
+            ([intact, intact, damaged], true),
+        ] {
+            for is_beginning in [false, true] {
+                let mut gate = Gate::new("5:8".parse().unwrap(), (1, 0), is_beginning);
+                let steps = (3..).zip(flags).map(|(time, flags)| gate.take(&frame(time, flags)).unwrap());
+                let last = steps.last().unwrap();
+                assert_eq!(matches!(last, Step::Earlier), is_earlier && !is_beginning, "{flags:?} {last:?}");
+            }
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ fn check(clip: &Clip, cuttings: &[Vec<String>], properties: &[&str]) {
     assert!(moving.count() > frames.len() / 2, "vectors and costs were found");
     assert!(without_notes(&whole) == plain_pipeline(&clip.video, &properties.join(" ")), "{properties:?}");
     for ranges in cuttings {
-        assert!(joined(clip, ranges, properties) == whole, "{properties:?} in {ranges:?}");
+        let joined = joined(clip, ranges, properties);
+        assert!(joined == whole, "{properties:?} of {} in {ranges:?}", clip.video.display());
     }
 }
 

@@ -208,7 +208,7 @@ fn a_tuning_file_that_is_replaced() {
         "\u{0}\u{1}",
     ];
     let is_over = AtomicBool::new(false);
-    let names: Vec<String> = (0..12).map(|index| format!("found-{index}")).collect();
+    let warnings = |output: &Output| text(output).matches("WARNING").count();
     let found = std::thread::scope(|scope| {
         scope.spawn(|| {
             for table in tables.iter().cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
@@ -217,21 +217,28 @@ fn a_tuning_file_that_is_replaced() {
                 std::thread::sleep(Duration::from_micros(500));
             }
         });
-        let start = |name: &String| command(&scratch, "device=0:0", name, FRAMES).spawn();
-        let pairs = names.chunks(2).map(|names| names.iter().filter_map(|name| start(name).ok()).collect());
-        let found: Vec<Output> = pairs.flat_map(outputs).collect();
+        let mut found: Vec<(String, Output)> = Vec::new();
+        // It is chance which table a run reads: six pairs, and more until one has read a table that is wrong.
+        for pair in 0..48 {
+            if pair >= 6 && found.iter().any(|(_, output)| warnings(output) > 0) {
+                break;
+            }
+            let names = [0, 1].map(|index| format!("found-{pair}-{index}"));
+            let start = |name: &String| command(&scratch, "device=0:0", name, FRAMES).spawn();
+            // A panic here would leave the other thread writing for ever.
+            let Ok(children) = names.iter().map(start).collect() else { break };
+            found.extend(names.into_iter().zip(outputs(children)));
+        }
         is_over.store(true, Ordering::Relaxed);
         found
     });
-    assert_eq!(found.len(), names.len());
-    let mut warned = 0;
-    for (output, name) in found.iter().zip(&names) {
+    assert!(found.len() >= 12, "a run has not started");
+    for (name, output) in &found {
         let text = text(output);
         assert!(output.status.success(), "{text}");
-        let warnings = text.matches("WARNING").count();
+        let warnings = warnings(output);
         assert!(warnings <= 1 && text.matches("Tuning: ").count() >= warnings, "{text}");
         assert!(fs::read_to_string(scratch.path(name)).expect("vectors") == expected, "{text}");
-        warned += warnings;
     }
-    assert!(warned > 0, "no run has read a table that is wrong");
+    assert!(found.iter().any(|(_, output)| warnings(output) > 0), "no run has read a table that is wrong");
 }

@@ -54,6 +54,7 @@ impl Setting {
 pub struct Case {
     pub function: String,
     pub number: usize,
+    pub phase: Phase,
 }
 
 /// When the call was made, and what became of the stream or why that is wrong.
@@ -105,7 +106,8 @@ impl Bench {
     /// Every call of a run without a fault; if `only_ends`, the first and the last of each function in each phase.
     pub fn cases(&self, only_ends: bool) -> Vec<Case> {
         let (mut made, mut cases) = (HashMap::new(), Vec::new());
-        for calls in &self.clean.calls {
+        let phases = [Phase::SetUp, Phase::Stream, Phase::End];
+        for (phase, calls) in phases.into_iter().zip(&self.clean.calls) {
             let mut of_function: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
             for function in calls {
                 let number = made.entry(function.as_str()).or_insert(0);
@@ -117,7 +119,7 @@ impl Bench {
                     [first, .., last] if only_ends => vec![*first, *last],
                     _ => numbers,
                 };
-                let case = |number| Case { function: function.to_owned(), number };
+                let case = |number| Case { function: function.to_owned(), number, phase };
                 cases.extend(chosen.into_iter().map(case));
             }
         }

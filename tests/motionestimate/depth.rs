@@ -245,8 +245,8 @@ fn a_frame_that_cannot_be_read_lets_those_before_it_pass() {
 #[test]
 fn latency_is_that_of_the_frames_that_wait() {
     let latency = |fps: gst::Fraction, depth: u32| {
-        let info = gst_video::VideoInfo::builder(VideoFormat::Gray8, 61, 47).fps(fps).build().unwrap();
         init();
+        let info = gst_video::VideoInfo::builder(VideoFormat::Gray8, 61, 47).fps(fps).build().unwrap();
         let mut harness = harness(&deep("native", depth), &info);
         harness.set_upstream_latency(gst::ClockTime::from_mseconds(7));
         pass(&mut harness, &info, 0);

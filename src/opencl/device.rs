@@ -152,6 +152,18 @@ impl OpenClDevice {
         [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
     }
 
+    /// The options that every program needs.
+    ///
+    /// For CPUs, whose names begin with `cpu`, PoCL 7.1 gets several kernels with barriers wrong unless it does not optimise.
+    pub(super) fn compiler_options(&self) -> &'static str {
+        let is_pocl_7 = self.driver.starts_with("Portable Computing Language 7.");
+        if is_pocl_7 && self.name.starts_with("cpu") {
+            "-cl-std=CL1.2 -cl-opt-disable"
+        } else {
+            "-cl-std=CL1.2"
+        }
+    }
+
     /// `FOUR_SAMPLES` in `kernels/common.cl`: the instructions for four samples that the device seems to have.
     /// Its compiler may still refuse them.
     ///

@@ -151,7 +151,7 @@ fn build_with(
     source: &str,
     options: &str,
 ) -> Result<Program, SetupError> {
-    let options = format!("-cl-std=CL1.2 {options}");
+    let options = format!("{} {options}", device.compiler_options());
     let key = key(device, &options, source);
     let cached = cache.and_then(|cache| cache.get(&key)).and_then(|binary| {
         // A binary that the driver no longer accepts is built again and replaced.
@@ -214,7 +214,7 @@ mod tests {
             let context = device.context().unwrap();
             let build =
                 || build_with(Some(&cache), &context, &device, Kernel::Reference.name(), source, "").unwrap();
-            let key = key(&device, "-cl-std=CL1.2 ", source);
+            let key = key(&device, &format!("{} ", device.compiler_options()), source);
             assert_eq!(cache.get(&key), None);
             build().kernel(c"one").unwrap();
             let built = cache.get(&key).expect("the build is kept");

@@ -11,8 +11,8 @@ use gstmotionestimate::meta::{
     self, Extras, FieldCosts, FieldDescription, MetaError, MotionVectorMeta, RowDevices,
 };
 
-/// A frame of 160 × 96 with a field of 16 × 16 blocks goes through `elements`; gives the field of
-/// each of the two frames that come out.
+/// Two frames of 160 × 96 with a field of 16 × 16 blocks go through `elements`; gives the field of each of the frames that
+/// come out. `videorate` of GStreamer 1.28 repeats the last one.
 fn through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
     let pipeline = fields::launch(&format!(
         "videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=96,pixel-aspect-ratio=1/1 \
@@ -21,7 +21,7 @@ fn through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
     let field = description(160, 96, 16);
     fields::attach_after(&pipeline, "source", 0, vec![(field.clone(), numbered(&field))]);
     let buffers = fields::run(&pipeline);
-    assert_eq!(buffers.len(), 2, "{elements}");
+    assert!(buffers.len() >= 2, "{elements}");
     buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect()
 }
 

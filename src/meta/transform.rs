@@ -39,8 +39,8 @@ pub fn register() {
     });
 }
 
-/// Called by GStreamer to transform the meta `meta` of `_source` onto `target`. Always returns true,
-/// because dropping the meta is no failure.
+/// Called by GStreamer to transform the meta `meta` of `_source` onto `target`. Returns whether it knows `kind`, also where
+/// it drops the meta: GStreamer 1.28 asks for a matrix first, and for a scale if that is not known.
 ///
 /// # Safety
 /// To be called by GStreamer only, with pointers as described for `GstCustomMetaTransformFunction`.
@@ -68,6 +68,8 @@ unsafe extern "C" fn transform(
         {
             let scale = &*(data as *const gst_video::ffi::GstVideoMetaTransform);
             scaled(target, structure, Size::of(&*scale.in_info), Size::of(&*scale.out_info));
+        } else {
+            return false.into_glib();
         }
     }
     true.into_glib()
@@ -204,6 +206,25 @@ mod tests {
         assert_eq!(scale_blocks(16, 320, 100), Some((5, 20)));
         assert_eq!(scale_blocks(16, 320, 150), None);
         assert_eq!(scale_blocks(16, 320, 0), None);
+    }
+
+    #[test]
+    fn only_copies_and_scales_are_known() {
+        gst::init().unwrap();
+        register();
+        let (mut source, mut target) = (gst::Buffer::new(), gst::Buffer::new());
+        let source = source.make_mut();
+        gst::meta::CustomMeta::add(source, NAME).unwrap();
+        let target = target.make_mut();
+        let kind = glib::Quark::from_str("gst-video-matrix").into_glib();
+        // SAFETY: both buffers are alive and writable, and the meta is one of the source's; no data is read for this kind.
+        let is_known = unsafe {
+            let source = source.as_mut_ptr();
+            let meta = gst::ffi::gst_buffer_get_custom_meta(source, NAME_C.as_ptr());
+            transform(target.as_mut_ptr(), meta, source, kind, ptr::null_mut(), ptr::null_mut())
+        };
+        assert_eq!(is_known, glib::ffi::GFALSE);
+        assert!(gst::meta::CustomMeta::from_buffer(target, NAME).is_err());
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub(super) static SHARED_CONTEXT_TESTS: Mutex<()> = Mutex::new(());
 
 /// Every OpenCL device that can build and run kernels.
 ///
-/// A loader without drivers, a driver that does not load and a platform without devices are no errors:
+/// A loader without drivers, a driver that does not load and a platform without a name or devices are no errors:
 /// there are just no such devices.
 pub fn devices() -> Vec<OpenClDevice> {
     // Drivers initialize themselves in the first of these calls, and not all of them allow that in two
@@ -98,7 +98,8 @@ pub fn devices() -> Vec<OpenClDevice> {
     let _listing = lock(&LISTING);
     let mut found = Vec::new();
     for (platform, id) in cl::platforms().unwrap_or_default().into_iter().enumerate() {
-        let platform_name = cl::platform_text(id, ffi::CL_PLATFORM_NAME).unwrap_or_default();
+        // Without it a compiler that needs other options would not be known.
+        let Ok(platform_name) = cl::platform_text(id, ffi::CL_PLATFORM_NAME) else { continue };
         for (index, device) in cl::platform_devices(id).unwrap_or_default().into_iter().enumerate() {
             found.extend(describe(platform, index, device, &platform_name));
         }

@@ -21,7 +21,8 @@ fn through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
     let field = description(160, 96, 16);
     fields::attach_after(&pipeline, "source", 0, vec![(field.clone(), numbered(&field))]);
     let buffers = fields::run(&pipeline);
-    assert!(buffers.len() >= 2, "{elements}");
+    let frames = if elements == "videorate" { 2..=3 } else { 2..=2 };
+    assert!(frames.contains(&buffers.len()), "{elements}: {} frames", buffers.len());
     buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect()
 }
 

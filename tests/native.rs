@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Case, Noise, cases, check, frames, hierarchical_cases, sub_sample_cases, three_step_cases};
+use common::{
+    Case, Noise, cases, check_each, frames, hierarchical_cases, sub_sample_cases, three_step_cases,
+};
 use gstmotionestimate::estimator::{
     Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, Quality, SetupError,
     Slot, SubSample, Window, oracle, search,
@@ -16,31 +18,30 @@ fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {
 }
 
 /// Every instruction set of this CPU, with every kernel.
-fn all() -> impl Iterator<Item = (Level, Kernel)> {
-    Level::available().flat_map(|level| Kernel::NATIVE.map(|kernel| (level, kernel)))
+fn every_kernel(parameters: &Parameters) -> impl Iterator<Item = Native> {
+    Level::available().flat_map(|level| Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel))))
+}
+
+/// Every instruction set of this CPU, with the kernel that is chosen for `parameters`.
+fn every_level(parameters: &Parameters) -> impl Iterator<Item = Native> {
+    Level::available().map(|level| native(parameters, (level, Kernel::Auto)))
 }
 
 #[test]
 fn every_level_finds_the_oracles_field() {
     assert!(Level::available().any(|level| level == Level::Portable));
     for case in cases() {
-        for level in all() {
-            check(&case, &mut native(&case.parameters, level));
-        }
+        check_each(&case, every_kernel(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_field_of_deep_samples() {
     for case in common::deep(cases()) {
-        for level in all() {
-            check(&case, &mut native(&case.parameters, level));
-        }
+        check_each(&case, every_kernel(&case.parameters));
     }
     for case in common::deep(three_step_cases()).iter().chain(&common::deep(hierarchical_cases())) {
-        for level in Level::available() {
-            check(case, &mut native(&case.parameters, (level, Kernel::Auto)));
-        }
+        check_each(case, every_level(&case.parameters));
     }
 }
 
@@ -123,36 +124,28 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
 #[test]
 fn every_level_finds_the_oracles_field_by_three_steps() {
     for case in three_step_cases() {
-        for level in Level::available() {
-            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
-        }
+        check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_field_by_hierarchical_search() {
     for case in hierarchical_cases() {
-        for level in Level::available() {
-            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
-        }
+        check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_sub_samples() {
     for case in sub_sample_cases() {
-        for level in Level::available() {
-            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
-        }
+        check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_sub_samples_of_deep_samples() {
     for case in common::deep(sub_sample_cases()) {
-        for level in Level::available() {
-            check(&case, &mut native(&case.parameters, (level, Kernel::Auto)));
-        }
+        check_each(&case, every_level(&case.parameters));
     }
 }
 
@@ -165,14 +158,10 @@ fn the_number_of_threads_changes_nothing() {
     let case = Case { name, parameters, reference, current };
     for threads in [1, 2, 3, 8, 31] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for level in all() {
-            pool.install(|| check(&case, &mut native(&case.parameters, level)));
-        }
+        pool.install(|| check_each(&case, every_kernel(&case.parameters)));
         let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..case.parameters.clone() };
         let case = Case { parameters: hierarchical, name: "threads, hierarchical".into(), ..case.clone() };
-        for level in Level::available() {
-            pool.install(|| check(&case, &mut native(&case.parameters, (level, Kernel::Auto))));
-        }
+        pool.install(|| check_each(&case, every_level(&case.parameters)));
     }
 }
 
@@ -180,29 +169,28 @@ fn the_number_of_threads_changes_nothing() {
 fn slots_are_used_again_and_again() {
     let (width, height) = (90, 62);
     let window = Window::new(-12, 7, -3, 11).unwrap();
+    let mut noise = Noise::new(7);
+    let mut frame =
+        |turn| Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
+    let frames: Vec<_> = (0..20).map(&mut frame).collect();
     for border in [Border::Extend, Border::Restrict] {
         let parameters = Parameters { border, ..Parameters::new(width, height, 12, window) };
-        for level in all() {
-            let mut estimator = native(&parameters, level);
-            let mut noise = Noise::new(7);
-            let mut previous: Option<Frame> = None;
+        let search_oracle = |pair: &[Frame]| oracle::search(&parameters, &pair[1].view(), &pair[0].view());
+        let expected: Vec<_> = frames.windows(2).map(search_oracle).collect();
+        for mut estimator in every_kernel(&parameters) {
+            let name = format!("{} {}", estimator.info().kernel, estimator.info().name);
             let mut slot = Slot::A;
-            for turn in 0..20 {
-                let frame =
-                    Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
-                estimator.load(slot, &frame).unwrap();
-                if let Some(reference) = &previous {
-                    let expected = oracle::full_search(&parameters, &frame.view(), &reference.view());
-                    let mut found = Output::new(expected.vectors.len());
-                    // Twice, as a search must leave the frames as they were.
-                    for _ in 0..2 {
-                        search(&mut estimator, slot, slot.other(), &mut found).unwrap();
-                        assert_eq!(found.vectors[..], expected.vectors, "{level:?} {border:?}, frame {turn}");
-                    }
-                    assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(reference));
-                }
-                previous = Some(frame);
+            estimator.load(slot, &frames[0]).unwrap();
+            for (turn, expected) in expected.iter().enumerate() {
                 slot = slot.other();
+                estimator.load(slot, &frames[turn + 1]).unwrap();
+                let mut found = Output::new(expected.vectors.len());
+                // Twice, as a search must leave the frames as they were.
+                for _ in 0..2 {
+                    search(&mut estimator, slot, slot.other(), &mut found).unwrap();
+                    assert_eq!(found.vectors[..], expected.vectors, "{name} {border:?}, frame {}", turn + 1);
+                }
+                assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(&frames[turn]));
             }
         }
     }
@@ -277,10 +265,10 @@ proptest! {
         let case = Case { name: format!("{content:?} {parameters:?}"), parameters, reference, current };
         let most = if case.parameters.metric_of_costs() == Metric::Ssd { 10 } else { 16 };
         let case = common::deep_case(case, depth.min(most));
-        let is_full = case.parameters.algorithm == Algorithm::Full;
-        for (level, kernel) in all().filter(|(_, kernel)| is_full || *kernel == Kernel::Exhaustive) {
-            let kernel = if is_full { kernel } else { Kernel::Auto };
-            check(&case, &mut native(&case.parameters, (level, kernel)));
+        if case.parameters.algorithm == Algorithm::Full {
+            check_each(&case, every_kernel(&case.parameters));
+        } else {
+            check_each(&case, every_level(&case.parameters));
         }
     }
 }

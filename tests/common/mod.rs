@@ -6,8 +6,8 @@ use std::sync::Arc;
 use gstmotionestimate::estimator::prediction::median_predictors;
 use gstmotionestimate::estimator::{
     Algorithm, BlockHandle, Border, Device, EstimateError, Frame, FrameSource, FrameView, HostBlock, Metric,
-    MotionVector, Output, Parameters, Part, Prediction, Quality, Request, Slot, SubSample, Window, oracle,
-    search,
+    MotionField, MotionVector, Output, Parameters, Part, Prediction, Quality, Request, Slot, SubSample,
+    Window, oracle, search,
 };
 use gstmotionestimate::session::{Options, Session, WeightedDevice};
 
@@ -326,24 +326,39 @@ pub fn all_devices() -> Vec<gstmotionestimate::opencl::OpenClDevice> {
 /// # Panics
 /// If a vector or a cost differs.
 pub fn check(case: &Case, device: &mut dyn Device) {
-    let expected = oracle::search(&case.parameters, &case.current.view(), &case.reference.view());
-    let mut output = Output::new(expected.vectors.len());
+    check_against(&expected(case), case, device);
+}
+
+/// As [`check`], for each of `devices`: the oracle, which takes far longer than any of them, searches once.
+pub fn check_each(case: &Case, devices: impl Iterator<Item = impl Device>) {
+    let expected = expected(case);
+    devices.for_each(|mut device| check_against(&expected, case, &mut device));
+}
+
+/// What the oracle finds from the reference to the current frame, and with the roles changed.
+fn expected(case: &Case) -> [MotionField; 2] {
+    let (reference, current) = (case.reference.view(), case.current.view());
+    [(&current, &reference), (&reference, &current)]
+        .map(|(current, reference)| oracle::search(&case.parameters, current, reference))
+}
+
+fn check_against([forwards, backwards]: &[MotionField; 2], case: &Case, device: &mut dyn Device) {
+    let mut output = Output::new(forwards.vectors.len());
     output.vectors.fill(MotionVector { x: -1, y: -1, cost: 0xdead });
     let name = format!("{} {} on {}", device.info().kernel, device.info().name, case.name);
 
     device.load(Slot::A, &case.reference).expect(&name);
     device.load(Slot::B, &case.current).expect(&name);
     search(device, Slot::B, Slot::A, &mut output).expect(&name);
-    compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+    compare(&name, forwards.grid.columns, &forwards.vectors, &output.vectors);
     let is_narrowed = case.parameters.algorithm == Algorithm::Hierarchical;
     let kept = if is_narrowed { upper_eight_bits(&case.current) } else { case.current.clone() };
     assert_eq!(device.unload(Slot::B).expect(&name), Some(kept), "{name}");
 
     // The roles change, and the rows come from a wider plane.
     device.load(Slot::A, &padded(&case.reference, 13)).expect(&name);
-    let expected = oracle::search(&case.parameters, &case.reference.view(), &case.current.view());
     search(device, Slot::A, Slot::B, &mut output).expect(&name);
-    compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
+    compare(&name, backwards.grid.columns, &backwards.vectors, &output.vectors);
 }
 
 fn compare(name: &str, columns: usize, expected: &[MotionVector], found: &[MotionVector]) {

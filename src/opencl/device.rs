@@ -235,8 +235,15 @@ impl OpenClDevice {
 
     /// The context that all users of this device share, so that a second element in a process needs no
     /// second one. When all users are gone, or the device is lost, the next call creates a new context:
-    /// a device that failed may work again.
+    /// a device that failed may work again. An error if the device cannot run our kernels at all.
     pub(super) fn context(&self) -> Result<Arc<Context>, SetupError> {
+        if !self.is_little_endian {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: self.name.clone(),
+                reason: "its words have their highest byte first, and the kernels read samples as words"
+                    .into(),
+            });
+        }
         type Shared = Mutex<Vec<(DeviceId, Weak<Context>)>>;
         static SHARED: OnceCell<Shared> = OnceCell::new();
         // A panic elsewhere leaves the list valid: each change is one push.

@@ -98,13 +98,6 @@ impl OpenCl {
         parameters.validate()?;
         tuning.validate()?;
         kernel.check_algorithm(parameters.algorithm, &device.name)?;
-        if !device.is_little_endian {
-            return Err(SetupError::DeviceUnsupported {
-                wanted: device.name.clone(),
-                reason: "its words have their highest byte first, and the kernels read samples as words"
-                    .into(),
-            });
-        }
         if kernel == Kernel::Auto {
             let fastest = families::fastest(parameters, device);
             return match Self::new(device, fastest, tuning, parameters) {

@@ -111,13 +111,6 @@ impl OpenClInterpolator {
     /// # Errors
     /// [`SetupError`]: too little memory, kernels that do not build, what the device does not support or reports.
     pub fn new(device: &OpenClDevice, format: &FrameFormat) -> Result<Self, SetupError> {
-        if !device.is_little_endian {
-            return Err(SetupError::DeviceUnsupported {
-                wanted: device.name.clone(),
-                reason: "its words have their highest byte first, and the kernels read samples as words"
-                    .into(),
-            });
-        }
         let context = device.context()?;
         let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
         let (work, download) = (queue()?, queue()?);

@@ -143,6 +143,9 @@ pub fn run(data: &[u8]) {
     run.end();
 }
 
+/// A rate of one frame in 32 years.
+const SLOWEST: (i32, i32) = (1, 1_000_000_000);
+
 /// Small video of one of several kinds.
 fn info(index: usize) -> VideoInfo {
     let (format, (width, height), rate) = [
@@ -151,9 +154,9 @@ fn info(index: usize) -> VideoInfo {
         (VideoFormat::I420, (33, 17), (30000, 1001)),
         (VideoFormat::Gray8, (20, 18), (0, 1)),
         (VideoFormat::P01010le, (16, 16), (25, 1)),
-        (VideoFormat::Gray8, (1, 1), (1, 1_000_000_000)),
+        (VideoFormat::Gray8, (1, 1), SLOWEST),
     ][index];
-    let builder = VideoInfo::builder(format, width, height).fps(gst::Fraction::new(rate.0, rate.1));
+    let builder = VideoInfo::builder(format, width, height).fps(gst::Fraction::from(rate));
     builder.build().expect("video of a small size")
 }
 
@@ -238,7 +241,8 @@ impl Run<'_> {
             _ => {}
         }
         match plan.number(0..=4u8) {
-            0 => target.set_duration(gst::ClockTime::NONE),
+            // It is then shown as long as its rate says, which must not be years.
+            0 if self.info.fps() != gst::Fraction::from(SLOWEST) => target.set_duration(gst::ClockTime::NONE),
             // A frame is shown as long as it says, so longer ones take as long.
             1 => target.set_duration(gst::ClockTime::from_nseconds(plan.number(0..=2_000_000_000))),
             _ => {}

@@ -170,9 +170,9 @@ fn slots_are_used_again_and_again() {
     let (width, height) = (90, 62);
     let window = Window::new(-12, 7, -3, 11).unwrap();
     let mut noise = Noise::new(7);
-    let mut frame =
-        |turn| Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2);
-    let frames: Vec<_> = (0..20).map(&mut frame).collect();
+    let frames: Vec<_> = (0..20)
+        .map(|turn| Frame::from_fn(width, height, |x, y| noise.next() / 4 + (x * 3 + y * turn) as u8 / 2))
+        .collect();
     for border in [Border::Extend, Border::Restrict] {
         let parameters = Parameters { border, ..Parameters::new(width, height, 12, window) };
         let search_oracle = |pair: &[Frame]| oracle::search(&parameters, &pair[1].view(), &pair[0].view());
@@ -181,16 +181,16 @@ fn slots_are_used_again_and_again() {
             let name = format!("{} {}", estimator.info().kernel, estimator.info().name);
             let mut slot = Slot::A;
             estimator.load(slot, &frames[0]).unwrap();
-            for (turn, expected) in expected.iter().enumerate() {
+            for (turn, (pair, expected)) in (1..).zip(frames.windows(2).zip(&expected)) {
                 slot = slot.other();
-                estimator.load(slot, &frames[turn + 1]).unwrap();
+                estimator.load(slot, &pair[1]).unwrap();
                 let mut found = Output::new(expected.vectors.len());
                 // Twice, as a search must leave the frames as they were.
                 for _ in 0..2 {
                     search(&mut estimator, slot, slot.other(), &mut found).unwrap();
-                    assert_eq!(found.vectors[..], expected.vectors, "{name} {border:?}, frame {}", turn + 1);
+                    assert_eq!(found.vectors[..], expected.vectors, "{name} {border:?}, frame {turn}");
                 }
-                assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(&frames[turn]));
+                assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(&pair[0]));
             }
         }
     }

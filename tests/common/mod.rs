@@ -329,7 +329,7 @@ pub fn check(case: &Case, device: &mut dyn Device) {
     check_against(&expected(case), case, device);
 }
 
-/// As [`check`], for each of `devices`: the oracle, which takes far longer than any of them, searches once.
+/// As [`check`], for each of `devices`: the oracle, which takes most of the time, searches once for all of them.
 pub fn check_each(case: &Case, devices: impl Iterator<Item = impl Device>) {
     let expected = expected(case);
     devices.for_each(|mut device| check_against(&expected, case, &mut device));

@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
-use gstmotionestimate::compensation::{Compensated, Field, PlaneMut, Sampling, compensate, predict};
-use gstmotionestimate::estimator::{FrameView, MotionVector};
+use motion_search::compensation::{Compensated, Field, PlaneMut, Sampling, compensate, predict};
+use motion_search::estimator::{FrameView, MotionVector};
 use rayon::prelude::*;
 
 const SIZE: (usize, usize) = (1920, 1080);

@@ -14,12 +14,12 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use gstmotionestimate::estimator::{
+use luma::luma;
+use motion_search::estimator::{
     CostKind, CostKinds, Device as _, Frame, Output, Parameters, Slot, SubSample, Window, search,
 };
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::stages::{SearchedFrames, block_costs};
-use luma::luma;
+use motion_search::native::{Level, Native};
+use motion_search::stages::{SearchedFrames, block_costs};
 
 /// Pairs of frames a clip, spread over its first [`FRAMES`].
 const PAIRS: usize = 6;

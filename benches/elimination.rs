@@ -16,10 +16,10 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use gstmotionestimate::estimator::{Device as _, Frame, Metric, Output, Parameters, Slot, Window, search};
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::tuning::Kernel;
 use luma::luma;
+use motion_search::estimator::{Device as _, Frame, Metric, Output, Parameters, Slot, Window, search};
+use motion_search::native::{Level, Native};
+use motion_search::tuning::Kernel;
 
 /// Pairs of frames a clip, spread over its first [`FRAMES`].
 const PAIRS: usize = 6;

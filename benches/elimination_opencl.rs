@@ -11,11 +11,11 @@ use std::env;
 use std::error::Error;
 use std::time::Duration;
 
-use gstmotionestimate::estimator::{
+use motion_search::estimator::{
     Device as _, Frame, Metric, MotionVector, Output, Parameters, Part, Request, Slot, Window,
 };
-use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
+use motion_search::tuning::{Kernel, Tuning};
 
 /// All frames of a clip are searched again and again for so long, and the fastest turn counts: the clock
 /// of a GPU takes its time to rise.

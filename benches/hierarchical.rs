@@ -15,14 +15,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{
+use motion_search::backend::{self, DeviceSelector, Grouping};
+use motion_search::estimator::{
     Algorithm, BlockHandle, Device, Frame, FrameSource, HostBlock, MotionVector, Output, Parameters, Quality,
     Slot, Window, search,
 };
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::session::Session;
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::native::{Level, Native};
+use motion_search::session::Session;
+use motion_search::tuning::{Kernel, Tuning};
 
 /// Frames of a clip.
 const FRAMES: usize = 8;

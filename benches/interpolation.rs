@@ -15,11 +15,11 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::compensation::{PlaneMut, Sampling, psnr};
-use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat};
-use gstmotionestimate::interpolation::{FrameFormat, FrameMaker, Phase, SearchInput, search_parameters};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, DeviceSelector, Grouping};
+use motion_search::compensation::{PlaneMut, Sampling, psnr};
+use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
+use motion_search::interpolation::{FrameFormat, FrameMaker, Phase, SearchInput, search_parameters};
+use motion_search::tuning::{Kernel, Tuning};
 
 /// Frames of a clip.
 const FRAMES: usize = 41;

@@ -8,11 +8,11 @@
 
 use std::time::Duration;
 
-use gstmotionestimate::estimator::{
+use motion_search::estimator::{
     Device as _, Frame, Metric, MotionVector, Output, Parameters, SetupError, Slot, Window, search,
 };
-use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice, devices};
+use motion_search::tuning::{Kernel, Tuning};
 
 const SIZES: [(usize, usize); 3] = [(1920, 1080), (3840, 2160), (7680, 4320)];
 

@@ -9,9 +9,9 @@
 use std::time::{Duration, Instant};
 
 use gst::prelude::*;
-use gstmotionestimate::backend::{self, AvailableDevice};
-use gstmotionestimate::estimator::{Algorithm, Frame, Output, Parameters, Quality, Slot, Window, search};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, AvailableDevice};
+use motion_search::estimator::{Algorithm, Frame, Output, Parameters, Quality, Slot, Window, search};
+use motion_search::tuning::{Kernel, Tuning};
 
 const SIZES: [(&str, usize, usize); 3] = [("CIF", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080)];
 

@@ -17,13 +17,13 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::compensation::{predict_luma, psnr};
-use gstmotionestimate::estimator::{
+use luma::luma;
+use motion_search::backend::{self, DeviceSelector};
+use motion_search::compensation::{predict_luma, psnr};
+use motion_search::estimator::{
     Algorithm, Frame, Metric, Output, Parameters, Slot, SubSample, Window, search,
 };
-use gstmotionestimate::tuning::{Kernel, Tuning};
-use luma::luma;
+use motion_search::tuning::{Kernel, Tuning};
 
 /// The first frames of a clip, which are searched one after the other.
 const FRAMES: usize = 14;

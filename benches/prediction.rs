@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use gstmotionestimate::estimator::{Grid, MotionVector, Predictor, prediction};
-use gstmotionestimate::stages;
+use motion_search::estimator::{Grid, MotionVector, Predictor, prediction};
+use motion_search::stages;
 
 const GRID: Grid = Grid { columns: 480, rows: 270 };
 

@@ -11,10 +11,10 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::estimator::{Algorithm, Device, Metric, Output, Parameters, Slot, Window, search};
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, DeviceSelector};
+use motion_search::estimator::{Algorithm, Device, Metric, Output, Parameters, Slot, Window, search};
+use motion_search::native::{Level, Native};
+use motion_search::tuning::{Kernel, Tuning};
 
 #[path = "../examples/shared/scene.rs"]
 mod scene;

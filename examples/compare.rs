@@ -9,11 +9,11 @@ use std::env;
 use std::error::Error;
 use std::path::Path;
 
-use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::estimator::{
+use motion_search::backend::{self, DeviceSelector};
+use motion_search::estimator::{
     Algorithm, Border, Metric, MotionField, Output, Parameters, SetupError, Slot, Window, oracle, search,
 };
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::tuning::{Kernel, Tuning};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use gst::prelude::*;
-use gstmotionestimate::estimator::UNITS_PER_SAMPLE;
 use gstmotionestimate::meta::MotionVectorMeta;
+use motion_search::estimator::UNITS_PER_SAMPLE;
 
 /// Highest cost per sample of a moved block that counts for the still. At a scene cut all blocks have
 /// vectors, but none matches.

@@ -1,6 +1,6 @@
 //! Lists every device that `motionestimate device=…` accepts: `cargo run --example devices`.
 
-use gstmotionestimate::backend::{AvailableDevice, DeviceLimits, devices_and_limits};
+use motion_search::backend::{AvailableDevice, DeviceLimits, devices_and_limits};
 
 fn cells((info, limits): (AvailableDevice, Option<DeviceLimits>)) -> [String; 8] {
     let limit = |text: fn(&DeviceLimits) -> String| limits.as_ref().map_or_else(|| "-".into(), text);

@@ -19,12 +19,6 @@
 //! used. `CHANGELOG.md` tells of every change.
 #![deny(missing_docs)]
 
-pub mod backend;
-pub mod compensation;
-pub mod denoising;
-pub mod estimator;
-pub mod interpolation;
-mod lock;
 pub mod meta;
 pub mod motioncompensate;
 pub mod motiondenoise;
@@ -32,19 +26,9 @@ pub mod motionestimate;
 pub mod motioninterpolate;
 pub mod motionoverlay;
 pub mod motionserialize;
-pub mod native;
-#[cfg(feature = "opencl")]
-pub mod opencl;
-mod pace;
-pub mod packers;
 mod plugin;
-pub mod session;
 mod settings;
-pub mod stages;
-pub mod tuning;
 mod video;
-#[cfg(feature = "opencl")]
-mod warnings;
 
 #[cfg(feature = "opencl")]
 use std::sync::LazyLock;
@@ -60,7 +44,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     #[cfg(feature = "opencl")]
-    warnings::send_to(|text| gst::warning!(CAT, "{text}"));
+    motion_search::warnings::send_to(|text| gst::warning!(CAT, "{text}"));
     meta::register();
     motionestimate::register(plugin)?;
     motioninterpolate::register(plugin)?;

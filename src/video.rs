@@ -6,7 +6,7 @@ pub mod pool;
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 
-use crate::estimator::SampleFormat;
+use motion_search::estimator::SampleFormat;
 
 /// Formats with luma of eight bits in the first plane, and chroma, if any, in other planes.
 const FORMATS: [VideoFormat; 7] = [

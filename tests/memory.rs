@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gst::prelude::*;
 use gst_check::Harness;
-use gstmotionestimate::backend;
+use motion_search::backend;
 
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());

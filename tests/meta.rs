@@ -5,11 +5,11 @@ mod fields;
 
 use fields::{bytes, description, init, numbered};
 use gst::prelude::*;
-use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{MotionVector, Predictor};
 use gstmotionestimate::meta::{
     self, Extras, FieldCosts, FieldDescription, MetaError, MotionVectorMeta, RowDevices,
 };
+use motion_search::estimator::prediction::median_predictors;
+use motion_search::estimator::{MotionVector, Predictor};
 
 /// Two frames of 160 × 96 with a field of 16 × 16 blocks go through `elements`; gives the field of each of the frames that
 /// come out. `videorate` of GStreamer 1.28 repeats the last one.

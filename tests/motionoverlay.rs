@@ -6,8 +6,8 @@ mod fields;
 use fields::description;
 use gst::prelude::*;
 use gst_video::prelude::*;
-use gstmotionestimate::estimator::MotionVector;
 use gstmotionestimate::meta::{self, Extras, FieldDescription, RowDevices};
+use motion_search::estimator::MotionVector;
 
 const FORMATS: &str = "I420 NV12 YV12 NV21 Y42B Y444 GRAY8 RGB BGR RGBx BGRx xRGB xBGR RGBA BGRA ARGB ABGR GBR A420 \
      I420_10LE P010_10LE I422_10LE Y444_10LE GRAY16_LE";

@@ -4,9 +4,9 @@
 mod fields;
 
 use fields::{description, numbered};
-use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{Grid, Metric, MotionVector};
 use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
+use motion_search::estimator::prediction::median_predictors;
+use motion_search::estimator::{Grid, Metric, MotionVector};
 
 /// Three frames of 40 × 20 in blocks of 16, the first without vectors.
 fn serialize(caps: &str, fields: Vec<(FieldDescription, Vec<MotionVector>)>) -> Vec<gst::Buffer> {

@@ -12,10 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use gst::prelude::*;
-use gstmotionestimate::estimator::{self, Device as _, Frame, Output, Parameters, Slot, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::tuning::Kernel;
+use motion_search::estimator::{self, Device as _, Frame, Output, Parameters, Slot, Window, oracle};
+use motion_search::native::{Level, Native};
+use motion_search::tuning::Kernel;
 
 /// One test at a time, as they measure what the process takes.
 static ALONE: Mutex<()> = Mutex::new(());

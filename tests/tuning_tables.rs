@@ -3,6 +3,7 @@
 #![cfg(feature = "opencl")]
 #![allow(missing_docs)]
 
+#[path = "../crates/motion-search/tests/common/mod.rs"]
 mod common;
 mod start;
 
@@ -11,10 +12,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use common::{Case, Content, check, frames};
-use gstmotionestimate::backend::{self, DeviceSelector, Opened, Table, TuningSource, TuningWarning};
-use gstmotionestimate::estimator::{Algorithm, Metric, Parameters, SetupError, Window};
-use gstmotionestimate::opencl::DeviceKind;
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, DeviceSelector, Opened, Table, TuningSource, TuningWarning};
+use motion_search::estimator::{Algorithm, Metric, Parameters, SetupError, Window};
+use motion_search::opencl::DeviceKind;
+use motion_search::tuning::{Kernel, Tuning};
 
 /// Runs the test `name` again, alone, with `file` as the user's tuning file.
 fn with_user_file(name: &str, file: &str) {
@@ -143,7 +144,7 @@ fn without_a_file_the_shipped_entry_holds_and_else_the_rule() {
         return with_user_file(name, "");
     }
     let shipped = Table::read(include_str!("../kernels/tuning.toml")).unwrap();
-    for device in gstmotionestimate::opencl::devices() {
+    for device in motion_search::opencl::devices() {
         let selector = DeviceSelector::Index(device.platform, device.index);
         for (block_size, range) in [(4, 3), (8, 5), (16, 16), (16, 32), (64, 3)] {
             let window = Window::symmetric(range, range).unwrap();
@@ -170,10 +171,10 @@ fn auto_on_pocl_is_the_kernel_of_its_entry() {
     if !is_child() {
         return with_user_file(name, "");
     }
-    let is_pocl = |device: &&gstmotionestimate::opencl::OpenClDevice| {
+    let is_pocl = |device: &&motion_search::opencl::OpenClDevice| {
         device.kind == DeviceKind::Cpu && device.driver.contains("Portable Computing Language")
     };
-    let devices = gstmotionestimate::opencl::devices();
+    let devices = motion_search::opencl::devices();
     for device in devices.iter().filter(is_pocl) {
         let selector = DeviceSelector::Index(device.platform, device.index);
         let full = parameters();

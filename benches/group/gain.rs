@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gstmotionestimate::backend::AvailableDevice;
-use gstmotionestimate::estimator::Parameters;
-use gstmotionestimate::session::{Balance, Split};
+use motion_search::backend::AvailableDevice;
+use motion_search::estimator::Parameters;
+use motion_search::session::{Balance, Split};
 
 use crate::streams::{OneThread, Stream, frames, in_turn, open, session};
 

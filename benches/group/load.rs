@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use gstmotionestimate::backend::AvailableDevice;
-use gstmotionestimate::estimator::Parameters;
-use gstmotionestimate::session::{Balance, Split};
+use motion_search::backend::AvailableDevice;
+use motion_search::estimator::Parameters;
+use motion_search::session::{Balance, Split};
 
 use crate::streams::{Stream, frames, median, open, session};
 

@@ -14,9 +14,9 @@ mod streams;
 
 use std::process::ExitCode;
 
-use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector};
-use gstmotionestimate::estimator::{Parameters, Window};
 use lexopt::prelude::*;
+use motion_search::backend::{self, AvailableDevice, DeviceSelector};
+use motion_search::estimator::{Parameters, Window};
 
 /// What is measured, and on what.
 struct Arguments {

@@ -1,10 +1,10 @@
 //! What a group adds to a frame beyond its slowest member: its devices take no time.
 
-use gstmotionestimate::estimator::{
+use motion_search::estimator::{
     Device, DeviceInfo, EstimateError, Frame, Output, Parameters, Request, Slot, Ticket, Window,
 };
-use gstmotionestimate::native::Native;
-use gstmotionestimate::session::{Balance, Split};
+use motion_search::native::Native;
+use motion_search::session::{Balance, Split};
 
 use crate::streams::{OneThread, Stream, frames, median, session};
 

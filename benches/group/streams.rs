@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, AvailableDevice};
-use gstmotionestimate::estimator::{Device, Frame, Output, Parameters, Part, Request, Slot, Ticket};
-use gstmotionestimate::session::{Balance, Options, Session, Split, WeightedDevice, divide};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, AvailableDevice};
+use motion_search::estimator::{Device, Frame, Output, Parameters, Part, Request, Slot, Ticket};
+use motion_search::session::{Balance, Options, Session, Split, WeightedDevice, divide};
+use motion_search::tuning::{Kernel, Tuning};
 
 /// A few frames of texture that moves.
 pub fn frames(parameters: &Parameters) -> Vec<Frame> {

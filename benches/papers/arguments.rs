@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gstmotionestimate::backend::DeviceSelector;
 use lexopt::prelude::*;
+use motion_search::backend::DeviceSelector;
 
 /// The text of `--help`.
 pub const HELP: &str = "\
@@ -16,6 +16,7 @@ Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
 Papers (default: all)
   uta        tables 1-10, sections 6.2.3 and 8.5.2, chapter 9 and figures 11-15, 19; tables 6 and 7
              with all devices of the same name
+  uta-6-7    these two tables alone; not one of the default
   halldal    sections 7.1 and 7.2
   zhang      figures 7 and 12: the latter with the device and the CPU without OpenCL
   bonanno    tables 1 and 2
@@ -38,18 +39,21 @@ Options
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paper {
     Uta,
+    UtaDevices,
     Halldal,
     Zhang,
     Bonanno,
 }
 
 impl Paper {
+    /// All tables, each once.
     pub const ALL: [Paper; 4] = [Paper::Uta, Paper::Halldal, Paper::Zhang, Paper::Bonanno];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Paper::Uta => "uta",
+            Paper::UtaDevices => "uta-6-7",
             Paper::Halldal => "halldal",
             Paper::Zhang => "zhang",
             Paper::Bonanno => "bonanno",
@@ -57,8 +61,9 @@ impl Paper {
     }
 
     fn named(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|paper| paper.name() == name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
+        let known = [Paper::Uta, Paper::UtaDevices, Paper::Halldal, Paper::Zhang, Paper::Bonanno];
+        known.into_iter().find(|paper| paper.name() == name).ok_or_else(|| {
+            let known = known.map(Self::name).join(", ");
             format!("unknown paper \"{name}\". Known are: {known}")
         })
     }

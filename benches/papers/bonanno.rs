@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Window};
-use gstmotionestimate::native::Level;
-use gstmotionestimate::tuning::Kernel;
+use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Window};
+use motion_search::native::Level;
+use motion_search::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

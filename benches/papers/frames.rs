@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gstmotionestimate::estimator::Frame;
+use motion_search::estimator::Frame;
 
 #[path = "../../examples/shared/luma.rs"]
 pub mod luma;

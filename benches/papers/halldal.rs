@@ -8,8 +8,8 @@ mod recurrence;
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Border, Parameters, Window};
-use gstmotionestimate::tuning::Kernel;
+use motion_search::estimator::{Border, Parameters, Window};
+use motion_search::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

@@ -1,6 +1,6 @@
 //! The tables of the four papers, measured here, beside the printed figures.
 //!
-//! `cargo bench --bench papers -- [uta|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
+//! `cargo bench --bench papers -- [uta|uta-6-7|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
 //! all options. Prints every table, and writes each as CSV and Markdown, with plots as SVG, into one
 //! folder per device under `target/papers`; `all.md` there has all tables of the device.
 #![allow(missing_docs)]
@@ -25,8 +25,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, HELP, Paper, Request};
 use frames::Clip;
-use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector};
 use measure::Session;
+use motion_search::backend::{self, AvailableDevice, DeviceSelector};
 use report::Report;
 
 /// The default clip of table 10.
@@ -64,6 +64,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         for paper in &arguments.papers {
             match paper {
                 Paper::Uta => uta::run(&session, &mut report)?,
+                Paper::UtaDevices => several::uta_scaling(&session, &mut report)?,
                 Paper::Halldal => halldal::run(&session, &mut report)?,
                 Paper::Zhang => zhang::run(&session, &mut report)?,
                 Paper::Bonanno => bonanno::run(&session, &mut report)?,

@@ -3,13 +3,15 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, AvailableDevice, DeviceSelector, Grouping};
-use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{Algorithm, Parameters, SetupError, Slot, Window};
-use gstmotionestimate::native::{Level, Native};
-use gstmotionestimate::session::{self, Options, Split, WeightedDevice};
-use gstmotionestimate::tuning::{Kernel, Tuning};
 use indicatif::{ProgressBar, ProgressStyle};
+use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
+use motion_search::compensation;
+use motion_search::estimator::{
+    Algorithm, Frame, MotionVector, Parameters, SetupError, Slot, Window, oracle,
+};
+use motion_search::native::{Level, Native};
+use motion_search::session::{self, Options, Split, WeightedDevice};
+use motion_search::tuning::{Kernel, Tuning};
 
 use crate::frames::{Clip, Scene};
 use crate::table::Cell;
@@ -244,6 +246,45 @@ impl Session<'_> {
             upload: Upload::Both,
             is_predicting: false,
         })
+    }
+
+    /// Checks that every engine finds, in moving frames of `sizes`, what the CPU finds, and the CPU in those of the first
+    /// size what the oracle defines.
+    ///
+    /// # Errors
+    /// The size and the engine that differ.
+    pub fn check_sizes(
+        &self,
+        sizes: &[(usize, usize, usize)],
+        engines: &[Engine],
+        window: Window,
+    ) -> Result<(), Box<dyn Error>> {
+        let progress = self.progress("compared", sizes.len() * engines.len());
+        for (index, &(width, height, _)) in sizes.iter().enumerate() {
+            let (parameters, scene) =
+                (Parameters::new(width, height, 16, window), Scene::moving(width, height));
+            let vectors = |engine: Engine| -> Result<Vec<MotionVector>, Box<dyn Error>> {
+                let mut opened = engine.open(self.device, &parameters)?;
+                opened.load(Slot::A, scene.reference.clone())?;
+                opened.load(Slot::B, scene.current.clone())?;
+                opened.begin(Slot::B, Slot::A, ())?;
+                let ((), output) = opened.finish()?;
+                Ok(output.vectors.to_vec())
+            };
+            let expected = vectors(Engine::ELIMINATION)?;
+            let [current, reference] = [&scene.current, &scene.reference].map(Frame::view);
+            if index == 0 && oracle::search(&parameters, &current, &reference).vectors != expected {
+                return Err(format!("native differs from the oracle at {width}x{height}").into());
+            }
+            for &engine in engines {
+                if vectors(engine)? != expected {
+                    return Err(format!("{engine:?} differs from native at {width}x{height}").into());
+                }
+                progress.inc(1);
+            }
+        }
+        progress.finish_and_clear();
+        Ok(())
     }
 
     /// Measures a table of searches, row by row.

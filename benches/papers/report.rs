@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gstmotionestimate::backend::AvailableDevice;
+use motion_search::backend::AvailableDevice;
 
 use crate::chart::Chart;
 use crate::table::Table;

@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceSelector, Grouping};
-use gstmotionestimate::estimator::{Parameters, Window};
-use gstmotionestimate::session::{self, Balance, Split};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, DeviceSelector, Grouping};
+use motion_search::estimator::{Parameters, Window};
+use motion_search::session::{self, Balance, Split};
+use motion_search::tuning::{Kernel, Tuning};
 
 use crate::frames::Scene;
 use crate::measure::{Engine, Session, equals, median, milliseconds, rate};
@@ -23,6 +23,12 @@ const TO_SETTLE: usize = 28 * Balance::ROUND;
 
 /// Tables 6 and 7, and section 8.5.2.
 pub fn uta(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    uta_scaling(session, report)?;
+    together(session, report)
+}
+
+/// Tables 6 and 7.
+pub fn uta_scaling(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let present = equals(session.device).len();
     for printed in &UTA_SCALING {
         if session.is_native() || present < 2 {
@@ -32,7 +38,7 @@ pub fn uta(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         }
         scaling(session, report, printed, present)?;
     }
-    together(session, report)
+    Ok(())
 }
 
 /// Table 6 or 7: the thesis' kernel and the fastest, on up to all equal devices.
@@ -44,7 +50,9 @@ fn scaling(
 ) -> Result<(), Box<dyn Error>> {
     let sizes = &UTA_SIZES[UTA_SIZES.len() - printed.rows.len()..];
     let sizes = if session.quick { &sizes[..3] } else { sizes };
-    let counts: Vec<usize> = UTA_GPUS.into_iter().filter(|&count| count <= present).collect();
+    // The thesis' numbers of devices, and as many as there are.
+    let mut counts: Vec<usize> = UTA_GPUS.into_iter().filter(|&count| count < present).collect();
+    counts.push(present);
     let kernels = [Kernel::Collaborative, Kernel::Auto];
     // The thesis divides the jobs; bands of rows are ours.
     let ways = [Split::Candidates, Split::Rows];
@@ -57,6 +65,7 @@ fn scaling(
     let engines = groups.iter().flat_map(|&group| counts.iter().map(move |&count| engine(group, count)));
     let engines: Vec<Engine> = engines.collect();
     let window = Window::of_area(printed.window, BLOCK)?;
+    session.check_sizes(sizes, &engines, window)?;
     let measured =
         session.measure_sizes(&format!("Uta, table {}", printed.number), sizes, &engines, &|_| window);
 
@@ -79,7 +88,12 @@ fn scaling(
         }
         row
     });
-    let mut foot = vec!["1 to n: speedup of n devices over one, with transfers.".to_owned()];
+    let mut foot = vec![
+        "1 to n: speedup of n devices over one, with transfers.".to_owned(),
+        "Before the times were taken, the vectors of each column were compared: at the smallest size with the oracle, at \
+         all sizes with those of the CPU."
+            .to_owned(),
+    ];
     foot.extend(measured.foot.iter().cloned());
     report.table(&Table {
         stem: format!("uta-table-{}", printed.number),

@@ -6,10 +6,10 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::backend::{self, DeviceSelector};
-use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{self, Device, Frame, Output, Parameters, Slot, Window};
-use gstmotionestimate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, DeviceSelector};
+use motion_search::compensation;
+use motion_search::estimator::{self, Device, Frame, Output, Parameters, Slot, Window};
+use motion_search::tuning::{Kernel, Tuning};
 
 use crate::measure::{Session, median, milliseconds};
 use crate::report::Report;

@@ -4,10 +4,10 @@
 
 use std::error::Error;
 
-use gstmotionestimate::backend;
-use gstmotionestimate::compensation;
-use gstmotionestimate::estimator::{self, Output, Parameters, Slot, Window};
-use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
+use motion_search::backend;
+use motion_search::compensation;
+use motion_search::estimator::{self, Output, Parameters, Slot, Window};
+use motion_search::tuning::{Kernel, Launch, Tuning};
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::Scene;

@@ -3,8 +3,8 @@
 
 use std::error::Error;
 
-use gstmotionestimate::estimator::{Parameters, Window};
-use gstmotionestimate::tuning::Kernel;
+use motion_search::estimator::{Parameters, Window};
+use motion_search::tuning::Kernel;
 
 use crate::chart::{Chart, Series, Shape};
 use crate::frames::{Clip, Scene};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gst::prelude::*;
 use gst_video::prelude::*;
-use gstmotionestimate::estimator::{Frame, FrameView};
+use motion_search::estimator::{Frame, FrameView};
 
 /// The luma planes of the first `count` frames: of a `.y4m` directly, of other files by `uridecodebin`.
 ///

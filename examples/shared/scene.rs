@@ -1,6 +1,6 @@
 //! Two synthetic frames.
 
-use gstmotionestimate::estimator::Frame;
+use motion_search::estimator::Frame;
 
 /// A reference frame and a current frame of the same size.
 pub struct Scene {

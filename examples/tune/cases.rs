@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use gstmotionestimate::backend::Entry;
-use gstmotionestimate::estimator::{Algorithm, Frame, Metric, Parameters, Window};
+use motion_search::backend::Entry;
+use motion_search::estimator::{Algorithm, Frame, Metric, Parameters, Window};
 
 use crate::luma::luma;
 use crate::scene::Scene;

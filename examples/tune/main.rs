@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, process};
 
-use gstmotionestimate::backend::{self, DeviceSelector, Entry, Table};
-use gstmotionestimate::estimator::{Algorithm, Parameters, Window};
-use gstmotionestimate::opencl::{DeviceKind, OpenClDevice};
-use gstmotionestimate::tuning::Tuning;
 use indicatif::{ProgressBar, ProgressStyle};
 use lexopt::prelude::*;
+use motion_search::backend::{self, DeviceSelector, Entry, Table};
+use motion_search::estimator::{Algorithm, Parameters, Window};
+use motion_search::opencl::{DeviceKind, OpenClDevice};
+use motion_search::tuning::Tuning;
 
 use cases::Case;
 use scene::Scene;

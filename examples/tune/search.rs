@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{self, MotionVector, Output, SetupError, Slot};
-use gstmotionestimate::native::Native;
-use gstmotionestimate::opencl::{DeviceKind, OpenCl, OpenClDevice};
-use gstmotionestimate::tuning::{Kernel, Launch, Tuning};
 use indicatif::ProgressBar;
+use motion_search::estimator::{self, MotionVector, Output, SetupError, Slot};
+use motion_search::native::Native;
+use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice};
+use motion_search::tuning::{Kernel, Launch, Tuning};
 
 use crate::cases::Case;
 use crate::scene::Scene;

@@ -1,7 +1,7 @@
 //! Buffers that hold a frame, or less than their caps and metas promise.
 
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::estimator::Frame;
+use motion_search::estimator::Frame;
 
 use super::formats::{FORMATS, depth_and_shift};
 use super::plan::Plan;

@@ -1,10 +1,10 @@
 //! Buffers of any layout into `motionestimate`: each is refused with an error, or its vectors are those of the oracle.
 
 use gst_video::VideoInfo;
-use gstmotionestimate::estimator::{
+use gstmotionestimate::meta::MotionVectorMeta;
+use motion_search::estimator::{
     Algorithm, Border, Frame, Metric, Parameters, Quality, SubSample, Window, oracle,
 };
-use gstmotionestimate::meta::MotionVectorMeta;
 
 use super::buffers::{Made, made, video};
 use super::formats::{FORMATS, depth_and_shift};

@@ -1,10 +1,10 @@
 //! Metas made by hand into everything that reads them: each is refused, or what is read is right.
 
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::compensation::{Field, Sampling, oracle};
-use gstmotionestimate::estimator::Metric;
 use gstmotionestimate::meta::MotionVectorMeta;
-use gstmotionestimate::packers::{d3d12, nvenc, x265};
+use motion_search::compensation::{Field, Sampling, oracle};
+use motion_search::estimator::Metric;
+use motion_search::packers::{d3d12, nvenc, x265};
 
 use super::buffers::{Made, made, video};
 use super::field_metas::{self, Likely};

@@ -1,6 +1,6 @@
 //! Any contents of `tuning.toml`: an error that names a line, or a table that can be written and read again.
 
-use gstmotionestimate::backend::{Table, read_file};
+use motion_search::backend::{Table, read_file};
 
 use super::plan::Plan;
 use super::setup;

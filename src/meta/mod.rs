@@ -50,7 +50,7 @@ use std::sync::Arc;
 use gst::buffer::BufferMetaForeachAction;
 use gst::prelude::*;
 
-use crate::estimator::{Grid, Metric, MotionVector, Predictor, References};
+use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References};
 
 pub use costs::FieldCosts;
 pub use devices::RowDevices;

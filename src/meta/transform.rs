@@ -7,7 +7,7 @@ use std::sync::Once;
 use glib::translate::{IntoGlib, from_glib};
 
 use super::{Extras, FieldDescription, MotionVectorMeta, NAME, attach};
-use crate::estimator::{MotionVector, Predictor};
+use motion_search::estimator::{MotionVector, Predictor};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
 

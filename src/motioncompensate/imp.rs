@@ -1,7 +1,7 @@
 //! Properties, caps, events and buffers of `motioncompensate`.
 
 use std::collections::VecDeque;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 use gst::prelude::*;
 use gst::subclass::prelude::*;
@@ -11,14 +11,14 @@ use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 use gst_video::subclass::prelude::*;
+use parking_lot::Mutex;
 
 use super::quality::{PredictionQuality, Totals};
 use super::stream::{CompensateStream, Failure, FieldAndReference, Target, map};
 use super::{MotionCompensateMeasure, MotionCompensateMode};
-use crate::compensation::Compensated;
-use crate::lock::lock;
 use crate::meta;
 use crate::video::{self, frame::map_writable};
+use motion_search::compensation::Compensated;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -143,7 +143,7 @@ impl MotionCompensate {
         input: &gst::Buffer,
         out: &mut gst::BufferRef,
     ) -> Result<Option<gst::Structure>, Failure> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let field = self.field(state, input)?;
         let settings = state.settings;
         let stream = state.stream.as_mut().ok_or(Failure::NotNegotiated)?;
@@ -169,7 +169,7 @@ impl MotionCompensate {
 
     /// Measures the prediction of `buffer` and leaves its samples unchanged.
     fn look_at(&self, buffer: &mut gst::BufferRef) -> Result<Option<gst::Structure>, Failure> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let field = self.field(state, buffer)?;
         let settings = state.settings;
         let measured = settings.measure == MotionCompensateMeasure::Psnr;
@@ -217,7 +217,7 @@ impl MotionCompensate {
 
     /// Drops the reference, so that the next frame is the first of a sequence.
     fn forget_reference(&self, reason: &str) {
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             gst::debug!(CAT, imp = self, "Reference dropped: {reason}");
             stream.earlier.clear();
         }
@@ -225,7 +225,7 @@ impl MotionCompensate {
 
     /// Takes what waited longest, if more than `keep` frames wait, or if it is an event.
     fn take_waiting(&self, keep: usize) -> Option<Waiting> {
-        let waiting = &mut lock(&self.state).waiting;
+        let waiting = &mut self.state.lock().waiting;
         let is_event = matches!(waiting.front(), Some(Waiting::Event(_)));
         if is_event || frames(waiting).count() > keep { waiting.pop_front() } else { None }
     }
@@ -251,25 +251,25 @@ impl MotionCompensate {
         if let Err(error) = self.send(0) {
             gst::debug!(CAT, imp = self, "Drained for {}: {error}", event.type_().name());
             self.discard();
-            lock(&self.state).failed = Some(error);
+            self.state.lock().failed = Some(error);
         }
     }
 
     /// Drops the frames that wait. Sticky events still leave.
     fn discard(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.failed = None;
         state.waiting.retain(|waiting| matches!(waiting, Waiting::Event(event) if event.is_sticky()));
     }
 
     /// Notes how long buffers wait for later ones, and tells the pipeline if that has changed.
     fn update_latency(&self) {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
             video::duration_of_frames(&stream.info, state.settings.delay())
         });
         drop(state);
-        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+        if std::mem::replace(&mut *self.latency.lock(), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
@@ -277,8 +277,8 @@ impl MotionCompensate {
 
     /// Applies the settings to the next buffer. Returns whether the pads must be renegotiated.
     fn apply_settings(&self) -> bool {
-        let settings = *lock(&self.settings);
-        let was = std::mem::replace(&mut lock(&self.state).settings, settings);
+        let settings = *self.settings.lock();
+        let was = std::mem::replace(&mut self.state.lock().settings, settings);
         let in_place = |settings: Settings| settings.mode == MotionCompensateMode::Original;
         self.obj().set_in_place(in_place(settings));
         in_place(was) != in_place(settings)
@@ -325,7 +325,7 @@ impl ObjectImpl for MotionCompensate {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        let mut settings = lock(&self.settings);
+        let mut settings = self.settings.lock();
         match pspec.name() {
             "mode" => settings.mode = value.get().expect("type checked upstream"),
             "measure" => settings.measure = value.get().expect("type checked upstream"),
@@ -335,7 +335,7 @@ impl ObjectImpl for MotionCompensate {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        let settings = lock(&self.settings);
+        let settings = self.settings.lock();
         match pspec.name() {
             "mode" => settings.mode.to_value(),
             "measure" => settings.measure.to_value(),
@@ -375,14 +375,14 @@ impl BaseTransformImpl for MotionCompensate {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
-        *lock(&self.latency) = gst::ClockTime::ZERO;
+        *self.state.lock() = State::default();
+        *self.latency.lock() = gst::ClockTime::ZERO;
         self.apply_settings();
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
+        *self.state.lock() = State::default();
         Ok(())
     }
 
@@ -393,7 +393,7 @@ impl BaseTransformImpl for MotionCompensate {
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
         // The reference frame is held, and all between it and the current frame.
-        let held = lock(&self.settings).offset().unsigned_abs();
+        let held = self.settings.lock().offset().unsigned_abs();
         let pools: Vec<_> = query.allocation_pools().map(|pool| pool.to_owned()).collect();
         for (index, (pool, size, least, most)) in pools.iter().enumerate() {
             let most = if *most == 0 { 0 } else { most.saturating_add(held) };
@@ -425,7 +425,7 @@ impl BaseTransformImpl for MotionCompensate {
             && is_answered
             && let gst::QueryViewMut::Latency(query) = query.view_mut()
         {
-            video::add_latency(query, *lock(&self.latency));
+            video::add_latency(query, *self.latency.lock());
         }
         is_answered
     }
@@ -440,7 +440,7 @@ impl BaseTransformImpl for MotionCompensate {
             | gst::EventType::Eos => self.drain_before(&event),
             _ if event.is_serialized() => {
                 // Whatever comes after a buffer leaves after it.
-                let waiting = &mut lock(&self.state).waiting;
+                let waiting = &mut self.state.lock().waiting;
                 if !waiting.is_empty() {
                     waiting.push_back(Waiting::Event(event));
                     return true;
@@ -453,8 +453,8 @@ impl BaseTransformImpl for MotionCompensate {
             | gst::EventType::Segment
             | gst::EventType::FlushStop
             | gst::EventType::Gap => self.forget_reference(event.type_().name()),
-            gst::EventType::Eos if lock(&self.settings).measure == MotionCompensateMeasure::Psnr => {
-                let structure = lock(&self.state).totals.message();
+            gst::EventType::Eos if self.settings.lock().measure == MotionCompensateMeasure::Psnr => {
+                let structure = self.state.lock().totals.message();
                 gst::info!(CAT, imp = self, "{structure}");
                 self.post(structure);
             }
@@ -468,10 +468,10 @@ impl BaseTransformImpl for MotionCompensate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        if let Some(error) = lock(&self.state).failed.take() {
+        if let Some(error) = self.state.lock().failed.take() {
             return Err(error);
         }
-        let is_changed = *lock(&self.settings) != lock(&self.state).settings;
+        let is_changed = *self.settings.lock() != self.state.lock().settings;
         if is_changed || buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.send(0)?;
         }
@@ -483,11 +483,11 @@ impl BaseTransformImpl for MotionCompensate {
             }
             self.update_latency();
         }
-        let delay = lock(&self.state).settings.delay();
+        let delay = self.state.lock().settings.delay();
         if delay == 0 {
             return self.parent_submit_input_buffer(is_discont, buffer);
         }
-        lock(&self.state).waiting.push_back(Waiting::Frame { buffer, is_discont });
+        self.state.lock().waiting.push_back(Waiting::Frame { buffer, is_discont });
         self.send(delay).map(|()| gst::FlowSuccess::Ok)
     }
 
@@ -512,7 +512,7 @@ impl VideoFilterImpl for MotionCompensate {
         _outcaps: &gst::Caps,
         _out_info: &VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        lock(&self.state).stream = Some(CompensateStream::new(info));
+        self.state.lock().stream = Some(CompensateStream::new(info));
         self.update_latency();
         Ok(())
     }

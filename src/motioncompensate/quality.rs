@@ -1,6 +1,6 @@
 //! The quality of predictions as a meta and as messages.
 
-use crate::compensation::SquaredError;
+use motion_search::compensation::SquaredError;
 
 /// The name of the meta that holds the quality of a frame's prediction.
 pub const NAME: &str = "MotionQualityMeta";

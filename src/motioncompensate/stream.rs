@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use gst_video::{VideoFrameRef, VideoInfo};
 
 use super::quality::PredictionQuality;
-use crate::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{PlaneError, map_readable, plane, plane_mut, samplings};
 use crate::video::sample_format;
+use motion_search::compensation::{Compensated, CompensationError, Field, PlaneMut, Sampling, compensate};
 
 /// A field and its reference frame.
 pub type FieldAndReference = (MotionVectorMeta, gst::Buffer);

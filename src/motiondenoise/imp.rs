@@ -1,6 +1,6 @@
 //! Properties, caps, events and buffers of `motiondenoise`.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use gst::prelude::*;
@@ -10,12 +10,12 @@ use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
+use parking_lot::Mutex;
 
 use super::settings::DenoiseSettings;
 use super::stall::StallTimer;
 use super::statistics::DenoiseStatistics;
 use super::stream::{DenoiseError, DenoiseStream, NextFrame};
-use crate::lock::lock;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::video::{self, pool};
 
@@ -69,10 +69,10 @@ impl MotionDenoise {
 
     /// Lets the settings hold from the next frame on. Where they need another stream, the frames that wait leave before.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
-        let settings = lock(&self.settings).clone();
+        let settings = self.settings.lock().clone();
         let references = settings.references();
         let is_served = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             match (&state.stream, references) {
                 (Some(stream), Some(_)) => stream.serves(&settings),
                 (None, None) => true,
@@ -83,7 +83,7 @@ impl MotionDenoise {
             return Ok(());
         }
         self.end_sequence()?;
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.stream = None;
         if let (Some(info), Some(references)) = (&state.info, references) {
             let opened = DenoiseStream::open(info, &settings, references);
@@ -95,7 +95,7 @@ impl MotionDenoise {
                 warn_of_tuning(&*self.obj(), warning);
             }
             gst::info!(CAT, imp = self, "{} searches", stream.device());
-            lock(&self.statistics).device = stream.device().into();
+            self.statistics.lock().device = stream.device().into();
             state.stream = Some(stream);
         }
         self.update_latency(state);
@@ -105,33 +105,33 @@ impl MotionDenoise {
     /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.
     fn submit(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
         self.apply_settings()?;
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(info) = &state.info else {
             let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
             return Err(self.fail(state, message));
         };
-        lock(&self.statistics).frames_in += 1;
+        self.statistics.lock().frames_in += 1;
         let Some(stream) = &mut state.stream else {
-            lock(&self.statistics).untouched += 1;
+            self.statistics.lock().untouched += 1;
             return Ok(Some(buffer));
         };
         let began = Instant::now();
         let submitted = stream.submit(buffer).map_err(|error| denoise_message(&error, info));
-        lock(&self.statistics).loading += began.elapsed();
+        self.statistics.lock().loading += began.elapsed();
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         submitted.map(|()| None).map_err(|message| self.fail(state, message))
     }
 
     /// The frame that leaves next, and the events behind it.
     fn next(&self) -> Result<Option<(gst::Buffer, Vec<gst::Event>)>, gst::FlowError> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let (Some(stream), Some(info)) = (&mut state.stream, &state.info) else { return Ok(None) };
         let Some(original) = stream.leaving().cloned() else { return Ok(None) };
-        let strength = lock(&self.settings).strength();
+        let strength = self.settings.lock().strength();
         let began = Instant::now();
         let made = match stream.measure(strength) {
             Ok((leaving, noise)) => {
-                let statistics = &mut *lock(&self.statistics);
+                let statistics = &mut *self.statistics.lock();
                 statistics.noise += noise.mean_deviation();
                 statistics.measured += 1;
                 match leaving {
@@ -152,7 +152,7 @@ impl MotionDenoise {
         };
         let made = made.map_err(|error| denoise_message(&error, info));
         let buffer = made.map_err(|message| self.fail(state, message))?;
-        lock(&self.statistics).denoising += began.elapsed();
+        self.statistics.lock().denoising += began.elapsed();
         let Some(stream) = &mut state.stream else { return Ok(None) };
         Ok(Some((buffer, stream.leave())))
     }
@@ -174,11 +174,11 @@ impl MotionDenoise {
 
     /// Sends on all frames that wait; the next one is the first of a sequence.
     fn end_sequence(&self) -> Result<(), gst::FlowError> {
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             stream.end();
         }
         self.send()?;
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             stream.forget();
         }
         Ok(())
@@ -186,20 +186,20 @@ impl MotionDenoise {
 
     /// Lets the frames that wait leave if the source is live and stalls.
     fn watch_for_stall(&self) {
-        if !*lock(&self.is_live) || lock(&self.settings).delay() == 0 {
+        if !*self.is_live.lock() || self.settings.lock().delay() == 0 {
             return;
         }
-        let wait = lock(&self.latency).saturating_mul(2).max(LEAST_STALL);
-        let frames = lock(&self.statistics).frames_in;
+        let wait = self.latency.lock().saturating_mul(2).max(LEAST_STALL);
+        let frames = self.statistics.lock().frames_in;
         let element = self.obj().downgrade();
-        lock(&self.stall).start(wait, move || {
+        self.stall.lock().start(wait, move || {
             let Some(element) = element.upgrade() else { return };
             // The clock's thread must not wait for downstream.
             element.call_async(move |element| {
                 let pad = element.sink_pad();
                 let _streaming = pad.stream_lock();
                 let this = element.imp();
-                if lock(&this.statistics).frames_in == frames {
+                if this.statistics.lock().frames_in == frames {
                     gst::debug!(CAT, imp = this, "No frame for {wait}: those that wait leave");
                     this.end_sequence_before("a stall");
                 }
@@ -211,14 +211,14 @@ impl MotionDenoise {
     fn end_sequence_before(&self, what: &str) {
         if let Err(error) = self.end_sequence() {
             gst::debug!(CAT, imp = self, "Sequence ended for {what}: {error}");
-            lock(&self.state).failed = Some(error);
+            self.state.lock().failed = Some(error);
         }
     }
 
     /// Drops the frames that wait. Sticky events behind them still leave.
     fn discard(&self) {
         let events = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.lock();
             state.failed = None;
             state.stream.as_mut().map(DenoiseStream::forget).unwrap_or_default()
         };
@@ -237,11 +237,11 @@ impl MotionDenoise {
     fn update_latency(&self, state: &State) {
         let latency = match &state.info {
             Some(info) if state.stream.is_some() => {
-                video::duration_of_frames(info, lock(&self.settings).delay())
+                video::duration_of_frames(info, self.settings.lock().delay())
             }
             _ => gst::ClockTime::ZERO,
         };
-        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+        if std::mem::replace(&mut *self.latency.lock(), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
@@ -285,14 +285,14 @@ impl ObjectImpl for MotionDenoise {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        lock(&self.settings).set(pspec.name(), value);
-        gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), lock(&self.settings));
+        self.settings.lock().set(pspec.name(), value);
+        gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), self.settings.lock());
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         match pspec.name() {
-            "stats" => lock(&self.statistics).structure().to_value(),
-            name => lock(&self.settings).value(name),
+            "stats" => self.statistics.lock().structure().to_value(),
+            name => self.settings.lock().value(name),
         }
     }
 }
@@ -328,16 +328,16 @@ impl BaseTransformImpl for MotionDenoise {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
-        *lock(&self.statistics) = DenoiseStatistics::default();
-        *lock(&self.latency) = gst::ClockTime::ZERO;
+        *self.state.lock() = State::default();
+        *self.statistics.lock() = DenoiseStatistics::default();
+        *self.latency.lock() = gst::ClockTime::ZERO;
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        lock(&self.stall).stop();
-        *lock(&self.state) = State::default();
-        gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
+        self.stall.lock().stop();
+        *self.state.lock() = State::default();
+        gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
 
@@ -346,8 +346,8 @@ impl BaseTransformImpl for MotionDenoise {
             VideoInfo::from_caps(incaps).map_err(|_| gst::loggable_error!(CAT, "Not raw video: {incaps}"))?;
         self.end_sequence_before("caps");
         let mut latency = gst::query::Latency::new();
-        *lock(&self.is_live) = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
-        let mut guard = lock(&self.state);
+        *self.is_live.lock() = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
+        let mut guard = self.state.lock();
         let state = &mut *guard;
         (state.stream, state.info) = (None, None);
         if info.is_interlaced() {
@@ -365,7 +365,7 @@ impl BaseTransformImpl for MotionDenoise {
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
         let takes_video_meta = pool::decide(query).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
-        *lock(&self.takes_video_meta) = takes_video_meta;
+        *self.takes_video_meta.lock() = takes_video_meta;
         self.parent_decide_allocation(query)
     }
 
@@ -376,11 +376,11 @@ impl BaseTransformImpl for MotionDenoise {
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
         let held = {
-            let settings = lock(&self.settings);
+            let settings = self.settings.lock();
             settings.references().map_or(0, |_| settings.held() as u32)
         };
         if let Some(decided) = decide_query {
-            pool::propose(decided, *lock(&self.takes_video_meta), held, query);
+            pool::propose(decided, *self.takes_video_meta.lock(), held, query);
         }
         Ok(())
     }
@@ -398,7 +398,7 @@ impl BaseTransformImpl for MotionDenoise {
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
         if direction == gst::PadDirection::Sink
             && query.is_serialized()
-            && let Some(stream) = &mut lock(&self.state).stream
+            && let Some(stream) = &mut self.state.lock().stream
         {
             stream.release_buffers();
         }
@@ -407,7 +407,7 @@ impl BaseTransformImpl for MotionDenoise {
             && direction == gst::PadDirection::Src
             && let gst::QueryViewMut::Latency(query) = query.view_mut()
         {
-            video::add_latency(query, *lock(&self.latency));
+            video::add_latency(query, *self.latency.lock());
         }
         is_answered
     }
@@ -423,7 +423,7 @@ impl BaseTransformImpl for MotionDenoise {
             | gst::EventType::Eos) => {
                 self.end_sequence_before(kind.name());
                 if kind == gst::EventType::Eos {
-                    let structure = lock(&self.statistics).structure();
+                    let structure = self.statistics.lock().structure();
                     gst::info!(CAT, imp = self, "{structure}");
                     self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
                 }
@@ -431,7 +431,7 @@ impl BaseTransformImpl for MotionDenoise {
             _ => (),
         }
         // Whatever comes after a frame leaves after it.
-        let event = match &mut lock(&self.state).stream {
+        let event = match &mut self.state.lock().stream {
             Some(stream) if event.is_serialized() => stream.hold(event),
             _ => Some(event),
         };
@@ -443,7 +443,7 @@ impl BaseTransformImpl for MotionDenoise {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        if let Some(error) = lock(&self.state).failed.take() {
+        if let Some(error) = self.state.lock().failed.take() {
             return Err(error);
         }
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {

@@ -4,9 +4,9 @@ use glib::prelude::*;
 use glib::{ParamSpecDouble, ParamSpecUInt};
 use gst::prelude::*;
 
-use crate::denoising::Strength;
-use crate::estimator::References;
 use crate::settings::{DeviceSettings, settings};
+use motion_search::denoising::Strength;
+use motion_search::estimator::References;
 
 settings! {
     /// The values of the writable properties.

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
-use crate::backend::Choice;
-use crate::compensation::{CompensationError, Sampling};
-use crate::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
-use crate::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
-use crate::session::Session;
-use crate::tuning::{Kernel, Tuning};
 use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
 use crate::video::pool::PoolLimit;
+use motion_search::backend::Choice;
+use motion_search::compensation::{CompensationError, Sampling};
+use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
+use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
+use motion_search::session::Session;
+use motion_search::tuning::{Kernel, Tuning};
 
 /// Why a frame cannot be used.
 #[derive(Debug, thiserror::Error)]

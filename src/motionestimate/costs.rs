@@ -2,7 +2,7 @@
 // The macro makes items whose documentation it does not take.
 #![allow(missing_docs)]
 
-use crate::estimator::{CostKind, CostKinds};
+use motion_search::estimator::{CostKind, CostKinds};
 
 /// What is attached of each block besides its vector.
 #[glib::flags(name = "GstMotionEstimateCosts")]

@@ -1,7 +1,7 @@
 //! Properties, caps, events and buffers of `motionestimate`. What is found, and by whom, is
 //! decided elsewhere.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use glib::prelude::*;
@@ -10,17 +10,17 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
+use parking_lot::Mutex;
 
 use super::MotionEstimateSceneCut;
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::{FieldKey, Leaving, Stream};
-use crate::estimator::SetupError;
-use crate::lock::lock;
-use crate::session::Session;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::{meta, video};
+use motion_search::estimator::SetupError;
+use motion_search::session::Session;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -92,21 +92,21 @@ impl MotionEstimate {
             session.parameters(),
             choice.source
         );
-        lock(&self.statistics).set_session(&session);
+        self.statistics.lock().set_session(&session);
         Ok(session)
     }
 
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
     /// that wait leave before, with the fields that they have.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
-        let settings = match (&lock(&self.state).stream, lock(&self.settings)) {
+        let settings = match (&self.state.lock().stream, self.settings.lock()) {
             (Some(stream), settings) if *stream.settings() != *settings => settings.clone(),
             _ => return Ok(()),
         };
         self.expect_no_more();
         self.send(0)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(info) = state.stream.as_ref().map(|stream| stream.info().clone()) else { return Ok(()) };
         let opened = self.open(state, &settings, &info).map_err(|error| setup_message(&error));
         let moved = opened.and_then(|session| match state.stream.take() {
@@ -131,7 +131,7 @@ impl MotionEstimate {
 
     /// Makes the next frame the first of a sequence.
     fn forget_reference(&self, reason: &str) {
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             gst::debug!(CAT, imp = self, "Reference forgotten: {reason}");
             stream.forget();
         }
@@ -139,14 +139,14 @@ impl MotionEstimate {
 
     /// Lets the buffers that wait leave with the fields that they have.
     fn expect_no_more(&self) {
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             stream.expect_no_more();
         }
     }
 
     /// Takes `buffer`: its searches begin.
     fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else {
             let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
             return Err(self.fail(state, message));
@@ -155,7 +155,7 @@ impl MotionEstimate {
             gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
             stream.forget();
         }
-        let submitted = stream.submit(buffer, &mut lock(&self.statistics));
+        let submitted = stream.submit(buffer, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let submitted = submitted.map_err(|error| stream_message(&error, stream));
         submitted.map_err(|message| self.fail(state, message))
@@ -163,9 +163,9 @@ impl MotionEstimate {
 
     /// What goes downstream next, where more than `keep` buffers wait.
     fn next(&self, keep: usize) -> Result<Option<Leaving>, gst::FlowError> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(None) };
-        let next = stream.next(keep, &mut lock(&self.statistics));
+        let next = stream.next(keep, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let next = next.map_err(|error| stream_message(&error, stream));
         let next = next.map_err(|message| self.fail(state, message))?;
@@ -213,7 +213,7 @@ impl MotionEstimate {
         };
         gst::debug!(CAT, imp = self, "Scene cut: {times:?}");
         self.post_message(gst::message::Element::builder(times.structure()).src(&*self.obj()).build());
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let wants_key_unit = |stream: &Stream| stream.settings().scene_cut == MotionEstimateSceneCut::KeyUnit;
         if state.stream.as_ref().is_some_and(wants_key_unit) {
             let event = times.key_unit(state.key_units);
@@ -227,15 +227,15 @@ impl MotionEstimate {
     fn drain_before(&self, what: &str) {
         if let Err(error) = self.send(0) {
             gst::debug!(CAT, imp = self, "Drained for {what}: {error}");
-            lock(&self.state).failed = Some(error);
+            self.state.lock().failed = Some(error);
         }
     }
 
     /// Holds no buffer of upstream's any more; an error is told upstream with the next buffer.
     fn release_buffers(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return };
-        let released = stream.release_buffers(&mut lock(&self.statistics));
+        let released = stream.release_buffers(&mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         if let Err(message) = released.map_err(|error| stream_message(&error, stream)) {
             state.failed = Some(self.fail(state, message));
@@ -244,7 +244,7 @@ impl MotionEstimate {
 
     /// Drops all buffers that wait.
     fn discard(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.failed = None;
         if let Some(stream) = &mut state.stream {
             stream.discard();
@@ -257,7 +257,7 @@ impl MotionEstimate {
             .stream
             .as_ref()
             .map_or(gst::ClockTime::ZERO, |stream| video::duration_of_frames(stream.info(), stream.delay()));
-        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+        if std::mem::replace(&mut *self.latency.lock(), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
@@ -287,15 +287,15 @@ impl ObjectImpl for MotionEstimate {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        let mut settings = lock(&self.settings);
+        let mut settings = self.settings.lock();
         settings.set(pspec.name(), value);
         gst::debug!(CAT, imp = self, "{} set: {settings:?}", pspec.name());
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         match pspec.name() {
-            "stats" => lock(&self.statistics).structure().to_value(),
-            name => lock(&self.settings).value(name),
+            "stats" => self.statistics.lock().structure().to_value(),
+            name => self.settings.lock().value(name),
         }
     }
 }
@@ -334,21 +334,21 @@ impl BaseTransformImpl for MotionEstimate {
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
         let started = Some(Instant::now());
-        *lock(&self.state) = State::default();
-        *lock(&self.statistics) = Statistics::default();
-        *lock(&self.latency) = gst::ClockTime::ZERO;
+        *self.state.lock() = State::default();
+        *self.statistics.lock() = Statistics::default();
+        *self.latency.lock() = gst::ClockTime::ZERO;
         // What no frame can make right is told now and not with the first caps: wrong settings,
         // a device that is missing, a kernel it cannot run.
-        let settings = lock(&self.settings).clone();
+        let settings = self.settings.lock().clone();
         let opened = settings.open((settings.block_size, settings.block_size), 8);
         let probe = Some(opened.map_err(|error| setup_message(&error))?.0);
-        *lock(&self.state) = State { probe, started, ..State::default() };
+        *self.state.lock() = State { probe, started, ..State::default() };
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
-        gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
+        *self.state.lock() = State::default();
+        gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
 
@@ -359,10 +359,10 @@ impl BaseTransformImpl for MotionEstimate {
         // negotiates anew.
         self.expect_no_more();
         self.drain_before("caps");
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         // Nothing of the stream before may be taken for this one's, not even after an error.
         state.stream = None;
-        let settings = lock(&self.settings).clone();
+        let settings = self.settings.lock().clone();
         let session = self.open(state, &settings, &info).map_err(|error| {
             self.post_error_message(setup_message(&error));
             gst::loggable_error!(CAT, "{error}")
@@ -391,7 +391,7 @@ impl BaseTransformImpl for MotionEstimate {
             && is_answered
             && let gst::QueryViewMut::Latency(query) = query.view_mut()
         {
-            video::add_latency(query, *lock(&self.latency));
+            video::add_latency(query, *self.latency.lock());
         }
         is_answered
     }
@@ -403,7 +403,7 @@ impl BaseTransformImpl for MotionEstimate {
     ) -> Result<(), gst::LoggableError> {
         // The very same memory goes downstream, so downstream is asked first.
         let downstream = self.parent_propose_allocation(decide_query, query);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         // A query for other caps than those that were set is none of this stream's.
         let caps = query.get_owned().0.and_then(|caps| gst_video::VideoInfo::from_caps(&caps).ok());
         let stream = state.stream.as_mut().filter(|stream| caps.as_ref() == Some(stream.info()));
@@ -429,7 +429,7 @@ impl BaseTransformImpl for MotionEstimate {
             | gst::EventType::FlushStop
             | gst::EventType::Gap => self.forget_reference(event.type_().name()),
             gst::EventType::Eos => {
-                let structure = lock(&self.statistics).structure();
+                let structure = self.statistics.lock().structure();
                 gst::info!(CAT, imp = self, "{structure}");
                 let message = gst::message::Element::builder(structure).src(&*self.obj()).build();
                 self.post_message(message);
@@ -438,7 +438,7 @@ impl BaseTransformImpl for MotionEstimate {
         }
         // Whatever comes after a buffer leaves after it.
         let is_behind = event.is_serialized() && event.type_() != gst::EventType::FlushStop;
-        let event = match &mut lock(&self.state).stream {
+        let event = match &mut self.state.lock().stream {
             Some(stream) if is_behind => stream.hold(event),
             _ => Some(event),
         };
@@ -450,7 +450,7 @@ impl BaseTransformImpl for MotionEstimate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        if let Some(error) = lock(&self.state).failed.take() {
+        if let Some(error) = self.state.lock().failed.take() {
             return Err(error);
         }
         // It begins a sequence, so none of those that wait gets a field from it.
@@ -470,7 +470,7 @@ impl BaseTransformImpl for MotionEstimate {
             self.send(0)?;
             return Err(error);
         }
-        let keep = lock(&self.state).stream.as_ref().map_or(0, Stream::may_wait);
+        let keep = self.state.lock().stream.as_ref().map_or(0, Stream::may_wait);
         self.send(keep).map(|()| GenerateOutputSuccess::NoOutput)
     }
 }

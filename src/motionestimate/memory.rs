@@ -11,11 +11,7 @@ use glib::translate::{IntoGlib, IntoGlibPtr};
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use crate::estimator::{BlockHandle, HostMemory};
-use crate::session::BlockCache;
-
-/// Unused blocks that are kept, because page-locking is slow. Few suffice, as pools keep their buffers.
-const MOST_FREE: usize = 4;
+use motion_search::estimator::{BlockHandle, HostBlock, HostMemory};
 
 /// The name under which a memory carries its [`BlockHandle`].
 fn handle_quark() -> glib::Quark {
@@ -46,21 +42,30 @@ pub fn handle_of(memory: &gst::MemoryRef) -> Option<BlockHandle> {
     }
 }
 
+/// What a `gst::Memory` owns.
+struct Block(Box<dyn HostBlock>);
+
+impl AsMut<[u8]> for Block {
+    fn as_mut(&mut self) -> &mut [u8] {
+        (*self.0).as_mut()
+    }
+}
+
 mod imp {
     use super::*;
 
     #[derive(Default)]
     pub struct Allocator {
-        pub(super) cache: OnceLock<Arc<BlockCache>>,
+        pub(super) memory: OnceLock<Arc<dyn HostMemory>>,
     }
 
     impl Allocator {
         fn allocate(&self, size: usize, params: &gst::AllocationParams) -> Option<gst::Memory> {
-            let cache = self.cache.get()?;
+            let memory = self.memory.get()?;
             // `align` is a mask: the alignment minus 1.
             let (prefix, align) = (params.prefix(), params.align());
             let bytes = [prefix, params.padding(), align].into_iter().try_fold(size, usize::checked_add)?;
-            let mut block = cache.take(bytes.max(1))?;
+            let mut block = Block(memory.allocate(bytes.max(1)).ok()?);
             let start = block.as_mut().as_ptr() as usize + prefix;
             let offset = prefix + (start.wrapping_neg() & align);
             let around = [
@@ -72,7 +77,7 @@ mod imp {
                     block.as_mut()[range].fill(0);
                 }
             }
-            let handle = block.handle().cloned();
+            let handle = block.0.handle();
             let mut memory = gst::Memory::from_mut_slice(block);
             memory.get_mut()?.resize(offset..offset + size);
             if let Some(handle) = handle {
@@ -116,9 +121,8 @@ impl Allocator {
     /// An allocator of `memory`.
     pub fn new(memory: Arc<dyn HostMemory>) -> Self {
         let allocator: Self = glib::Object::new();
-        let cache = BlockCache::new(memory, MOST_FREE);
-        // The allocator is new, so the cache is not set yet.
-        let _ = allocator.imp().cache.set(cache);
+        // The allocator is new, so its memory is not set yet.
+        let _ = allocator.imp().memory.set(memory);
         allocator
     }
 }
@@ -126,7 +130,7 @@ impl Allocator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{HostBlock, SetupError};
+    use motion_search::estimator::SetupError;
 
     struct TestMemory;
 
@@ -147,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_aligned_shared_and_used_again() {
+    fn memory_is_aligned_and_shared() {
         gst::init().unwrap();
         let allocator = Allocator::new(Arc::new(TestMemory));
         for (align, prefix, padding) in [(0, 0, 0), (63, 0, 16), (255, 32, 7)] {
@@ -162,8 +166,6 @@ mod tests {
             assert_eq!((address(&part), part.map_readable().unwrap()[..].len()), (first + 10, 10));
             drop(part);
             assert_eq!(copy.map_readable().unwrap()[..], [7; 1000]);
-            let again = allocator.alloc(1000, Some(&params)).unwrap();
-            assert_eq!(address(&again), first);
         }
         // Where the device has none, system memory, which it does not know.
         let system = allocator.alloc(1_000_000, None).unwrap();

@@ -228,9 +228,9 @@
  */
 use glib::prelude::*;
 
-use crate::estimator::{Algorithm, Border, Metric, Prediction, Quality, SubSample};
 use crate::settings::conversions;
-use crate::tuning::Kernel;
+use motion_search::estimator::{Algorithm, Border, Metric, Prediction, Quality, SubSample};
+use motion_search::tuning::Kernel;
 
 mod costs;
 mod duplicates;

@@ -10,10 +10,10 @@ use super::{
     MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality,
     MotionEstimateSceneCut, MotionEstimateSubSample,
 };
-use crate::backend;
-use crate::estimator::{Algorithm, Parameters, References, SetupError, Window};
-use crate::session::Session;
 use crate::settings::{DeviceSettings, settings};
+use motion_search::backend;
+use motion_search::estimator::{Algorithm, Parameters, References, SetupError, Window};
+use motion_search::session::Session;
 
 /// `search-range-y` for the same range on both axes.
 const SAME_RANGE: i32 = -1;

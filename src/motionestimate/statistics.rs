@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use glib::prelude::*;
 
-use crate::estimator::{DeviceShare, Output, Parameters};
-use crate::session::Session;
 use crate::settings::mean_ns;
+use motion_search::estimator::{DeviceShare, Output, Parameters};
+use motion_search::session::Session;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "motion-stats";

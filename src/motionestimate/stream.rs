@@ -8,12 +8,12 @@ use super::duplicates::Duplicates;
 use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
-use crate::estimator::{EstimateError, MotionVector, Notice, Output, References, Slot};
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
-use crate::session::Session;
 use crate::video::frame::{PlaneError, luma};
 use crate::video::pool::PoolLimit;
 use crate::video::sample_format;
+use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References, Slot};
+use motion_search::session::Session;
 
 /// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]

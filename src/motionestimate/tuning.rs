@@ -1,7 +1,7 @@
 //! Parses the structure of the property `tuning`.
 
-use crate::estimator::SetupError;
-use crate::tuning::{Launch, Tuning};
+use motion_search::estimator::SetupError;
+use motion_search::tuning::{Launch, Tuning};
 
 /// The structure's name.
 const NAME: &str = "motion-tuning";

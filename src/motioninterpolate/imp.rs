@@ -1,6 +1,6 @@
 //! Properties, caps, events and buffers of `motioninterpolate`.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use gst::prelude::*;
@@ -10,6 +10,7 @@ use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
+use parking_lot::Mutex;
 
 use super::maker::MakeError;
 use super::motion::{MotionChoice, MotionError, MotionSearch};
@@ -18,10 +19,9 @@ use super::statistics::InterpolationStatistics;
 use super::stream::{InterpolateStream, Shown};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming};
 use super::{caps, retime};
-use crate::interpolation::InterpolationError;
-use crate::lock::lock;
 use crate::settings::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
 use crate::video::{self, pool};
+use motion_search::interpolation::InterpolationError;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -77,7 +77,7 @@ pub struct MotionInterpolate {
 
 impl MotionInterpolate {
     fn speed(&self) -> Ratio {
-        lock(&self.settings).speed()
+        self.settings.lock().speed()
     }
 
     /// Posts `message`; the next frame is the first of a sequence.
@@ -93,7 +93,7 @@ impl MotionInterpolate {
     /// input; the next frame begins another sequence. `is_discont`: time is missing before it.
     fn end_sequence(&self, limit: Option<u64>, is_discont: bool) -> Result<(), gst::FlowError> {
         let limits = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             [state.stream.as_ref().and_then(InterpolateStream::end), state.stop, limit]
         };
         let mut sent = Ok(());
@@ -103,7 +103,7 @@ impl MotionInterpolate {
         {
             sent = self.obj().src_pad().push(buffer).map(|_| ());
         }
-        if let Some(stream) = &mut lock(&self.state).stream {
+        if let Some(stream) = &mut self.state.lock().stream {
             stream.forget(is_discont);
         }
         sent
@@ -113,7 +113,7 @@ impl MotionInterpolate {
     fn end_sequence_before(&self, what: &str, limit: Option<u64>, is_discont: bool) {
         if let Err(error) = self.end_sequence(limit, is_discont) {
             gst::debug!(CAT, imp = self, "Sequence ended for {what}: {error}");
-            lock(&self.state).failed = Some(error);
+            self.state.lock().failed = Some(error);
         }
     }
 
@@ -129,31 +129,31 @@ impl MotionInterpolate {
     fn drain_before(&self, what: &str) {
         if let Err(error) = self.drain() {
             gst::debug!(CAT, imp = self, "Frames sent before {what}: {error}");
-            lock(&self.state).failed = Some(error);
+            self.state.lock().failed = Some(error);
         }
     }
 
     /// Drops what has not left.
     fn discard(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.failed = None;
         if let Some(stream) = &mut state.stream {
             stream.take_passing();
             stream.forget(false);
         }
-        *lock(&self.earliest) = None;
+        *self.earliest.lock() = None;
     }
 
     /// Takes `buffer`, from which on output frames follow.
     fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         let speed = self.speed();
-        let mut guard = lock(&self.state);
+        let mut guard = self.state.lock();
         let state = &mut *guard;
         let Some(stream) = &mut state.stream else {
             let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
             return Err(self.fail(state, message));
         };
-        lock(&self.statistics).frames_in += 1;
+        self.statistics.lock().frames_in += 1;
         // Backwards each frame would be between two that have not come yet.
         let interpolates = stream.interpolates(speed) && state.segment.rate() > 0.0;
         let time = match stream.time_of(&buffer, state.start) {
@@ -175,7 +175,7 @@ impl MotionInterpolate {
         if newest.is_some() && (is_discont || is_far || is_changed || !interpolates) {
             drop(guard);
             self.end_sequence(Some(time), is_far)?;
-            guard = lock(&self.state);
+            guard = self.state.lock();
         }
         let State { stream: Some(stream), retiming, .. } = &mut *guard else { return Ok(()) };
         if is_changed {
@@ -185,12 +185,12 @@ impl MotionInterpolate {
             stream.pass(buffer, retiming);
             return Ok(());
         }
-        let settings = lock(&self.settings).clone();
+        let settings = self.settings.lock().clone();
         if stream.waiting() > 0 && !stream.maker.is_prepared(settings.mode, &settings.devices) {
             // Those that wait are searched by what was chosen before.
             drop(guard);
             self.drain()?;
-            guard = lock(&self.state);
+            guard = self.state.lock();
         }
         let Some(stream) = &mut guard.stream else { return Ok(()) };
         match stream.maker.prepare(settings.mode, &settings.devices) {
@@ -200,7 +200,7 @@ impl MotionInterpolate {
         }
         let began = Instant::now();
         let begun = stream.begin(buffer, time);
-        lock(&self.statistics).loading += began.elapsed();
+        self.statistics.lock().loading += began.elapsed();
         self.tell_notices(stream);
         if let Err(error) = begun {
             let message = make_message(&error, stream);
@@ -222,7 +222,7 @@ impl MotionInterpolate {
             warn_of_tuning(&*self.obj(), warning);
         }
         gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
-        lock(&self.statistics).set_devices(device, maker);
+        self.statistics.lock().set_devices(device, maker);
     }
 
     /// Says what has happened to the devices.
@@ -230,7 +230,7 @@ impl MotionInterpolate {
         let Some(motion) = stream.maker.motion() else { return };
         let notices = motion.take_notices();
         if !notices.is_empty() {
-            lock(&self.statistics).set_devices(motion.device(), motion.maker());
+            self.statistics.lock().set_devices(motion.device(), motion.maker());
             tell_notices(&*self.obj(), *CAT, notices);
         }
     }
@@ -238,7 +238,7 @@ impl MotionInterpolate {
     /// Counts a frame at `time` that is dropped, because it is not after the one before.
     fn refuse(&self, state: &mut State, time: u64, newest: Option<u64>) {
         gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
-        lock(&self.statistics).out_of_order += 1;
+        self.statistics.lock().out_of_order += 1;
         if !std::mem::replace(&mut state.warned_order, true) {
             gst::element_imp_warning!(
                 self,
@@ -252,14 +252,14 @@ impl MotionInterpolate {
     /// The frame that leaves next, with at most `keep` frames that wait; after the last one, with `end`, those that show it
     /// until then.
     fn next(&self, keep: usize, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let (mode, scene_cut) = {
-            let settings = lock(&self.settings);
+            let settings = self.settings.lock();
             (settings.mode, settings.scene_cut)
         };
         let Some(stream) = &mut state.stream else { return Ok(None) };
         if let Some(buffer) = stream.take_passing() {
-            let statistics = &mut *lock(&self.statistics);
+            let statistics = &mut *self.statistics.lock();
             statistics.frames_out += 1;
             statistics.passed += 1;
             return Ok(Some(buffer));
@@ -271,7 +271,7 @@ impl MotionInterpolate {
                 None if stream.waiting() > keep.min(stream.may_wait()) => {
                     let began = Instant::now();
                     let loaded = stream.advance(&state.retiming);
-                    lock(&self.statistics).loading += began.elapsed();
+                    self.statistics.lock().loading += began.elapsed();
                     self.tell_notices(stream);
                     if let Err(error) = loaded {
                         let message = make_message(&error, stream);
@@ -288,12 +288,12 @@ impl MotionInterpolate {
             let Some(shown) = stream.shown(&frame, mode, scene_cut) else { return Ok(None) };
             let mut buffer = match shown {
                 Shown::Input(buffer) => {
-                    let statistics = &mut *lock(&self.statistics);
+                    let statistics = &mut *self.statistics.lock();
                     *if is_end { &mut statistics.repeated } else { &mut statistics.passed } += 1;
                     buffer
                 }
                 Shown::Repeated { buffer, is_cut } => {
-                    let statistics = &mut *lock(&self.statistics);
+                    let statistics = &mut *self.statistics.lock();
                     *if is_cut { &mut statistics.scene_cuts } else { &mut statistics.repeated } += 1;
                     buffer
                 }
@@ -307,7 +307,7 @@ impl MotionInterpolate {
                 },
             };
             stream.stamp(buffer.make_mut(), &frame);
-            lock(&self.statistics).frames_out += 1;
+            self.statistics.lock().frames_out += 1;
             return Ok(Some(buffer));
         }
     }
@@ -323,7 +323,7 @@ impl MotionInterpolate {
         let began = Instant::now();
         let made = stream.make(phase, buffer.make_mut());
         self.tell_notices(stream);
-        let statistics = &mut *lock(&self.statistics);
+        let statistics = &mut *self.statistics.lock();
         statistics.making += began.elapsed();
         statistics.made += u64::from(made.is_ok());
         Ok(made.map(|()| buffer))
@@ -342,12 +342,12 @@ impl MotionInterpolate {
     fn is_late(&self, segment: &gst::FormattedSegment<gst::ClockTime>, frame: &OutputFrame) -> bool {
         let time = video::time(frame.time);
         let running_time = segment.to_running_time(time);
-        let earliest = *lock(&self.earliest);
+        let earliest = *self.earliest.lock();
         let (Some(running_time), Some(earliest)) = (running_time, earliest) else { return false };
         if running_time > earliest || !self.obj().is_qos() {
             return false;
         }
-        let statistics = &mut *lock(&self.statistics);
+        let statistics = &mut *self.statistics.lock();
         statistics.late += 1;
         gst::debug!(CAT, imp = self, "Frame at {time} not made: downstream is at {earliest}");
         let jitter = i64::try_from((earliest - running_time).nseconds()).unwrap_or(i64::MAX);
@@ -371,7 +371,7 @@ impl MotionInterpolate {
     fn configure(&self) -> Result<(), gst::LoggableError> {
         let speed = self.speed();
         let interpolates = {
-            let state = &mut *lock(&self.state);
+            let state = &mut *self.state.lock();
             let stream = state
                 .stream
                 .take_if(|stream| stream.interpolates(speed) && stream.incoming().is_interlaced());
@@ -392,14 +392,14 @@ impl MotionInterpolate {
 
     /// Notes how long frames wait, and tells the pipeline if that has changed.
     fn update_latency(&self) {
-        let (speed, delay) = (self.speed(), lock(&self.settings).delay());
-        let latency = match &lock(&self.state).stream {
+        let (speed, delay) = (self.speed(), self.settings.lock().delay());
+        let latency = match &self.state.lock().stream {
             Some(stream) if stream.interpolates(speed) => {
                 retime::divided(video::duration_of_frames(stream.incoming(), 1 + delay), speed)
             }
             _ => gst::ClockTime::ZERO,
         };
-        if std::mem::replace(&mut *lock(&self.latency), latency) != latency {
+        if std::mem::replace(&mut *self.latency.lock(), latency) != latency {
             gst::debug!(CAT, imp = self, "Latency {latency}");
             self.post_message(gst::message::Latency::builder().src(&*self.obj()).build());
         }
@@ -451,8 +451,8 @@ impl ObjectImpl for MotionInterpolate {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        lock(&self.settings).set(pspec.name(), value);
-        gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), lock(&self.settings));
+        self.settings.lock().set(pspec.name(), value);
+        gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), self.settings.lock());
         if pspec.name() == "rate" {
             // Whether buffers pass through, or are made of a pool's, may change.
             self.obj().reconfigure_src();
@@ -462,8 +462,8 @@ impl ObjectImpl for MotionInterpolate {
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         match pspec.name() {
-            "stats" => lock(&self.statistics).structure().to_value(),
-            name => lock(&self.settings).value(name),
+            "stats" => self.statistics.lock().structure().to_value(),
+            name => self.settings.lock().value(name),
         }
     }
 }
@@ -498,16 +498,16 @@ impl BaseTransformImpl for MotionInterpolate {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
-        *lock(&self.statistics) = InterpolationStatistics::default();
-        *lock(&self.latency) = gst::ClockTime::ZERO;
-        *lock(&self.earliest) = None;
+        *self.state.lock() = State::default();
+        *self.statistics.lock() = InterpolationStatistics::default();
+        *self.latency.lock() = gst::ClockTime::ZERO;
+        *self.earliest.lock() = None;
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
-        gst::debug!(CAT, imp = self, "Stopped: {:?}", lock(&self.statistics));
+        *self.state.lock() = State::default();
+        gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
 
@@ -534,9 +534,9 @@ impl BaseTransformImpl for MotionInterpolate {
             |caps| VideoInfo::from_caps(caps).map_err(|_| gst::loggable_error!(CAT, "Not raw video: {caps}"));
         let (incoming, outgoing) = (info(incaps)?, info(outcaps)?);
         let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
-        if !lock(&self.state).stream.as_ref().is_some_and(is_known) {
+        if !self.state.lock().stream.as_ref().is_some_and(is_known) {
             self.end_sequence_before("caps", None, false);
-            lock(&self.state).stream = Some(InterpolateStream::new(incoming, outgoing));
+            self.state.lock().stream = Some(InterpolateStream::new(incoming, outgoing));
         }
         gst::info!(CAT, imp = self, "From {incaps} to {outcaps}");
         self.configure()
@@ -544,7 +544,7 @@ impl BaseTransformImpl for MotionInterpolate {
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
         let takes_video_meta = pool::decide(query).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
-        *lock(&self.takes_video_meta) = takes_video_meta;
+        *self.takes_video_meta.lock() = takes_video_meta;
         self.parent_decide_allocation(query)
     }
 
@@ -557,9 +557,9 @@ impl BaseTransformImpl for MotionInterpolate {
         // Where nothing is made, downstream has answered.
         let Some(decided) = decide_query else { return Ok(()) };
         // The newest frame is held until the next one has come, and others wait.
-        let held = 1 + lock(&self.settings).delay() as u32;
-        let needed = pool::propose(decided, *lock(&self.takes_video_meta), held, query);
-        if let Some(stream) = &mut lock(&self.state).stream {
+        let held = 1 + self.settings.lock().delay() as u32;
+        let needed = pool::propose(decided, *self.takes_video_meta.lock(), held, query);
+        if let Some(stream) = &mut self.state.lock().stream {
             stream.needed_downstream = needed as usize;
         }
         Ok(())
@@ -572,7 +572,7 @@ impl BaseTransformImpl for MotionInterpolate {
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             match query.view_mut() {
-                gst::QueryViewMut::Latency(query) => video::add_latency(query, *lock(&self.latency)),
+                gst::QueryViewMut::Latency(query) => video::add_latency(query, *self.latency.lock()),
                 view => retime::answer(view, self.speed()),
             }
         }
@@ -582,7 +582,7 @@ impl BaseTransformImpl for MotionInterpolate {
     fn src_event(&self, event: gst::Event) -> bool {
         if let gst::EventView::Qos(qos) = event.view() {
             let (_, _, late, timestamp) = qos.get();
-            *lock(&self.earliest) =
+            *self.earliest.lock() =
                 timestamp.map(|time| video::time(time.nseconds().saturating_add_signed(late)));
         }
         self.parent_src_event(retime::upstream(event, self.speed()))
@@ -596,12 +596,12 @@ impl BaseTransformImpl for MotionInterpolate {
             EventView::StreamStart(_) => self.end_sequence_before("another stream", None, false),
             EventView::SegmentDone(_) => {
                 self.end_sequence_before("the end of a segment", None, false);
-                event = retime::downstream(event, &lock(&self.state).retiming);
+                event = retime::downstream(event, &self.state.lock().retiming);
             }
             EventView::Gap(gap) => {
                 let limit = gap.get().0.nseconds();
                 self.end_sequence_before("a gap", Some(limit), true);
-                event = retime::downstream(event, &lock(&self.state).retiming);
+                event = retime::downstream(event, &self.state.lock().retiming);
             }
             EventView::Segment(segment) => {
                 let Some(segment) = segment.segment().downcast_ref::<gst::ClockTime>().cloned() else {
@@ -613,12 +613,12 @@ impl BaseTransformImpl for MotionInterpolate {
                 };
                 self.end_sequence_before("a segment", None, false);
                 let speed = self.speed();
-                let state = &mut *lock(&self.state);
+                let state = &mut *self.state.lock();
                 state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
                 state.stop = segment.stop().map(gst::ClockTime::nseconds);
                 state.retiming = Retiming::new(speed);
                 state.segment = retime::segment(&segment, speed);
-                *lock(&self.earliest) = None;
+                *self.earliest.lock() = None;
                 if speed != Ratio::ONE {
                     let seqnum = event.seqnum();
                     event = gst::event::Segment::builder(&state.segment).seqnum(seqnum).build();
@@ -626,7 +626,7 @@ impl BaseTransformImpl for MotionInterpolate {
             }
             EventView::Eos(_) => {
                 self.end_sequence_before("EOS", None, false);
-                let structure = lock(&self.statistics).structure();
+                let structure = self.statistics.lock().structure();
                 gst::info!(CAT, imp = self, "{structure}");
                 self.post_message(gst::message::Element::builder(structure).src(&*self.obj()).build());
             }
@@ -641,11 +641,11 @@ impl BaseTransformImpl for MotionInterpolate {
         _is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        if let Some(error) = lock(&self.state).failed.take() {
+        if let Some(error) = self.state.lock().failed.take() {
             return Err(error);
         }
         // Where caps stay, the base class does not set them again.
-        if self.speed() != lock(&self.state).retiming.speed() && self.configure().is_err() {
+        if self.speed() != self.state.lock().retiming.speed() && self.configure().is_err() {
             return Err(gst::FlowError::NotNegotiated);
         }
         // The base class would also drop input frames that are late for downstream, by times of the output.
@@ -658,7 +658,7 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
-        let keep = lock(&self.settings).delay();
+        let keep = self.settings.lock().delay();
         self.next(keep, None)
             .map(|buffer| buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
     }

@@ -4,11 +4,11 @@ use gst_video::VideoInfo;
 
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::compensation::{CompensationError, weighted_mean};
-use crate::estimator::SetupError;
-use crate::interpolation::{FrameFormat, Phase};
 use crate::settings::DeviceSettings;
 use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
+use motion_search::compensation::{CompensationError, weighted_mean};
+use motion_search::estimator::SetupError;
+use motion_search::interpolation::{FrameFormat, Phase};
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::iter;
 
-use crate::backend::{self, Choice};
-use crate::compensation::CompensationError;
-use crate::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError, Slot};
-use crate::interpolation::{
+use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
+use motion_search::backend::{self, Choice};
+use motion_search::compensation::CompensationError;
+use motion_search::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError, Slot};
+use motion_search::interpolation::{
     FrameFormat, FrameMaker, InterpolationError, Phase, SearchInput, search_parameters,
 };
-use crate::session::Session;
-use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
-use crate::tuning::{Kernel, Tuning};
+use motion_search::session::Session;
+use motion_search::tuning::{Kernel, Tuning};
 
 /// The planes of a mapped frame.
 pub type Planes<'a> = [FrameView<'a>];

@@ -8,9 +8,9 @@ use super::maker::{Decision, MakeError, Maker};
 use super::retime;
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::interpolation::Phase;
 use crate::video::pool::PoolLimit;
 use crate::{meta, video};
+use motion_search::interpolation::Phase;
 
 /// Why a buffer cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@
 //! another timestamp, nanoseconds count; an output frame less than one nanosecond beside an input frame is that input
 //! frame.
 
-use crate::interpolation::Phase;
+use motion_search::interpolation::Phase;
 
 /// Nanoseconds a second.
 const SECOND: u64 = 1_000_000_000;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::estimator::SampleFormat;
+use motion_search::estimator::SampleFormat;
 
 /// The samples of one component: luma, one chroma component or one colour.
 pub(super) struct Component<'a> {
@@ -42,10 +42,10 @@ fn mix_into(bytes: &mut [u8], deep: Option<SampleFormat>, value: u8, part: u32) 
     match (deep, bytes) {
         (None, [sample, ..]) => *sample = mix(u32::from(*sample), u32::from(value), part) as u8,
         (Some(format), [low, high, ..]) => {
-            let sample = u32::from(format.value([*low, *high]));
+            let sample = u32::from((u16::from_le_bytes([*low, *high]) >> format.shift()) & format.peak());
             // From black to white in both.
             let value = u32::from(value) << (format.depth() - 8);
-            [*low, *high] = format.bytes_of(mix(sample, value, part) as u16);
+            [*low, *high] = ((mix(sample, value, part) as u16) << format.shift()).to_le_bytes();
         }
         _ => (),
     }

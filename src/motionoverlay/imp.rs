@@ -1,6 +1,6 @@
 //! Properties, caps and frames of `motionoverlay`.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 use gst::glib;
 use gst::prelude::*;
@@ -9,16 +9,16 @@ use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::prelude::*;
 use gst_video::prelude::*;
 use gst_video::subclass::prelude::*;
+use parking_lot::Mutex;
 
 use super::MotionOverlayStyle;
 use super::arrows::{Arrow, ArrowLayer};
 use super::canvas::Component;
 use super::color::{self, Model, Rgb};
-use crate::estimator::{MotionVector, SampleFormat};
-use crate::lock::lock;
 use crate::meta::{self, FieldDescription, MotionVectorMeta};
 use crate::video;
 use crate::video::frame::{map_writable, samples_mut};
+use motion_search::estimator::{MotionVector, SampleFormat};
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -171,7 +171,7 @@ impl ObjectImpl for MotionOverlay {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        let mut settings = lock(&self.settings);
+        let mut settings = self.settings.lock();
         match pspec.name() {
             "style" => settings.style = value.get().expect("type checked upstream"),
             "scale" => settings.scale = value.get().expect("type checked upstream"),
@@ -183,7 +183,7 @@ impl ObjectImpl for MotionOverlay {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        let settings = lock(&self.settings);
+        let settings = self.settings.lock();
         match pspec.name() {
             "style" => settings.style.to_value(),
             "scale" => settings.scale.to_value(),
@@ -225,14 +225,14 @@ impl BaseTransformImpl for MotionOverlay {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = None;
+        *self.state.lock() = None;
         Ok(())
     }
 
     // Not of the video filter, which maps every buffer, and one whose video meta is of another frame with a critical warning.
     fn transform_ip(&self, buffer: &mut gst::BufferRef) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let settings = *lock(&self.settings);
-        let mut state = lock(&self.state);
+        let settings = *self.settings.lock();
+        let mut state = self.state.lock();
         let state = state.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
         let field = match MotionVectorMeta::at_offset(buffer, settings.reference_offset) {
             None => return Ok(gst::FlowSuccess::Ok),
@@ -264,7 +264,7 @@ impl VideoFilterImpl for MotionOverlay {
         _outcaps: &gst::Caps,
         _out_info: &gst_video::VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        *lock(&self.state) = Some(State {
+        *self.state.lock() = Some(State {
             info: info.clone(),
             model: model_of(info),
             arrows: None,

@@ -1,7 +1,7 @@
 //! Middlebury's `.flo`: one vector a sample, as optical flow is scored.
 
-use crate::estimator::MotionVector;
 use crate::meta::MotionVectorMeta;
+use motion_search::estimator::MotionVector;
 
 /// The most samples of a frame: 2 GiB of floats. Caps may promise 2^62.
 pub(super) const MOST_SAMPLES: u64 = 1 << 28;

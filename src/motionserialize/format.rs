@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::flo;
-use crate::estimator::{Metric, MotionVector, Predictor};
 use crate::meta::{FieldCosts, MotionVectorMeta, RowDevices};
+use motion_search::estimator::{Metric, MotionVector, Predictor};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

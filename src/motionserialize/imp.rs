@@ -1,7 +1,7 @@
 //! Caps and buffers of `motionserialize`.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{LazyLock, Mutex};
 
 use gst::glib;
 use gst::prelude::*;
@@ -9,10 +9,10 @@ use gst::subclass::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
+use parking_lot::Mutex;
 
 use super::flo::MOST_SAMPLES;
 use super::format::{Format, FrameFacts};
-use crate::lock::lock;
 use crate::meta::{self, MotionVectorMeta};
 use crate::video;
 
@@ -46,7 +46,7 @@ pub struct MotionSerialize {
 impl MotionSerialize {
     /// Writes the fields of `buffer` as one output buffer.
     fn serialize(&self, buffer: &gst::BufferRef) -> Result<gst::Buffer, gst::FlowError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let (format, width, height) = state.negotiated.ok_or(gst::FlowError::NotNegotiated)?;
         let frame = FrameFacts {
             frame: state.frames,
@@ -155,12 +155,12 @@ impl BaseTransformImpl for MotionSerialize {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
+        *self.state.lock() = State::default();
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *lock(&self.state) = State::default();
+        *self.state.lock() = State::default();
         Ok(())
     }
 
@@ -200,7 +200,7 @@ impl BaseTransformImpl for MotionSerialize {
             return Err(gst::loggable_error!(CAT, "Too large for .flo: {incaps}"));
         }
         gst::debug!(CAT, imp = self, "{width} x {height} to {format:?}");
-        lock(&self.state).negotiated = Some((format, width, height));
+        self.state.lock().negotiated = Some((format, width, height));
         Ok(())
     }
 

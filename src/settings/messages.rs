@@ -2,8 +2,8 @@
 
 use gst::prelude::*;
 
-use crate::backend::TuningWarning;
-use crate::estimator::{Notice, SetupError};
+use motion_search::backend::TuningWarning;
+use motion_search::estimator::{Notice, SetupError};
 
 /// The debug text of an error: the compiler's log if a kernel did not build.
 fn setup_debug(error: &SetupError) -> String {
@@ -58,6 +58,7 @@ pub fn tell_notices(element: &impl IsA<gst::Element>, category: gst::DebugCatego
                 gst::element_warning!(element, gst::ResourceError::Settings, ("{text}"));
             }
             Notice::Balance(text) => gst::info!(category, obj = element, "{text}"),
+            other => gst::info!(category, obj = element, "{other:?}"),
         }
     }
 }
@@ -65,7 +66,7 @@ pub fn tell_notices(element: &impl IsA<gst::Element>, category: gst::DebugCatego
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::Kernel;
+    use motion_search::tuning::Kernel;
 
     #[test]
     fn a_failed_build_shows_the_compilers_log_as_debug_text() {

@@ -9,11 +9,11 @@ use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
 use gst::prelude::*;
 
-use crate::backend::{self, OnDeviceFailure};
-use crate::estimator::{Parameters, SetupError};
-use crate::interpolation::FrameFormat;
-use crate::session::{Balance, Session, Split};
-use crate::tuning::{Kernel, Tuning};
+use motion_search::backend::{self, OnDeviceFailure};
+use motion_search::estimator::{Parameters, SetupError};
+use motion_search::interpolation::FrameFormat;
+use motion_search::session::{Balance, Session, Split};
+use motion_search::tuning::{Kernel, Tuning};
 
 mod messages;
 mod several;

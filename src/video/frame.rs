@@ -7,9 +7,9 @@ use gst_video::video_frame::{IsVideoFrame, Readable};
 use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 
 use super::sample_format;
-use crate::compensation::{PlaneMut, Sampling};
-use crate::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
-use crate::interpolation::FrameFormat;
+use motion_search::compensation::{PlaneMut, Sampling};
+use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
+use motion_search::interpolation::FrameFormat;
 
 /// Why a plane of a frame cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,7 +16,7 @@ impl Layer {
     /// The layer that `OPENCL_LAYERS` names.
     pub fn loaded() -> Self {
         // The loader opens it with the first call.
-        assert!(!gstmotionestimate::opencl::devices().is_empty(), "no OpenCL device: install one");
+        assert!(!motion_search::opencl::devices().is_empty(), "no OpenCL device: install one");
         let path = CString::new(std::env::var("OPENCL_LAYERS").expect("a layer")).expect("a path");
         // SAFETY: the path ends with NUL.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };

@@ -5,8 +5,8 @@
 pub mod start;
 
 use gst::prelude::*;
-use gstmotionestimate::estimator::{Metric, MotionVector};
 use gstmotionestimate::meta::{self, FieldDescription};
+use motion_search::estimator::{Metric, MotionVector};
 pub use start::init;
 
 /// A field over a frame in square blocks, its reference one frame back.

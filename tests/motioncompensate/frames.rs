@@ -2,8 +2,8 @@
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::estimator::Frame;
 use gstmotionestimate::meta::MotionVectorMeta;
+use motion_search::estimator::Frame;
 
 use crate::fields;
 use crate::support::*;

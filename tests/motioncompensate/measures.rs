@@ -2,7 +2,7 @@
 
 use gst::prelude::*;
 use gst_video::VideoFormat;
-use gstmotionestimate::estimator::Frame;
+use motion_search::estimator::Frame;
 
 use crate::fields;
 use crate::support::*;

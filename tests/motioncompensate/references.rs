@@ -3,8 +3,8 @@
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::estimator::MotionVector;
 use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
+use motion_search::estimator::MotionVector;
 
 use crate::support::*;
 

@@ -3,9 +3,9 @@
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::compensation::{Field, Sampling, oracle};
-use gstmotionestimate::estimator::{Frame, FrameView, MotionVector, SampleFormat};
 use gstmotionestimate::meta::{self, FieldDescription};
+use motion_search::compensation::{Field, Sampling, oracle};
+use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
 
 use crate::fields;
 pub use crate::fields::start::ElementBus;

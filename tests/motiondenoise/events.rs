@@ -1,7 +1,7 @@
 //! What ends a sequence: each frame leaves once, in order, and events leave between the same frames as they came.
 
 use gst::prelude::*;
-use gstmotionestimate::estimator::References;
+use motion_search::estimator::References;
 
 use crate::support::*;
 

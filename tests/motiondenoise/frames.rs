@@ -2,7 +2,7 @@
 
 use gst::prelude::*;
 use gst_video::VideoFormat;
-use gstmotionestimate::estimator::References;
+use motion_search::estimator::References;
 
 use crate::support::*;
 

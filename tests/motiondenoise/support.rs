@@ -6,9 +6,9 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::compensation::Sampling;
-use gstmotionestimate::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
-use gstmotionestimate::estimator::{Frame, References, SampleFormat, oracle as search};
+use motion_search::compensation::Sampling;
+use motion_search::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
+use motion_search::estimator::{Frame, References, SampleFormat, oracle as search};
 
 pub use crate::start::{ElementBus, init};
 

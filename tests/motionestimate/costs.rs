@@ -2,12 +2,12 @@
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{
-    Algorithm, CostKind, Frame, Parameters, Prediction, References, SubSample, oracle,
-};
 use gstmotionestimate::meta::MotionVectorMeta;
 use gstmotionestimate::motionestimate::MotionEstimateCosts;
+use motion_search::backend;
+use motion_search::estimator::{
+    Algorithm, CostKind, Frame, Parameters, Prediction, References, SubSample, oracle,
+};
 
 use crate::support::*;
 

@@ -1,8 +1,8 @@
 //! Samples of more than eight bits: the vectors are those of the oracle, and of the same frames of eight bits.
 
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Algorithm, Frame, Metric, MotionVector, Parameters, SubSample, oracle};
+use motion_search::backend;
+use motion_search::estimator::{Algorithm, Frame, Metric, MotionVector, Parameters, SubSample, oracle};
 
 use crate::support::*;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::VideoFormat;
-use gstmotionestimate::backend;
+use motion_search::backend;
 
 use crate::support::*;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use gstmotionestimate::tuning::Kernel;
+use motion_search::tuning::Kernel;
 
 use crate::launched::{Scratch, text};
 use crate::support::*;
@@ -17,7 +17,7 @@ fn unknown_device_is_an_error_that_lists_what_is_there() {
         run("videotestsrc num-buffers=3 ! motionestimate device=\"no such device\" ! appsink name=sink");
     let text = error_text(&message);
     assert!(text.contains("no such device"), "{text}");
-    for device in gstmotionestimate::backend::devices() {
+    for device in motion_search::backend::devices() {
         assert!(text.contains(&device.name), "{text} lists {}", device.name);
     }
 }

@@ -1,13 +1,13 @@
 //! Properties that change while frames flow.
 
 use gst::prelude::*;
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::prediction::median_predictors;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 use gstmotionestimate::motionestimate::{
     MotionEstimateAlgorithm, MotionEstimateBorder, MotionEstimateDirection, MotionEstimateKernel,
     MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality, MotionEstimateSubSample,
 };
+use motion_search::backend;
+use motion_search::estimator::prediction::median_predictors;
+use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 
 use crate::support::*;
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Algorithm, Parameters, Prediction, References};
 use gstmotionestimate::motionestimate::MotionEstimateDirection;
+use motion_search::backend;
+use motion_search::estimator::{Algorithm, Parameters, Prediction, References};
 
 use crate::support::*;
 
@@ -353,7 +353,7 @@ fn statistics_count_frames_and_fields() {
 
 #[test]
 fn each_field_has_its_predictors() {
-    use gstmotionestimate::estimator::prediction::median_predictors;
+    use motion_search::estimator::prediction::median_predictors;
     let info = gray();
     let mut harness = harness(&launch("native", "direction=both prediction=median"), &info);
     push(&mut harness, &info, 0..4);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{DownstreamForceKeyUnitEvent, VideoFormat, VideoInfo};
-use gstmotionestimate::backend;
 use gstmotionestimate::motionestimate::MotionEstimateSceneCut;
+use motion_search::backend;
 
 use crate::support::*;
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "opencl")]
 use gst::prelude::*;
 #[cfg(feature = "opencl")]
-use gstmotionestimate::estimator::{Parameters, SubSample, Window};
+use motion_search::estimator::{Parameters, SubSample, Window};
 
 use crate::support::*;
 

@@ -4,8 +4,8 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::estimator::{Frame, Parameters, Window, oracle};
 use gstmotionestimate::meta::MotionVectorMeta;
+use motion_search::estimator::{Frame, Parameters, Window, oracle};
 
 pub use crate::start::{ElementBus, init};
 

@@ -1,8 +1,8 @@
 //! The vectors are those of the oracle, whatever the frames look like in memory.
 
 use gst_video::VideoFormat;
-use gstmotionestimate::backend;
-use gstmotionestimate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
+use motion_search::backend;
+use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
 
 use crate::support::*;
 

@@ -2,9 +2,9 @@
 
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use gstmotionestimate::compensation::Sampling;
-use gstmotionestimate::estimator::{Frame, SampleFormat, oracle as search};
-use gstmotionestimate::interpolation::{Phase, oracle, search_parameters};
+use motion_search::compensation::Sampling;
+use motion_search::estimator::{Frame, SampleFormat, oracle as search};
+use motion_search::interpolation::{Phase, oracle, search_parameters};
 
 use crate::support::*;
 

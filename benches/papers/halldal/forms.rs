@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use gstmotionestimate::estimator::{Grid, MotionVector};
-use gstmotionestimate::opencl::OpenClDevice;
+use motion_search::estimator::{Grid, MotionVector};
+use motion_search::opencl::OpenClDevice;
 use ocl::enums::{KernelWorkGroupInfo, KernelWorkGroupInfoResult};
 use ocl::{Buffer, Context, Kernel, Platform, Program, Queue};
 

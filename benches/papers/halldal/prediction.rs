@@ -4,8 +4,8 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use gstmotionestimate::estimator::{EstimateError, Grid, MotionVector, Predictor};
-use gstmotionestimate::stages;
+use motion_search::estimator::{EstimateError, Grid, MotionVector, Predictor};
+use motion_search::stages;
 
 use super::{Form, recurrence, write};
 use crate::measure::{Session, rate};
@@ -74,8 +74,8 @@ fn timed<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
 
 #[cfg(feature = "opencl")]
 mod opencl {
-    use gstmotionestimate::backend::DeviceSelector;
-    use gstmotionestimate::opencl::{OpenClDevice, devices};
+    use motion_search::backend::DeviceSelector;
+    use motion_search::opencl::{OpenClDevice, devices};
 
     use super::super::forms::{FieldPredictor, PredictionForm};
     use super::*;

@@ -10,14 +10,14 @@
 //! for each component. Every difference needs three earlier differences: that dependency is what the
 //! thesis measures. The text of its section 5.2, like H.264, takes the median of *vectors*, to the
 //! left, above and above to the *right*. All vectors are known after the search, so that prediction
-//! ([`gstmotionestimate::estimator::prediction`]) has no dependency between blocks.
+//! ([`motion_search::estimator::prediction`]) has no dependency between blocks.
 //!
 //! The listing does not define two cases. A neighbour outside the grid, where it reads before its
 //! array, counts as zero here. A difference is 16 bits wide, like a vector, and wraps around; nothing
 //! is lost, because `d + median`, wrapped in the same way, is the vector again.
 
-use gstmotionestimate::estimator::prediction::median;
-use gstmotionestimate::estimator::{Grid, MotionVector};
+use motion_search::estimator::prediction::median;
+use motion_search::estimator::{Grid, MotionVector};
 
 /// Writes the differences of `vectors`, x and y in quarter samples, to `differences`. Both are
 /// `rows × columns`, row-major. This is also the thesis' version for the CPU.

@@ -1,0 +1,246 @@
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{Algorithm, EstimateError, FrameError, Parameters, Sample, SampleFormat};
+
+/// Bytes that one task copies.
+const BYTES_A_TASK: usize = 256 << 10;
+
+/// Bytes for which one more thread is woken: waking a thread takes about as long as copying this much.
+const BYTES_A_HELPER: usize = 512 << 10;
+
+/// The threads that help to copy large frames. They are not those of the global pool: a copy would wait
+/// there until a search on the CPU is finished.
+fn copy_threads() -> Option<&'static ThreadPool> {
+    static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let start = || {
+        let helpers = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+        let pool = ThreadPoolBuilder::new().thread_name(|index| format!("motion-copy-{index}"));
+        (helpers > 0).then(|| pool.num_threads(helpers.min(MOST_HELPERS)).build().ok())?
+    };
+    THREADS.get_or_init(start).as_ref()
+}
+
+/// More threads do not copy faster: memory is the limit.
+const MOST_HELPERS: usize = 15;
+
+/// A view of a luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameView<'a> {
+    samples: &'a [u8],
+    width: usize,
+    height: usize,
+    stride: usize,
+    format: SampleFormat,
+}
+
+impl<'a> FrameView<'a> {
+    /// A view of `samples` of eight bits. The last row may end with its last sample.
+    ///
+    /// # Errors
+    /// [`FrameError`] if the frame is empty, its rows overlap or `samples` is too short.
+    pub fn new(samples: &'a [u8], width: usize, height: usize, stride: usize) -> Result<Self, FrameError> {
+        Self::with_format(samples, (width, height), stride, SampleFormat::EIGHT_BITS)
+    }
+
+    /// A view of samples in `format`, in the bytes `samples`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_format(
+        samples: &'a [u8],
+        (width, height): (usize, usize),
+        stride: usize,
+        format: SampleFormat,
+    ) -> Result<Self, FrameError> {
+        if width == 0 || height == 0 {
+            return Err(FrameError::Empty(width, height));
+        }
+        let row = width.saturating_mul(format.bytes());
+        if stride < row {
+            return Err(FrameError::Stride { width, stride });
+        }
+        let needed = (stride.saturating_mul(height - 1)).saturating_add(row);
+        if samples.len() < needed {
+            return Err(FrameError::Short { needed, present: samples.len() });
+        }
+        Ok(Self { samples, width, height, stride, format })
+    }
+
+    /// Samples a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Samples a row, and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// How the samples lie in memory.
+    pub fn format(&self) -> SampleFormat {
+        self.format
+    }
+
+    /// Bytes of a row, without what lies between rows.
+    pub fn row_bytes(&self) -> usize {
+        self.width * self.format.bytes()
+    }
+
+    /// Bytes from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// All bytes from the first sample to the last, padding between rows included.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        &self.samples[..self.stride * (self.height - 1) + self.row_bytes()]
+    }
+
+    /// The bytes of row `y`: its samples, if they have eight bits.
+    ///
+    /// # Panics
+    /// If the frame has no such row.
+    #[inline]
+    pub fn row(&self, y: usize) -> &'a [u8] {
+        &self.samples[y * self.stride..][..self.row_bytes()]
+    }
+
+    /// Writes the samples of row `y`. Deeper samples than `S` holds become their upper eight bits.
+    ///
+    /// # Panics
+    /// If the frame has no such row, or `to` is not as long.
+    pub(crate) fn read_row<S: Sample>(&self, y: usize, to: &mut [S]) {
+        S::read_row(self.format, self.row(y), to);
+    }
+
+    /// Writes the samples of row `y` from pixel `x` on, all of their bits, in pixels of `P` samples. Outside the plane, its
+    /// edge pixels repeat.
+    #[inline(always)]
+    pub(crate) fn read_pixels<const P: usize>(&self, x: i32, y: i32, to: &mut [u16]) {
+        let bytes = self.format.bytes();
+        let row = self.row(y.clamp(0, self.height as i32 - 1) as usize);
+        let inside = usize::try_from(x).ok().and_then(|x| row.get(x * P * bytes..)?.get(..to.len() * bytes));
+        if let Some(inside) = inside {
+            return u16::read_row(self.format, inside, to);
+        }
+        let last = (self.width / P) as i32 - 1;
+        for (index, to) in to.iter_mut().enumerate() {
+            let pixel = x.saturating_add((index / P) as i32).clamp(0, last) as usize;
+            let at = pixel * P + index % P;
+            *to = match bytes {
+                1 => row[at].into(),
+                _ => self.format.value([row[2 * at], row[2 * at + 1]]),
+            };
+        }
+    }
+
+    /// The samples of eight bits from `(x, y)` on, and the bytes from one row to the next, if `width` x `height` of them
+    /// are inside.
+    #[inline(always)]
+    pub(crate) fn inside(
+        &self,
+        (x, y): (i32, i32),
+        (width, height): (usize, usize),
+    ) -> Option<(&'a [u8], usize)> {
+        debug_assert!(self.format.bytes() == 1);
+        let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
+        (x + width <= self.width && y + height <= self.height)
+            .then(|| (&self.samples[y * self.stride + x..], self.stride))
+    }
+
+    /// A view of these rows alone, at least one.
+    ///
+    /// # Panics
+    /// If the frame does not have these rows.
+    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
+        Self { samples: &self.samples[rows.start * self.stride..], height: rows.len(), ..*self }
+    }
+
+    /// Copies the samples as they are to `to`, rows without padding. Several threads copy a large frame; the calling
+    /// thread starts at once, because the others may have to be woken.
+    ///
+    /// # Panics
+    /// If `to` is shorter than `row_bytes · height`.
+    pub(crate) fn copy_to(&self, to: &mut [u8]) {
+        self.copy_to_rows(&mut to[..self.row_bytes() * self.height], self.row_bytes());
+    }
+
+    /// The same to rows that begin `pitch` bytes apart; the last one may end with its last sample.
+    ///
+    /// # Panics
+    /// If `to` has fewer rows.
+    pub(crate) fn copy_to_rows(&self, to: &mut [u8], pitch: usize) {
+        let (width, height, stride) = (self.row_bytes(), self.height, self.stride);
+        assert!(to.len() >= pitch * (height - 1) + width, "{} bytes for {height} rows", to.len());
+        let to = &mut to[..pitch * (height - 1) + width];
+        let rows_a_task = (BYTES_A_TASK / width).max(1);
+        let tasks = Mutex::new(to.chunks_mut(rows_a_task * pitch).enumerate());
+        let work = || {
+            loop {
+                let next = tasks.lock().next();
+                let Some((task, to)) = next else { return };
+                let first = task * rows_a_task;
+                let from = self.band(first..first + to.len().div_ceil(pitch));
+                if stride == width && pitch == width {
+                    to.copy_from_slice(from.as_bytes());
+                } else {
+                    to.chunks_mut(pitch)
+                        .enumerate()
+                        .for_each(|(y, to)| to[..width].copy_from_slice(from.row(y)));
+                }
+            }
+        };
+        let wanted = width * height / BYTES_A_HELPER;
+        let Some(threads) = (wanted > 0).then(copy_threads).flatten() else { return work() };
+        let helpers = wanted.min(threads.current_num_threads());
+        threads.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+    }
+
+    /// The sample at `(x, y)`, of any depth. Outside the frame, its edge samples repeat.
+    #[inline]
+    pub fn sample(&self, x: i32, y: i32) -> u16 {
+        if self.format.bytes() == 1 {
+            return u16::from(self.extended(x, y));
+        }
+        let x = x.clamp(0, self.width as i32 - 1) as usize;
+        let y = y.clamp(0, self.height as i32 - 1) as usize;
+        let at = y * self.stride + 2 * x;
+        self.format.value([self.samples[at], self.samples[at + 1]])
+    }
+
+    /// The sample at `(x, y)` of a frame of eight bits. Outside the frame, its edge samples repeat.
+    #[inline]
+    pub fn extended(&self, x: i32, y: i32) -> u8 {
+        let x = x.clamp(0, self.width as i32 - 1) as usize;
+        let y = y.clamp(0, self.height as i32 - 1) as usize;
+        self.samples[y * self.stride + x]
+    }
+
+    /// Checks that the frame has the size and the bit depth of `parameters`. Hierarchical search takes any depth.
+    ///
+    /// # Errors
+    /// [`EstimateError::FrameSize`], [`EstimateError::BitDepth`].
+    pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
+        let Parameters { width, height, algorithm, bit_depth, .. } = *parameters;
+        let depth = self.format.depth();
+        if (self.width, self.height) != (width, height) {
+            return Err(EstimateError::FrameSize(self.width, self.height, width, height));
+        }
+        if depth != bit_depth && algorithm != Algorithm::Hierarchical {
+            return Err(EstimateError::BitDepth(depth, bit_depth));
+        }
+        Ok(())
+    }
+}

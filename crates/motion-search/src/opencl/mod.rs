@@ -1,0 +1,338 @@
+//! Full, three-step and hierarchical search on OpenCL devices, and frames made on them.
+//!
+//! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
+//! of them with one of the kernels in `kernels/`, [`OpenClInterpolator`] makes frames between frames.
+
+mod cache;
+mod cl;
+mod clock;
+mod context;
+mod device;
+mod families;
+mod flight;
+mod frame;
+mod host;
+mod interpolation;
+mod kernel_family;
+#[cfg(unix)]
+mod private_folder;
+mod program;
+mod watch;
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use device::{DeviceKind, OpenClDevice, devices};
+pub use interpolation::OpenClInterpolator;
+pub use program::try_build;
+
+use crate::estimator::{
+    self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,
+    StageTimes, Ticket, Window,
+};
+use crate::tuning::{Kernel, Tuning};
+use cl::Buffer;
+use context::Context;
+use flight::{BegunSearch, QueueContext, Queues, SearchPlan, Searches};
+use frame::{FrameSlots, Layout};
+use host::PinnedMemory;
+use kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers};
+
+/// Full, three-step or hierarchical search on one OpenCL device.
+///
+/// With D = [`Tuning::depth`] frames in flight, F fields a frame, reference frames at most R frames away, and frames of
+/// W × H samples in B blocks it allocates on the device (D + R) padded frames, 8 · B · D · F bytes and what the kernel
+/// keeps: at most [`Tuning::cost_bytes`] of costs and a few bytes a block. A padded frame has the search range, the block
+/// and at most 128 samples more on each side; hierarchical search adds about nine times its size, and 1.6 bytes a
+/// sample for each of at most eight searches. In page-locked host memory it allocates
+/// (D + R) · W · H + 8 · B · D · F bytes. All of it is allocated when the device is opened.
+pub struct OpenCl {
+    info: DeviceInfo,
+    layout: Layout,
+    /// The displacements that the layout has room for.
+    window: Window,
+    flights: Flights<BegunSearch>,
+    // A device that hangs may still use these: they are dropped only if it does not.
+    slots: ManuallyDrop<FrameSlots>,
+    searches: ManuallyDrop<Searches>,
+    family: ManuallyDrop<Box<dyn KernelFamily>>,
+    queues: ManuallyDrop<Queues>,
+    context: ManuallyDrop<Arc<Context>>,
+}
+
+impl Drop for OpenCl {
+    fn drop(&mut self) {
+        // Commands in flight may write to host memory that is freed below.
+        let _ = self.wait_for_all();
+        if self.context.watch().is_lost() {
+            // The driver may still use these objects, and may wait forever when they are released: their
+            // memory is leaked.
+            return;
+        }
+        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
+        // is dropped before the context.
+        unsafe {
+            ManuallyDrop::drop(&mut self.slots);
+            ManuallyDrop::drop(&mut self.searches);
+            ManuallyDrop::drop(&mut self.family);
+            ManuallyDrop::drop(&mut self.queues);
+            ManuallyDrop::drop(&mut self.context);
+        }
+    }
+}
+
+impl OpenCl {
+    /// Opens `device` with `kernel`. [`Kernel::Auto`] takes the fastest kernel for the kind of device;
+    /// [`backend::open`](crate::backend::open) also reads the tables of measured devices.
+    ///
+    /// # Errors
+    /// [`SetupError`]: invalid parameters or tuning, a kernel that the device cannot run or build, too
+    /// little memory, or what the device reports.
+    pub fn new(
+        device: &OpenClDevice,
+        kernel: Kernel,
+        tuning: &Tuning,
+        parameters: &Parameters,
+    ) -> Result<Self, SetupError> {
+        parameters.validate()?;
+        tuning.validate()?;
+        kernel.check_algorithm(parameters.algorithm, &device.name)?;
+        if kernel == Kernel::Auto {
+            let fastest = families::fastest(parameters, device);
+            return match Self::new(device, fastest, tuning, parameters) {
+                Err(SetupError::KernelUnsupported { .. }) => {
+                    Self::new(device, families::undemanding(parameters), tuning, parameters)
+                }
+                opened => opened,
+            };
+        }
+        let context = device.context()?;
+        let window = families::readable_window(parameters);
+        let layout = Layout::new(parameters, &window);
+        let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
+        let family = families::build(&build)?;
+        let layout = layout.with_prepared_bytes(family.prepared_bytes());
+        let (depth, slots) = (build.searches(), parameters.references.slots(tuning.depth.unwrap_or(1)));
+        let queues = Queues::new(&context, device, depth, family.is_stateless())?;
+        let memory =
+            PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
+        let info = DeviceInfo {
+            parameters: parameters.clone(),
+            name: device.name.as_str().into(),
+            kernel: kernel.name(),
+            divides_window: family.least_window_rows().is_some(),
+            depth,
+            slots,
+            can_fail: true,
+            can_hang: device.kind == DeviceKind::Gpu,
+            memory: Some(Arc::new(memory.clone())),
+        };
+        let frame_slots = FrameSlots::new(&context, device, memory, &info, layout)?;
+        let searches = Searches::new(&context, device, queues.search(0), &info)?;
+        // Nothing may fail from here on: what is in a `ManuallyDrop` is not dropped by itself.
+        Ok(Self {
+            slots: ManuallyDrop::new(frame_slots),
+            searches: ManuallyDrop::new(searches),
+            layout,
+            window,
+            flights: Flights::new(slots, depth),
+            family: ManuallyDrop::new(family),
+            queues: ManuallyDrop::new(queues),
+            context: ManuallyDrop::new(context),
+            info,
+        })
+    }
+
+    /// What is searched if `part` is wanted: the same, or the smallest larger rows of blocks and window that
+    /// the kernel can search.
+    fn searched_for(&self, part: Part) -> (Part, Window) {
+        let (rows, all) = (part.rows(), self.info.parameters.grid().rows);
+        let end = (rows.start + self.family.least_rows()).clamp(rows.end, all.max(rows.end));
+        let start = rows.start.min(end.saturating_sub(self.family.least_rows()));
+        let window = match self.family.least_window_rows() {
+            None => self.window,
+            Some(least) => {
+                let wanted = part.window(&self.window);
+                let y1 = wanted.y1().max(wanted.y0() + least as i32 - 1).min(self.window.y1());
+                self.window.with_rows(wanted.y0().min(y1 - (least as i32 - 1)), y1)
+            }
+        };
+        (part.with_rows(start..end), window)
+    }
+
+    fn failed(&self, error: cl::Error) -> EstimateError {
+        self.context.watch().failure(&self.info.name, error)
+    }
+
+    /// Waits until no command runs any more, however long that may take.
+    fn wait_for_all(&self) -> cl::Result<()> {
+        let searches = self.flights.len().max(1) as u32;
+        self.queues.finish(self.context.watch(), self.searches.allowed().saturating_mul(searches))
+    }
+
+    /// Searches `count` times, at least 1, without waiting in between, and returns the time of one search:
+    /// the device's own, without the start of a search and the wait for it. If the device was opened for
+    /// several searches in flight, they overlap as they do then. For benchmarks.
+    ///
+    /// # Errors
+    /// As [`estimator::Device::begin`].
+    #[doc(hidden)]
+    pub fn time_searches(
+        &mut self,
+        current: Slot,
+        reference: Slot,
+        count: u32,
+    ) -> Result<Duration, EstimateError> {
+        if self.flights.len() > 0 {
+            return Err(EstimateError::InFlight(self.flights.len()));
+        }
+        let (watch, ever) = (self.context.watch(), Duration::MAX);
+        self.queues.finish(watch, ever).map_err(|error| self.failed(error))?;
+        let start = Instant::now();
+        let (at_once, turns) = (self.family.searches_at_once(), Vec::from_iter(0..count as usize));
+        for (batch, turns) in turns.chunks(at_once).enumerate() {
+            let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
+            let ((current, _), (reference, _)) = (frame(current)?, frame(reference)?);
+            let buffers = |&turn| {
+                let vectors = self.searches.vectors(turn);
+                SearchBuffers { current, reference, vectors, history: 0 }
+            };
+            let request = LaunchRequest {
+                queue: self.queues.search(batch),
+                queue_number: self.queues.search_number(batch),
+                searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
+                geometry: &self.layout.geometry,
+            };
+            self.family.queue(&request).map_err(|error| self.failed(error))?;
+        }
+        let finished = self.queues.finish(self.context.watch(), ever);
+        finished.map_err(|error| self.failed(error))?;
+        Ok(start.elapsed() / count.max(1))
+    }
+}
+
+impl estimator::Device for OpenCl {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+        self.flights.empty(slot)?;
+        frame.view().check(&self.info.parameters)?;
+        let (queue, family) = (&self.queues.upload, &mut self.family);
+        let prepare = |frame: &Buffer| family.prepare(queue, frame);
+        let loaded = self.slots.load(queue, self.searches.allowed(), slot, frame, prepare);
+        loaded.map_err(|error| self.failed(error))?;
+        self.flights.fill(slot);
+        Ok(())
+    }
+
+    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+        if !self.flights.is_loaded(slot) {
+            return Ok(None);
+        }
+        let unloaded = self.slots.unload(&self.queues.upload, self.searches.allowed(), slot);
+        unloaded.map_err(|error| self.failed(error))
+    }
+
+    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+        let (parameters, part) = (&self.info.parameters, request.part);
+        part.check(parameters)?;
+        self.flights.check(&request)?;
+        let (done, window) = self.searched_for(part);
+        let grid = parameters.grid();
+        let plan = SearchPlan {
+            current: request.current,
+            reference: request.reference,
+            blocks: done.grid(parameters).blocks(),
+            skipped: (part.rows().start - done.rows().start) * grid.columns,
+            share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
+                / self.window.rows() as f64,
+            history: parameters.references.index_of(request.offset),
+            geometry: self.layout.geometry_of(done, parameters.block_size, &window),
+        };
+        let Self { queues, family, slots, .. } = self;
+        let begun = self.searches.begin(plan, &mut QueueContext { queues, family: family.as_mut(), slots });
+        let flight = begun.map_err(|error| {
+            // Some commands may have been queued: they must end before their memory is used again.
+            let _ = self.wait_for_all();
+            self.failed(error)
+        })?;
+        Ok(self.flights.begin(request, flight))
+    }
+
+    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+        let Request { current, reference, part, .. } = self.flights.oldest(ticket)?.request;
+        part.grid(&self.info.parameters).check(&output.vectors)?;
+        let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
+        let Self { queues, family, slots, .. } = self;
+        let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
+        let context = &mut QueueContext { queues, family: family.as_mut(), slots };
+        let finished = self.searches.finish(flight.data, &mut output.vectors, context, ready);
+        let uploaded = [current, reference].into_iter().try_for_each(|slot| self.slots.check(slot));
+        let times = finished.and_then(|times| uploaded.map(|()| times));
+        let times = times.map_err(|error| self.failed(error))?;
+        output.times = StageTimes { upload: self.slots.upload_time(current), ..times };
+        // Both frames are on the device.
+        [current, reference].into_iter().for_each(|slot| self.slots.release(slot));
+        Ok(())
+    }
+
+    fn cancel(&mut self) {
+        let _ = self.wait_for_all();
+        (0..self.info.slots).for_each(|slot| self.slots.release(Slot::new(slot)));
+        self.searches.clear();
+        self.flights.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::device::SHARED_CONTEXT_TESTS;
+    use super::*;
+
+    #[test]
+    fn parts_of_the_window_are_searched_as_parts() {
+        let _alone = SHARED_CONTEXT_TESTS.lock();
+        let parameters = Parameters::new(64, 48, 16, Window::symmetric(4, 16).unwrap());
+        let searched = |device: &OpenClDevice, kernel, divides_window, rows| {
+            let tuning = Tuning { divides_window, ..Tuning::default() };
+            let opened = OpenCl::new(device, kernel, &tuning, &parameters).unwrap();
+            let window = opened.searched_for(Part::whole(&parameters).with_displacements(rows)).1;
+            window.y0()..=window.y1()
+        };
+        let devices = devices();
+        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
+        for device in devices {
+            let unaligned = Kernel::CollaborativeUnaligned;
+            assert_eq!(searched(&device, unaligned, false, -3..=2), -3..=2);
+            assert_eq!(searched(&device, Kernel::Elimination, true, -3..=2), -16..=16);
+            assert_eq!(searched(&device, Kernel::Tiled, false, -3..=2), -16..=16);
+            // A tile has at most a quarter of the 33 rows; a part of fewer is extended, downwards if there is room.
+            let tile = searched(&device, Kernel::Tiled, true, -16..=-16);
+            let rows = tile.end() - tile.start();
+            assert!(*tile.start() == -16 && (0..9).contains(&rows), "{tile:?}");
+            assert_eq!(searched(&device, Kernel::Tiled, true, 16..=16), 16 - rows..=16);
+            assert_eq!(searched(&device, Kernel::Tiled, true, -12..=7), -12..=7);
+        }
+    }
+
+    #[test]
+    fn instructions_that_a_compiler_lacks_are_tried_once() {
+        let _alone = SHARED_CONTEXT_TESTS.lock();
+        let parameters = Parameters::new(32, 32, 16, Window::symmetric(1, 1).unwrap());
+        for mut device in devices() {
+            let opens = |device: &OpenClDevice| {
+                OpenCl::new(device, Kernel::ReferenceNaive, &Tuning::default(), &parameters).unwrap()
+            };
+            let lacks = |opened: &OpenCl| opened.context.lacks_four_samples();
+            if device.four_samples() > 0 {
+                assert!(!lacks(&opens(&device)), "{}", device.name);
+                continue;
+            }
+            device.extensions = "cl_amd_media_ops".into();
+            assert!(lacks(&opens(&device)), "{}", device.name);
+        }
+    }
+}

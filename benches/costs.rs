@@ -90,11 +90,11 @@ fn measure(
     for trio in &pairs {
         let mut least = (Duration::MAX, [Duration::MAX; SETS.len()]);
         for _ in 0..3 {
-            native.load(Slot::A, &trio[0])?;
-            native.load(Slot::B, &trio[1])?;
+            native.load_frame(Slot::A, &trio[0])?;
+            native.load_frame(Slot::B, &trio[1])?;
             // Elimination begins with the vectors of the frame before.
             search(&mut native, Slot::B, Slot::A, &mut output)?;
-            native.load(Slot::A, &trio[2])?;
+            native.load_frame(Slot::A, &trio[2])?;
             let start = thread_time();
             search(&mut native, Slot::A, Slot::B, &mut output)?;
             least.0 = least.0.min(thread_time() - start);

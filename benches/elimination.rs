@@ -111,13 +111,13 @@ fn compare(
         let (mut least, mut all) = ([Duration::MAX; 2], [Duration::ZERO; 2]);
         for _ in 0..3 {
             for (index, (native, output)) in natives.iter_mut().zip(&mut outputs).enumerate() {
-                native.load(Slot::A, &trio[0])?;
-                native.load(Slot::B, &trio[1])?;
+                native.load_frame(Slot::A, &trio[0])?;
+                native.load_frame(Slot::B, &trio[1])?;
                 if native.info().kernel == Kernel::Elimination.name() {
                     // It begins with the vectors of the frame before.
                     search(native, Slot::B, Slot::A, output)?;
                 }
-                native.load(Slot::A, &trio[2])?;
+                native.load_frame(Slot::A, &trio[2])?;
                 let start = thread_time();
                 search(native, Slot::A, Slot::B, output)?;
                 let time = thread_time() - start;

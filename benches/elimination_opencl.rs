@@ -112,7 +112,7 @@ fn measure(
     let tuning = Tuning { depth: Some(frames.len() - 1), ..tuning };
     let mut opened = OpenCl::new(device, kernel, &tuning, parameters)?;
     for (slot, frame) in frames.iter().enumerate() {
-        opened.load(Slot::new(slot), frame)?;
+        opened.load_frame(Slot::new(slot), frame)?;
     }
     let mut best = Duration::MAX;
     let mut fields = Vec::new();
@@ -122,7 +122,7 @@ fn measure(
         let mut tickets = Vec::new();
         for slot in 1..frames.len() {
             let (current, reference) = (Slot::new(slot), Slot::new(slot - 1));
-            tickets.push(opened.begin(Request {
+            tickets.push(opened.start_search(Request {
                 current,
                 reference,
                 part: Part::whole(parameters),
@@ -132,7 +132,7 @@ fn measure(
         let mut time = Duration::ZERO;
         for ticket in tickets {
             let mut output = Output::new(parameters.grid().blocks());
-            opened.finish(ticket, &mut output)?;
+            opened.finish_search(ticket, &mut output)?;
             time += output.times.search;
             fields.push(output.vectors.to_vec());
         }

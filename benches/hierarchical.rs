@@ -129,8 +129,8 @@ fn frames_of(clip: &str) -> Result<Vec<Frame>> {
 fn check(device: &mut dyn Device, frames: &[Frame], expected: &mut Option<Vec<MotionVector>>) -> Result<()> {
     let [reference, current, ..] = frames else { return Err("two frames are needed".into()) };
     let mut output = Output::new(device.info().parameters.grid().blocks());
-    device.load(Slot::A, reference)?;
-    device.load(Slot::B, current)?;
+    device.load_frame(Slot::A, reference)?;
+    device.load_frame(Slot::B, current)?;
     search(device, Slot::B, Slot::A, &mut output)?;
     let expected = expected.get_or_insert_with(|| output.vectors.to_vec());
     match output.vectors[..] == expected[..] {
@@ -154,12 +154,12 @@ fn median(mut round: impl FnMut() -> Result<Duration>) -> Result<Duration> {
 fn time_alone(device: &mut dyn Device, frames: &[Frame]) -> Result<Duration> {
     let mut output = Output::new(device.info().parameters.grid().blocks());
     let mut slot = Slot::A;
-    device.load(slot, &frames[0])?;
+    device.load_frame(slot, &frames[0])?;
     median(|| {
         let start = Instant::now();
         for frame in frames {
             slot = slot.other();
-            device.load(slot, frame)?;
+            device.load_frame(slot, frame)?;
             search(device, slot, slot.other(), &mut output)?;
         }
         Ok(start.elapsed() / frames.len() as u32)
@@ -201,15 +201,15 @@ fn offered(session: &Session<()>, frames: &[Frame]) -> Result<Vec<Frame>> {
 /// The time of a frame with several in flight, from memory that the device reads without a copy if it has such.
 fn time_in_flight(session: &mut Session<()>, frames: &[Frame]) -> Result<Duration> {
     let frames = offered(session, frames)?;
-    let mut reference = session.add(frames[0].clone())?;
+    let mut reference = session.add_frame(frames[0].clone())?;
     median(|| {
         let start = Instant::now();
         for frame in frames.iter().cycle().take(4 * frames.len()) {
-            let current = session.add(frame.clone())?;
-            session.begin(current, reference, ())?;
+            let current = session.add_frame(frame.clone())?;
+            session.start_search(current, reference, ())?;
             reference = current;
             if session.in_flight() == session.depth() {
-                session.finish()?;
+                session.finish_search()?;
             }
         }
         Ok(start.elapsed() / (4 * frames.len()) as u32)

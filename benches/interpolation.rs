@@ -74,17 +74,17 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
     let mut newest = None;
     for (index, frame) in frames.iter().enumerate().step_by(2) {
         let planes = planes(frame, &sizes)?;
-        reference.load(&planes)?;
+        reference.load_frame(&planes)?;
         let start = Instant::now();
-        maker.load(&planes)?;
+        maker.load_frame(&planes)?;
         let search_frame = searched.frame(&planes[0])?;
         stages[0].push(start.elapsed());
         let start = Instant::now();
-        let next = session.add(search_frame)?;
+        let next = session.add_frame(search_frame)?;
         let Some(previous) = newest.replace(next) else { continue };
-        session.begin(previous, next, ())?;
-        let (_, found) = session.finish()?;
-        session.release(previous);
+        session.start_search(previous, next, ())?;
+        let (_, found) = session.finish_search()?;
+        session.release_frame(previous);
         stages[1].push(start.elapsed());
         let previous = self::planes(&frames[index - 2], &sizes)?;
         let start = Instant::now();
@@ -135,8 +135,8 @@ fn make(
     memory: &mut [Vec<u8>],
 ) -> Result<()> {
     maker.set_motion(field)?;
-    maker.begin(Phase::MIDDLE)?;
-    maker.finish()?;
+    maker.start_frame(Phase::MIDDLE)?;
+    maker.finish_frame()?;
     for (index, memory) in memory.iter_mut().enumerate() {
         let (width, height) = previous[index].size();
         let mut plane = PlaneMut::new(memory, width, height, width)?;

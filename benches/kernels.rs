@@ -119,8 +119,8 @@ fn measure(
     let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
     let mut opened = OpenCl::new(device, kernel, &tuning, parameters)?;
     let mut output = Output::new(parameters.grid().blocks());
-    opened.load(Slot::A, reference).expect("an upload");
-    opened.load(Slot::B, current).expect("an upload");
+    opened.load_frame(Slot::A, reference).expect("an upload");
+    opened.load_frame(Slot::B, current).expect("an upload");
     search(&mut opened, Slot::B, Slot::A, &mut output).expect("a search");
     let mut run =
         |count| opened.time_searches(Slot::B, Slot::A, count).expect("a search that has worked before");

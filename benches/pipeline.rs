@@ -157,7 +157,7 @@ impl Scene {
         };
         let frames: Vec<Frame> = self.frames.iter().map(frame).collect();
         let mut next = |slot: Slot, frame: &Frame, is_searched: bool| {
-            opened.load(slot, frame).expect("loaded");
+            opened.load_frame(slot, frame).expect("loaded");
             if is_searched {
                 search(opened.as_mut(), slot, slot.other(), &mut output).expect("searched");
             }

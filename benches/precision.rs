@@ -124,10 +124,10 @@ fn measure(
         let mut least = Duration::MAX;
         for _ in 0..TURNS {
             // Elimination begins with the vectors of the frame before.
-            device.load(Slot::A, &trio[0])?;
-            device.load(Slot::B, &trio[1])?;
+            device.load_frame(Slot::A, &trio[0])?;
+            device.load_frame(Slot::B, &trio[1])?;
             search(device.as_mut(), Slot::B, Slot::A, &mut output)?;
-            device.load(Slot::A, &trio[2])?;
+            device.load_frame(Slot::A, &trio[2])?;
             let start = thread_time();
             search(device.as_mut(), Slot::A, Slot::B, &mut output)?;
             least = least.min(if is_native { thread_time() - start } else { output.times.search });

@@ -80,8 +80,8 @@ fn measure(
 ) {
     let mut output = Output::new(task.parameters.grid().blocks());
     let loaded = device
-        .load(Slot::A, &task.scene.reference)
-        .and_then(|()| device.load(Slot::B, &task.scene.current))
+        .load_frame(Slot::A, &task.scene.reference)
+        .and_then(|()| device.load_frame(Slot::B, &task.scene.current))
         .and_then(|()| search(device, Slot::B, Slot::A, &mut output));
     if let Err(error) = loaded {
         return skip(name, &error);

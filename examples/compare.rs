@@ -46,11 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 match backend::open_device(&device.selector, kernel, &Tuning::default(), &parameters) {
                     Ok((mut opened, _)) => {
                         let mut slot = Slot::A;
-                        opened.load(slot, &frames[0])?;
+                        opened.load_frame(slot, &frames[0])?;
                         let mut found = Output::new(parameters.grid().blocks());
                         for (frame, expected) in frames[1..].iter().zip(&expected) {
                             slot = slot.other();
-                            opened.load(slot, frame)?;
+                            opened.load_frame(slot, frame)?;
                             search(opened.as_mut(), slot, slot.other(), &mut found)?;
                             if found.vectors[..] != expected.vectors {
                                 return Err(format!("{name}: not what the oracle finds").into());

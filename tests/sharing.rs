@@ -49,7 +49,7 @@ fn search(device: &str, mut goes_on: impl FnMut(u32) -> bool) {
         let samples = buffer.map_readable().unwrap().to_vec();
         let current = Frame::from_samples(samples, SIZE.0, SIZE.1).unwrap();
         slot = slot.other();
-        plain.load(slot, &current).unwrap();
+        plain.load_frame(slot, &current).unwrap();
         let Some(reference) = reference.replace(current.clone()) else {
             assert!(MotionVectorMeta::of(&buffer).is_none(), "the first frame has no reference");
             continue;

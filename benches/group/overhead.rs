@@ -16,20 +16,20 @@ impl Device for Idle {
         &self.0
     }
 
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
-        self.1.load(slot, &frame.with_rows(0..1))
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+        self.1.load_frame(slot, &frame.with_rows(0..1))
     }
 
-    fn unload(&mut self, _: Slot) -> Result<Option<Frame>, EstimateError> {
+    fn unload_frame(&mut self, _: Slot) -> Result<Option<Frame>, EstimateError> {
         Ok(None)
     }
 
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         self.1.cancel();
-        self.1.begin(request)
+        self.1.start_search(request)
     }
 
-    fn finish(&mut self, _: Ticket, _: &mut Output) -> Result<(), EstimateError> {
+    fn finish_search(&mut self, _: Ticket, _: &mut Output) -> Result<(), EstimateError> {
         Ok(())
     }
 

@@ -77,15 +77,15 @@ impl<'a> Stream<'a> {
         while self.next < last || self.session.in_flight() > 0 {
             if self.next < last {
                 let current =
-                    self.session.add(at(self.frames, self.next).clone()).expect("a frame of its size");
+                    self.session.add_frame(at(self.frames, self.next).clone()).expect("a frame of its size");
                 if let Some(reference) = self.reference.replace(current) {
-                    self.session.begin(current, reference, ()).expect("two frames");
+                    self.session.start_search(current, reference, ()).expect("two frames");
                 }
                 self.next += 1;
             }
             let in_flight = self.session.in_flight();
             if in_flight == self.session.depth() || (self.next == last && in_flight > 0) {
-                self.session.finish().expect("a field");
+                self.session.finish_search().expect("a field");
                 times.push(start.elapsed());
                 start = Instant::now();
             }
@@ -164,17 +164,17 @@ impl OneThread {
                     let (compared, searched) =
                         (band.current_samples(&parameters), band.reference_samples(&parameters));
                     let rows = compared.start.min(searched.start)..compared.end.max(searched.end);
-                    device.load(slot(time), &frame.with_rows(rows)).expect("a frame of its size");
+                    device.load_frame(slot(time), &frame.with_rows(rows)).expect("a frame of its size");
                 }
                 if (1..=count).contains(&time) {
                     let (current, reference) = (slot(time), slot(time - 1));
                     let request = Request { current, reference, part: *band, offset: -1 };
-                    tickets.push_back(device.begin(request).expect("two frames"));
+                    tickets.push_back(device.start_search(request).expect("two frames"));
                 }
                 if time >= depth
                     && let Some(ticket) = tickets.pop_front()
                 {
-                    device.finish(ticket, output).expect("a field");
+                    device.finish_search(ticket, output).expect("a field");
                 }
             }
         }

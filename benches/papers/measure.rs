@@ -265,10 +265,10 @@ impl Session<'_> {
                 (Parameters::new(width, height, 16, window), Scene::moving(width, height));
             let vectors = |engine: Engine| -> Result<Vec<MotionVector>, Box<dyn Error>> {
                 let mut opened = engine.open(self.device, &parameters)?;
-                opened.load(Slot::A, scene.reference.clone())?;
-                opened.load(Slot::B, scene.current.clone())?;
-                opened.begin(Slot::B, Slot::A, ())?;
-                let ((), output) = opened.finish()?;
+                opened.load_frame(Slot::A, scene.reference.clone())?;
+                opened.load_frame(Slot::B, scene.current.clone())?;
+                opened.start_search(Slot::B, Slot::A, ())?;
+                let ((), output) = opened.finish_search()?;
                 Ok(output.vectors.to_vec())
             };
             let expected = vectors(Engine::ELIMINATION)?;
@@ -400,11 +400,11 @@ impl Session<'_> {
         let mut once = |upload| -> Result<(Duration, Duration), Box<dyn Error + Send + Sync>> {
             let start = Instant::now();
             if upload == Upload::Both {
-                opened.load(Slot::A, scene.reference.clone())?;
+                opened.load_frame(Slot::A, scene.reference.clone())?;
             }
-            opened.load(Slot::B, scene.current.clone())?;
-            opened.begin(Slot::B, Slot::A, ())?;
-            let ((), output) = opened.finish()?;
+            opened.load_frame(Slot::B, scene.current.clone())?;
+            opened.start_search(Slot::B, Slot::A, ())?;
+            let ((), output) = opened.finish_search()?;
             if is_predicting {
                 compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;
             }
@@ -415,8 +415,8 @@ impl Session<'_> {
             }
             // Again, without an upload whose work on the device would count.
             let start = Instant::now();
-            opened.begin(Slot::B, Slot::A, ())?;
-            let ((), output) = opened.finish()?;
+            opened.start_search(Slot::B, Slot::A, ())?;
+            let ((), output) = opened.finish_search()?;
             // The clocks of several devices have no common begin: the host's time counts, with the merging of the vectors.
             let alone = if opened.shares().len() > 1 { start.elapsed() } else { output.times.search };
             Ok((alone, whole))

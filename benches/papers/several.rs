@@ -163,16 +163,16 @@ fn settled(
     let last = opened.shares().len().saturating_sub(1);
     let (most, budget) = session.effort();
     let (mut rounds, mut rows, mut spent) = (Vec::new(), [0; 2], Duration::ZERO);
-    let mut reference = opened.add(frames[0].clone())?;
+    let mut reference = opened.add_frame(frames[0].clone())?;
     let mut start = Instant::now();
     for index in 1.. {
-        let current = opened.add(frames[index % 2].clone())?;
-        opened.begin(current, reference, ())?;
+        let current = opened.add_frame(frames[index % 2].clone())?;
+        opened.start_search(current, reference, ())?;
         reference = current;
         if opened.in_flight() < opened.depth() {
             continue;
         }
-        let ((), output) = opened.finish()?;
+        let ((), output) = opened.finish_search()?;
         if index > TO_SETTLE {
             rows[0] += output.row_devices.len();
             rows[1] += output.row_devices.iter().filter(|&&device| usize::from(device) == last).count();

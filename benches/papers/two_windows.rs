@@ -104,11 +104,11 @@ fn search_all(
         backend::open_device(device, Kernel::Auto, &Tuning::default(), parameters)?.0;
     let mut output = Output::new(parameters.grid().blocks());
     let (mut reference, mut current) = (Slot::A, Slot::B);
-    device.load(reference, &frames[0])?;
+    device.load_frame(reference, &frames[0])?;
     let mut found = Vec::new();
     for pair in frames.windows(2) {
         let start = Instant::now();
-        device.load(current, &pair[1])?;
+        device.load_frame(current, &pair[1])?;
         estimator::search(device.as_mut(), current, reference, &mut output)?;
         let time = start.elapsed();
         let prediction = compensation::predict_luma(parameters, &pair[0].view(), &output.vectors)?;

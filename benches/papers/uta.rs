@@ -300,8 +300,8 @@ fn predicted(session: &Session<'_>, scene: &Scene, window: Window) -> Result<(f6
     let parameters = Parameters::new(view.width(), view.height(), BLOCK, window);
     let (mut device, _) =
         backend::open_device(&session.device.selector, Kernel::Auto, &Tuning::default(), &parameters)?;
-    device.load(Slot::A, &scene.reference)?;
-    device.load(Slot::B, &scene.current)?;
+    device.load_frame(Slot::A, &scene.reference)?;
+    device.load_frame(Slot::B, &scene.current)?;
     let mut output = Output::new(parameters.grid().blocks());
     estimator::search(device.as_mut(), Slot::B, Slot::A, &mut output)?;
     let prediction = compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;

@@ -203,11 +203,11 @@ fn made_frames_are_exact() {
             let phase = Phase::new(2, 5).unwrap();
             let format = FrameFormat { size, samplings: samplings.clone(), samples: previous[0].format() };
             let mut maker = OpenClInterpolator::new(&device, &format).unwrap();
-            maker.load(&previous).unwrap();
-            maker.load(&next).unwrap();
+            maker.load_frame(&previous).unwrap();
+            maker.load_frame(&next).unwrap();
             maker.set_motion(&field).unwrap();
-            maker.begin(phase).unwrap();
-            maker.finish().unwrap();
+            maker.start_frame(phase).unwrap();
+            maker.finish_frame().unwrap();
             let expected = oracle::interpolate([&previous, &next], &samplings, &field, phase);
             for (index, expected) in expected.iter().enumerate() {
                 let expected = expected.view();

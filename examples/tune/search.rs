@@ -48,7 +48,7 @@ pub fn search(
 ) -> Result<Outcome, Box<dyn Error>> {
     let mut native = Native::new(case.parameters.clone())?;
     let mut output = Output::new(case.parameters.grid().blocks());
-    load(&mut native, scene)?;
+    load_scene(&mut native, scene)?;
     estimator::search(&mut native, Slot::B, Slot::A, &mut output)?;
     let expected = output.vectors.to_vec();
     let native_time = median(&mut native, &mut output)?;
@@ -92,7 +92,7 @@ impl Tuner<'_> {
             }
         };
         let mut output = Output::new(self.expected.len());
-        load(&mut opened, self.scene)?;
+        load_scene(&mut opened, self.scene)?;
         estimator::search(&mut opened, Slot::B, Slot::A, &mut output)?;
         if output.vectors[..] != self.expected {
             self.bar.println(format!("! {kernel} {}: WRONG VECTORS, does not count", text(&tuning)));
@@ -147,7 +147,7 @@ impl Tuner<'_> {
         let mut contestants = Vec::new();
         for (kernel, tuning) in entrants {
             let mut opened = self.open(*kernel, *tuning)?;
-            load(&mut opened, self.scene)?;
+            load_scene(&mut opened, self.scene)?;
             estimator::search(&mut opened, Slot::B, Slot::A, &mut output)?;
             contestants.push((opened, Vec::new()));
         }
@@ -211,9 +211,9 @@ fn axes(kernel: Kernel, device: &OpenClDevice) -> Vec<Vec<Tuning>> {
     }
 }
 
-fn load(device: &mut dyn estimator::Device, scene: &Scene) -> Result<(), Box<dyn Error>> {
-    device.load(Slot::A, &scene.reference)?;
-    Ok(device.load(Slot::B, &scene.current)?)
+fn load_scene(device: &mut dyn estimator::Device, scene: &Scene) -> Result<(), Box<dyn Error>> {
+    device.load_frame(Slot::A, &scene.reference)?;
+    Ok(device.load_frame(Slot::B, &scene.current)?)
 }
 
 /// Median time of up to 50 searches including the download of the vectors; of one if it is long.

@@ -103,7 +103,7 @@ impl MotionDenoise {
     }
 
     /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.
-    fn submit(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
+    fn take_input(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
         self.apply_settings()?;
         let state = &mut *self.state.lock();
         let Some(info) = &state.info else {
@@ -116,14 +116,14 @@ impl MotionDenoise {
             return Ok(Some(buffer));
         };
         let began = Instant::now();
-        let submitted = stream.submit(buffer).map_err(|error| denoise_message(&error, info));
+        let submitted = stream.take_input(buffer).map_err(|error| denoise_message(&error, info));
         self.statistics.lock().loading += began.elapsed();
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         submitted.map(|()| None).map_err(|message| self.fail(state, message))
     }
 
     /// The frame that leaves next, and the events behind it.
-    fn next(&self) -> Result<Option<(gst::Buffer, Vec<gst::Event>)>, gst::FlowError> {
+    fn pop_output(&self) -> Result<Option<(gst::Buffer, Vec<gst::Event>)>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let (Some(stream), Some(info)) = (&mut state.stream, &state.info) else { return Ok(None) };
         let Some(original) = stream.leaving().cloned() else { return Ok(None) };
@@ -159,7 +159,7 @@ impl MotionDenoise {
 
     /// Sends on the frames that wait for no later one, each with the events behind it.
     fn send(&self) -> Result<(), gst::FlowError> {
-        while let Some((buffer, events)) = self.next()? {
+        while let Some((buffer, events)) = self.pop_output()? {
             if let Err(error) = self.obj().src_pad().push(buffer) {
                 gst::debug!(CAT, imp = self, "Waiting frames dropped: {error}");
                 self.discard();
@@ -454,7 +454,7 @@ impl BaseTransformImpl for MotionDenoise {
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
         if let Some(buffer) = self.take_queued_buffer()
-            && let Some(untouched) = self.submit(buffer)?
+            && let Some(untouched) = self.take_input(buffer)?
         {
             return Ok(GenerateOutputSuccess::Buffer(untouched));
         }

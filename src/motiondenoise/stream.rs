@@ -129,7 +129,7 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
-    pub fn submit(&mut self, mut buffer: gst::Buffer) -> Result<(), DenoiseError> {
+    pub fn take_input(&mut self, mut buffer: gst::Buffer) -> Result<(), DenoiseError> {
         self.pool.note(&buffer, 1);
         if self.pool.may_wait() < self.settings.held() - 1
             && let Ok(copy) = buffer.copy_deep()
@@ -145,7 +145,7 @@ impl DenoiseStream {
             let luma = plane(&frame, &self.info, 0, self.samplings[0])?;
             self.denoiser.load(&luma)?
         };
-        let slot = self.session.add(search_frame)?;
+        let slot = self.session.add_frame(search_frame)?;
         let (current, number) = (self.sequence.len(), self.first + self.sequence.len() as u64);
         let References { backward, forward } = self.references;
         let mut frame =
@@ -154,19 +154,19 @@ impl DenoiseStream {
             let earlier = &mut self.sequence[index];
             if distance <= backward {
                 let place = FieldPlace { frame: number, offset: -(distance as isize) };
-                self.session.begin(slot, earlier.slot, place)?;
+                self.session.start_search(slot, earlier.slot, place)?;
                 frame.in_flight += 1;
             }
             if distance <= forward && index >= self.left {
                 let place = FieldPlace { frame: self.first + index as u64, offset: distance as isize };
-                self.session.begin(earlier.slot, slot, place)?;
+                self.session.start_search(earlier.slot, slot, place)?;
                 earlier.in_flight += 1;
             }
         }
         self.sequence.push_back(frame);
         // Later frames are too far from it to be searched together with it.
         if let Some(index) = current.checked_sub(self.references.reach()) {
-            self.session.release(self.sequence[index].slot);
+            self.session.release_frame(self.sequence[index].slot);
         }
         Ok(())
     }
@@ -174,9 +174,9 @@ impl DenoiseStream {
     /// Waits for the search that began first.
     ///
     /// # Errors
-    /// As [`Self::submit`].
+    /// As [`Self::take_input`].
     fn finish_search(&mut self) -> Result<(), DenoiseError> {
-        let (FieldPlace { frame, offset }, output) = self.session.finish()?;
+        let (FieldPlace { frame, offset }, output) = self.session.finish_search()?;
         // A frame leaves when its searches are over.
         let frame = &mut self.sequence[(frame - self.first) as usize];
         frame.in_flight -= 1;
@@ -226,7 +226,7 @@ impl DenoiseStream {
     /// Measures the frame that leaves next. Returns what becomes of it, and its noise.
     ///
     /// # Errors
-    /// As [`Self::submit`].
+    /// As [`Self::take_input`].
     pub fn measure(&mut self, strength: Strength) -> Result<(NextFrame, NoiseLevels), DenoiseError> {
         while self.sequence[self.left].in_flight > 0 {
             self.finish_search()?;

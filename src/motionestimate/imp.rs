@@ -145,7 +145,7 @@ impl MotionEstimate {
     }
 
     /// Takes `buffer`: its searches begin.
-    fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
+    fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else {
             let message = gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"]);
@@ -155,17 +155,17 @@ impl MotionEstimate {
             gst::debug!(CAT, imp = self, "Reference forgotten: discontinuity at {:?}", buffer.pts());
             stream.forget();
         }
-        let submitted = stream.submit(buffer, &mut self.statistics.lock());
+        let submitted = stream.take_input(buffer, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let submitted = submitted.map_err(|error| stream_message(&error, stream));
         submitted.map_err(|message| self.fail(state, message))
     }
 
     /// What goes downstream next, where more than `keep` buffers wait.
-    fn next(&self, keep: usize) -> Result<Option<Leaving>, gst::FlowError> {
+    fn pop_output(&self, keep: usize) -> Result<Option<Leaving>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(None) };
-        let next = stream.next(keep, &mut self.statistics.lock());
+        let next = stream.pop_output(keep, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
         let next = next.map_err(|error| stream_message(&error, stream));
         let next = next.map_err(|message| self.fail(state, message))?;
@@ -183,7 +183,7 @@ impl MotionEstimate {
     /// Sends on what need not wait, in order, each buffer with its vectors: as long as more than `keep` buffers wait,
     /// but none that waits for a later frame.
     fn send(&self, keep: usize) -> Result<(), gst::FlowError> {
-        while let Some(next) = self.next(keep)? {
+        while let Some(next) = self.pop_output(keep)? {
             match next {
                 Leaving::Event(event) => drop(self.obj().src_pad().push_event(event)),
                 Leaving::Buffer { buffer, is_scene_cut } => {
@@ -465,7 +465,7 @@ impl BaseTransformImpl for MotionEstimate {
     // The base class gets no buffer to send: it marks the next one that it sends as a discontinuity when one comes in,
     // also if that one was sent before an event.
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
-        if let Some(Err(error)) = self.take_queued_buffer().map(|buffer| self.submit(buffer)) {
+        if let Some(Err(error)) = self.take_queued_buffer().map(|buffer| self.take_input(buffer)) {
             // Earlier frames are unaffected.
             self.send(0)?;
             return Err(error);

@@ -170,7 +170,7 @@ impl Stream {
     /// Holds no buffer of upstream's any more, because upstream needs them back: what waits for later frames is copied.
     ///
     /// # Errors
-    /// As [`Self::next`].
+    /// As [`Self::pop_output`].
     pub fn release_buffers(&mut self, statistics: &mut Statistics) -> Result<(), StreamError> {
         while self.session.in_flight() > 0 {
             self.finish_search(statistics)?;
@@ -234,9 +234,14 @@ impl Stream {
         let mut sequence = VecDeque::new();
         let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
         for SequenceFrame { number, slot, pts } in self.sequence.into_iter().skip(skipped) {
-            match self.session.unload(slot)?.filter(|frame| frame.view().check(session.parameters()).is_ok())
+            match self
+                .session
+                .unload_frame(slot)?
+                .filter(|frame| frame.view().check(session.parameters()).is_ok())
             {
-                Some(frame) => sequence.push_back(SequenceFrame { number, slot: session.add(frame)?, pts }),
+                Some(frame) => {
+                    sequence.push_back(SequenceFrame { number, slot: session.add_frame(frame)?, pts })
+                }
                 None => sequence.clear(),
             }
         }
@@ -283,7 +288,7 @@ impl Stream {
     /// # Errors
     /// [`StreamError`]. The buffer is dropped and there is no sequence then; the buffers before it still
     /// wait.
-    pub fn submit(
+    pub fn take_input(
         &mut self,
         mut buffer: gst::Buffer,
         statistics: &mut Statistics,
@@ -310,7 +315,7 @@ impl Stream {
         let (number, pts) = (self.next, buffer.pts());
         self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
-        let slot = self.session.add(luma(&buffer, &self.info, block)?)?;
+        let slot = self.session.add_frame(luma(&buffer, &self.info, block)?)?;
         let mut frame = HeldFrame {
             number,
             buffer,
@@ -323,7 +328,7 @@ impl Stream {
         // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
             let key = FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
-            self.session.begin(slot, earlier.slot, key)?;
+            self.session.start_search(slot, earlier.slot, key)?;
             begun += 1;
         }
         frame.in_flight = begun;
@@ -331,7 +336,7 @@ impl Stream {
             let waiting = frame_of(&mut self.held, earlier.number).filter(|waiting| waiting.to_come > 0);
             let Some(waiting) = waiting else { break };
             let key = FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
-            self.session.begin(earlier.slot, slot, key)?;
+            self.session.start_search(earlier.slot, slot, key)?;
             waiting.in_flight += 1;
             waiting.to_come -= 1;
             begun += 1;
@@ -340,7 +345,7 @@ impl Stream {
         if self.sequence.len() == references.reach()
             && let Some(oldest) = self.sequence.pop_front()
         {
-            self.session.release(oldest.slot);
+            self.session.release_frame(oldest.slot);
         }
         if meta::is_attached(&frame.buffer) {
             meta::remove(frame.buffer.make_mut());
@@ -355,7 +360,11 @@ impl Stream {
     ///
     /// # Errors
     /// [`StreamError`]. No buffer waits any more and there is no sequence then.
-    pub fn next(&mut self, keep: usize, statistics: &mut Statistics) -> Result<Option<Leaving>, StreamError> {
+    pub fn pop_output(
+        &mut self,
+        keep: usize,
+        statistics: &mut Statistics,
+    ) -> Result<Option<Leaving>, StreamError> {
         loop {
             match self.held.front() {
                 Some(Held::Frame(frame)) if frame.in_flight > 0 => {
@@ -389,12 +398,12 @@ impl Stream {
     /// Waits for the oldest search in flight, and attaches its field to the buffer of its frame.
     ///
     /// # Errors
-    /// As [`Self::next`].
+    /// As [`Self::pop_output`].
     fn finish_search(&mut self, statistics: &mut Statistics) -> Result<(), StreamError> {
         if let Some(begun) = self.begun.iter_mut().find(|begun| **begun > 0) {
             *begun -= 1;
         }
-        let finished = self.session.finish().map_err(StreamError::from);
+        let finished = self.session.finish_search().map_err(StreamError::from);
         let attached = finished.and_then(|(key, output)| {
             statistics.add(&self.session, &output);
             self.attach(&key, output)

@@ -99,7 +99,7 @@ impl MotionInterpolate {
         let mut sent = Ok(());
         let end = limits[0].and(limits.into_iter().flatten().min());
         while sent.is_ok()
-            && let Some(buffer) = self.next(0, end)?
+            && let Some(buffer) = self.pop_output(0, end)?
         {
             sent = self.obj().src_pad().push(buffer).map(|_| ());
         }
@@ -119,7 +119,7 @@ impl MotionInterpolate {
 
     /// Lets no frame wait any more: sends what is up to the newest one.
     fn drain(&self) -> Result<(), gst::FlowError> {
-        while let Some(buffer) = self.next(0, None)? {
+        while let Some(buffer) = self.pop_output(0, None)? {
             self.obj().src_pad().push(buffer)?;
         }
         Ok(())
@@ -145,7 +145,7 @@ impl MotionInterpolate {
     }
 
     /// Takes `buffer`, from which on output frames follow.
-    fn submit(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
+    fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         let speed = self.speed();
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -199,7 +199,7 @@ impl MotionInterpolate {
             Err(error) => return Err(self.fail(&mut guard, setup_message(&error))),
         }
         let began = Instant::now();
-        let begun = stream.begin(buffer, time);
+        let begun = stream.take_input(buffer, time);
         self.statistics.lock().loading += began.elapsed();
         self.tell_notices(stream);
         if let Err(error) = begun {
@@ -251,7 +251,7 @@ impl MotionInterpolate {
 
     /// The frame that leaves next, with at most `keep` frames that wait; after the last one, with `end`, those that show it
     /// until then.
-    fn next(&self, keep: usize, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
+    fn pop_output(&self, keep: usize, end: Option<u64>) -> Result<Option<gst::Buffer>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let (mode, scene_cut) = {
             let settings = self.settings.lock();
@@ -654,12 +654,12 @@ impl BaseTransformImpl for MotionInterpolate {
             return Err(if is_flushing { gst::FlowError::Flushing } else { gst::FlowError::NotNegotiated });
         }
         self.update_latency();
-        self.submit(buffer).map(|()| gst::FlowSuccess::Ok)
+        self.take_input(buffer).map(|()| gst::FlowSuccess::Ok)
     }
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
         let keep = self.settings.lock().delay();
-        self.next(keep, None)
+        self.pop_output(keep, None)
             .map(|buffer| buffer.map_or(GenerateOutputSuccess::NoOutput, GenerateOutputSuccess::Buffer))
     }
 }

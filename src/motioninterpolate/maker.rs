@@ -87,27 +87,27 @@ impl Maker {
         self.motion.as_mut()
     }
 
-    /// Begins to find the motion of an input frame, which is [loaded](Self::load) after all before it.
+    /// Begins to find the motion of an input frame, which is [loaded](Self::load_frame) after all before it.
     ///
     /// # Errors
-    /// As [`Self::load`].
-    pub fn begin(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
+    /// As [`Self::load_frame`].
+    pub fn start_search(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
         let Some(motion) = &mut self.motion else { return Ok(()) };
         let frame = map_readable(buffer, &self.info)?;
-        motion.begin(&plane(&frame, &self.info, 0, self.format.samplings[0])?)?;
+        motion.start_search(&plane(&frame, &self.info, 0, self.format.samplings[0])?)?;
         Ok(())
     }
 
-    /// Goes on to the next input frame, which has [begun](Self::begin), and finds its motion.
+    /// Goes on to the next input frame, whose [search has begun](Self::start_search), and finds its motion.
     ///
     /// # Errors
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
-    pub fn load(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
+    pub fn load_frame(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
         if let Some(motion) = &mut self.motion {
             let map = |buffer| map_readable(buffer, &self.info);
             let (previous, next) = (self.next.as_deref().map(map).transpose()?, map(&buffer)?);
             let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format.samplings));
-            motion.load(
+            motion.load_frame(
                 previous.transpose()?.as_deref(),
                 &planes(&next, &self.info, &self.format.samplings)?,
             )?;

@@ -113,15 +113,15 @@ impl MotionSearch {
         self.pair
     }
 
-    /// Begins to search the frame before in the one with this luma plane. That is [loaded](Self::load) after all before it.
+    /// Begins to search the frame before in the one with this luma plane. That is [loaded](Self::load_frame) after all before it.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, the plane has another size, or too many searches have begun.
-    pub fn begin(&mut self, luma: &FrameView<'_>) -> Result<(), MotionError> {
+    pub fn start_search(&mut self, luma: &FrameView<'_>) -> Result<(), MotionError> {
         let frame = self.input.frame(luma)?;
-        let slot = self.session.add(frame.clone())?;
+        let slot = self.session.add_frame(frame.clone())?;
         if let Some(previous) = self.searched.back() {
-            self.session.begin(previous.slot, slot, ())?;
+            self.session.start_search(previous.slot, slot, ())?;
         }
         self.searched.push_back(SearchedFrame { frame, slot });
         Ok(())
@@ -132,18 +132,22 @@ impl MotionSearch {
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
-    pub fn load(&mut self, previous: Option<&Planes<'_>>, next: &Planes<'_>) -> Result<(), MotionError> {
+    pub fn load_frame(
+        &mut self,
+        previous: Option<&Planes<'_>>,
+        next: &Planes<'_>,
+    ) -> Result<(), MotionError> {
         self.cancel();
         (self.pair, self.field) = (PairMotion::Unknown, None);
-        if let Err(error) = self.maker.load(next) {
+        if let Err(error) = self.maker.load_frame(next) {
             self.fall_back(error, [previous, Some(next)])?;
         }
         if !std::mem::replace(&mut self.has_loaded, true) {
             return Ok(());
         }
-        let (_, field) = self.session.finish()?;
+        let (_, field) = self.session.finish_search()?;
         let Some(before) = self.searched.pop_front() else { return Ok(()) };
-        self.session.release(before.slot);
+        self.session.release_frame(before.slot);
         let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
             self.fall_back(error, [previous, Some(next)])?;
@@ -202,12 +206,12 @@ impl MotionSearch {
     fn make_on_device(&mut self, phase: Phase, upcoming: Option<Phase>) -> Result<(), InterpolationError> {
         for phase in iter::once(phase).chain(upcoming) {
             if !self.begun.contains(&phase) && self.begun.len() < self.maker.depth() {
-                self.maker.begin(phase)?;
+                self.maker.start_frame(phase)?;
                 self.begun.push_back(phase);
             }
         }
         self.begun.pop_front();
-        self.maker.finish()
+        self.maker.finish_frame()
     }
 
     /// Lets the CPU make frames after the device has failed, and loads `frames`, the previous and the next one.
@@ -234,7 +238,7 @@ impl MotionSearch {
         )));
         self.maker = maker;
         for planes in frames.into_iter().flatten() {
-            self.maker.load(planes).map_err(MotionError::Make)?;
+            self.maker.load_frame(planes).map_err(MotionError::Make)?;
         }
         Ok(())
     }

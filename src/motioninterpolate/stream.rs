@@ -139,15 +139,15 @@ impl InterpolateStream {
     /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`]. It waits then.
     ///
     /// # Errors
-    /// As [`Maker::begin`].
-    pub fn begin(&mut self, buffer: gst::Buffer, time: u64) -> Result<(), MakeError> {
+    /// As [`Maker::start_search`].
+    pub fn take_input(&mut self, buffer: gst::Buffer, time: u64) -> Result<(), MakeError> {
         self.is_discont |= buffer.flags().contains(gst::BufferFlags::DISCONT);
         let own = buffer.duration().map(gst::ClockTime::nseconds);
         let interval = self.newest().map(|newest| time - newest);
         self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
         // The frame before those that wait is held too.
         self.pool.note(&buffer, 1 + self.needed_downstream.max(1));
-        self.maker.begin(&buffer)?;
+        self.maker.start_search(&buffer)?;
         self.waiting.push_back((buffer, time));
         Ok(())
     }
@@ -155,12 +155,12 @@ impl InterpolateStream {
     /// Goes on to the first frame that waits.
     ///
     /// # Errors
-    /// As [`Maker::load`].
+    /// As [`Maker::load_frame`].
     pub fn advance(&mut self, retiming: &Retiming) -> Result<(), MakeError> {
         let (Some(output), Some((buffer, time))) = (self.output, self.waiting.pop_front()) else {
             return Ok(());
         };
-        self.maker.load(buffer)?;
+        self.maker.load_frame(buffer)?;
         match &mut self.timeline {
             Some(timeline) => timeline.advance(time),
             None => self.timeline = Some(Timeline::new(self.input, output, retiming, time)),

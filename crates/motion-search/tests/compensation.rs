@@ -270,8 +270,8 @@ fn sub_samples_predict_better() {
             let window = Window::symmetric(5, 5).unwrap();
             let parameters = Parameters { sub_sample, ..Parameters::new(width, height, 8, window) };
             let mut native = Native::new(parameters.clone()).unwrap();
-            native.load(Slot::A, &reference).unwrap();
-            native.load(Slot::B, &current).unwrap();
+            native.load_frame(Slot::A, &reference).unwrap();
+            native.load_frame(Slot::B, &current).unwrap();
             let mut output = Output::new(parameters.grid().blocks());
             search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
             let prediction = compensation::predict_luma(&parameters, &reference.view(), &output.vectors);
@@ -296,8 +296,8 @@ fn blocks_differ_from_their_predictions_by_their_costs() {
                 ..Parameters::new(width, height, side, Window::symmetric(5, 5).unwrap())
             };
             let mut native = Native::new(parameters.clone()).unwrap();
-            native.load(Slot::A, &reference).unwrap();
-            native.load(Slot::B, &current).unwrap();
+            native.load_frame(Slot::A, &reference).unwrap();
+            native.load_frame(Slot::B, &current).unwrap();
             let mut output = Output::new(parameters.grid().blocks());
             search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
             let prediction =
@@ -333,8 +333,8 @@ fn full_search_on_any_number_of_threads_gives_the_same_prediction() {
             let found = pool.install(|| {
                 let mut native = Native::new(parameters.clone()).unwrap();
                 let mut output = Output::new(parameters.grid().blocks());
-                native.load(Slot::A, &reference).unwrap();
-                native.load(Slot::B, &current).unwrap();
+                native.load_frame(Slot::A, &reference).unwrap();
+                native.load_frame(Slot::B, &current).unwrap();
                 search(&mut native, Slot::B, Slot::A, &mut output).unwrap();
                 compensation::predict_luma(&parameters, &reference.view(), &output.vectors).unwrap()
             });

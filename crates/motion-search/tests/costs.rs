@@ -135,7 +135,7 @@ fn check_session(session: &mut Session<usize>, frames: &[Frame]) {
     let parameters = session.parameters().clone();
     let name = format!("{} {}, depth {}", session.kernel(), session.device(), session.depth());
     let finish = |session: &mut Session<usize>| {
-        let (index, output) = session.finish().expect(&name);
+        let (index, output) = session.finish_search().expect(&name);
         let [current, reference] = [index, index - 1].map(|index| frames[index].view());
         let expected = oracle::search(&parameters, &current, &reference).vectors;
         assert!(expected == *output.vectors, "{name}");
@@ -144,9 +144,9 @@ fn check_session(session: &mut Session<usize>, frames: &[Frame]) {
     };
     let mut reference = None;
     for (index, frame) in frames.iter().enumerate() {
-        let current = session.add(padded(frame, index % 2 * 5)).expect(&name);
+        let current = session.add_frame(padded(frame, index % 2 * 5)).expect(&name);
         if let Some(reference) = reference {
-            session.begin(current, reference, index).expect(&name);
+            session.start_search(current, reference, index).expect(&name);
         }
         reference = Some(current);
         if session.in_flight() == session.depth() {

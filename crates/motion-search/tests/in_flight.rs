@@ -106,11 +106,11 @@ fn a_device_may_be_dropped_with_searches_in_flight() {
             let tuning = Tuning { depth: Some(4), ..Tuning::default() };
             let mut opened = open(&device.selector, Kernel::Auto, &tuning);
             for (index, frame) in frames.iter().enumerate() {
-                opened.load(Slot::new(index), frame).unwrap();
+                opened.load_frame(Slot::new(index), frame).unwrap();
                 if index > 0 {
                     let (current, reference) = (Slot::new(index), Slot::new(index - 1));
                     let part = Part::whole(&opened.info().parameters);
-                    opened.begin(Request { current, reference, part, offset: -1 }).unwrap();
+                    opened.start_search(Request { current, reference, part, offset: -1 }).unwrap();
                 }
             }
             let memory = opened.info().memory.clone();
@@ -139,21 +139,21 @@ fn wrong_use_is_an_error_and_stops_nothing() {
         let part = Part::whole(&opened.info().parameters);
         let request = |current, reference| Request { current, reference, part, offset: -1 };
         let [a, b, c] = [0, 1, 2].map(Slot::new);
-        assert!(matches!(opened.load(Slot::new(3), &frames[0]), Err(EstimateError::NoSuchSlot(_))));
-        assert!(matches!(opened.unload(Slot::new(3)), Ok(None)));
-        assert!(matches!(opened.begin(request(a, b)), Err(EstimateError::EmptySlot(s)) if s == a));
+        assert!(matches!(opened.load_frame(Slot::new(3), &frames[0]), Err(EstimateError::NoSuchSlot(_))));
+        assert!(matches!(opened.unload_frame(Slot::new(3)), Ok(None)));
+        assert!(matches!(opened.start_search(request(a, b)), Err(EstimateError::EmptySlot(s)) if s == a));
         for (slot, frame) in [a, b, c].into_iter().zip(&frames) {
-            opened.load(slot, frame).unwrap();
+            opened.load_frame(slot, frame).unwrap();
         }
-        assert!(matches!(opened.begin(request(a, Slot::new(9))), Err(EstimateError::EmptySlot(_))));
-        let ticket = opened.begin(request(b, a)).unwrap();
+        assert!(matches!(opened.start_search(request(a, Slot::new(9))), Err(EstimateError::EmptySlot(_))));
+        let ticket = opened.start_search(request(b, a)).unwrap();
         let blocks = opened.info().parameters.grid().blocks();
-        let short = opened.finish(ticket, &mut Output::new(blocks - 1));
+        let short = opened.finish_search(ticket, &mut Output::new(blocks - 1));
         assert!(matches!(short, Err(EstimateError::FieldSize(..))));
-        opened.finish(ticket, &mut Output::new(blocks)).unwrap();
-        let again = opened.finish(ticket, &mut Output::new(blocks));
+        opened.finish_search(ticket, &mut Output::new(blocks)).unwrap();
+        let again = opened.finish_search(ticket, &mut Output::new(blocks));
         assert!(matches!(again, Err(EstimateError::NothingInFlight)));
-        assert_eq!(opened.unload(b).unwrap().as_ref(), Some(&frames[1]));
+        assert_eq!(opened.unload_frame(b).unwrap().as_ref(), Some(&frames[1]));
     }
     for depth in [0, 17] {
         let tuning = Tuning { depth: Some(depth), ..Tuning::default() };

@@ -98,17 +98,17 @@ impl Pair {
         let size = previous[0].size();
         for (name, mut maker) in makers(&self.format()) {
             for planes in sources {
-                maker.load(planes).unwrap();
+                maker.load_frame(planes).unwrap();
             }
             maker.set_motion(field).unwrap();
             // As many at a time as there may be.
             let mut begun = 0;
             for (index, (phase, expected)) in phases.iter().zip(&expected).enumerate() {
                 while begun < phases.len().min(index + maker.depth()) {
-                    maker.begin(phases[begun]).unwrap();
+                    maker.start_frame(phases[begun]).unwrap();
                     begun += 1;
                 }
-                maker.finish().unwrap();
+                maker.finish_frame().unwrap();
                 for (index, (made, expected)) in made(&*maker, sources).iter().zip(expected).enumerate() {
                     let expected = &samples(expected);
                     assert_eq!(made, expected, "plane {index} of {size:?} at {phase:?}, {name}");
@@ -369,24 +369,24 @@ mod opencl_devices {
         for (name, mut maker) in opencl(&pairs[0].format()) {
             for (index, frame) in frames.iter().enumerate() {
                 let next: Vec<_> = frame.iter().map(Frame::view).collect();
-                maker.load(&next).unwrap();
+                maker.load_frame(&next).unwrap();
                 let Some(previous) = index.checked_sub(1) else { continue };
                 let previous: Vec<_> = frames[previous].iter().map(Frame::view).collect();
                 let field = pairs[index / 2].random_field(40 * index as i16);
                 maker.set_motion(&field).unwrap();
-                maker.begin(Phase::MIDDLE).unwrap();
+                maker.start_frame(Phase::MIDDLE).unwrap();
                 if index % 2 == 0 {
                     maker.cancel();
-                    maker.begin(Phase::MIDDLE).unwrap();
+                    maker.start_frame(Phase::MIDDLE).unwrap();
                 }
-                maker.finish().unwrap();
+                maker.finish_frame().unwrap();
                 let sources = [&previous[..], &next[..]];
                 let expected = oracle::interpolate(sources, samplings, &field, Phase::MIDDLE);
                 let expected: Vec<_> = expected.iter().map(samples).collect();
                 assert_eq!(made(&*maker, sources), expected, "{name}, frame {index}");
             }
-            assert!(maker.finish().is_err());
-            assert!((0..=maker.depth()).any(|_| maker.begin(Phase::MIDDLE).is_err()));
+            assert!(maker.finish_frame().is_err());
+            assert!((0..=maker.depth()).any(|_| maker.start_frame(Phase::MIDDLE).is_err()));
         }
     }
 }
@@ -422,11 +422,11 @@ fn planes_of_another_size_are_refused() {
             InterpolationError::Planes(error) => error,
             error => panic!("{name}: {error}"),
         };
-        assert!(size(&of_planes(maker.load(&other.views()[0]).unwrap_err())));
-        let depth = of_planes(maker.load(&deep.views()[0]).unwrap_err());
+        assert!(size(&of_planes(maker.load_frame(&other.views()[0]).unwrap_err())));
+        let depth = of_planes(maker.load_frame(&deep.views()[0]).unwrap_err());
         assert!(matches!(depth, CompensationError::BitDepth(8, 10)), "{depth}");
-        maker.load(&pair.views()[0]).unwrap();
-        maker.load(&pair.views()[1]).unwrap();
+        maker.load_frame(&pair.views()[0]).unwrap();
+        maker.load_frame(&pair.views()[1]).unwrap();
         assert!(field_size(&of_planes(maker.set_motion(too_few).unwrap_err())));
     }
     let mut searched = SearchInput::new((32, 32), 1).unwrap();

@@ -53,7 +53,7 @@ fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
         let mut slot = Slot::A;
         for (index, frame) in frames.iter().enumerate() {
             for (estimator, field) in estimators.iter_mut().zip(&mut fields) {
-                estimator.load(slot, frame).unwrap();
+                estimator.load_frame(slot, frame).unwrap();
                 if index > 0 {
                     search(estimator, slot, slot.other(), field).unwrap();
                 }
@@ -180,17 +180,17 @@ fn slots_are_used_again_and_again() {
         for mut estimator in every_kernel(&parameters) {
             let name = format!("{} {}", estimator.info().kernel, estimator.info().name);
             let mut slot = Slot::A;
-            estimator.load(slot, &frames[0]).unwrap();
+            estimator.load_frame(slot, &frames[0]).unwrap();
             for (turn, (pair, expected)) in (1..).zip(frames.windows(2).zip(&expected)) {
                 slot = slot.other();
-                estimator.load(slot, &pair[1]).unwrap();
+                estimator.load_frame(slot, &pair[1]).unwrap();
                 let mut found = Output::new(expected.vectors.len());
                 // Twice, as a search must leave the frames as they were.
                 for _ in 0..2 {
                     search(&mut estimator, slot, slot.other(), &mut found).unwrap();
                     assert_eq!(found.vectors[..], expected.vectors, "{name} {border:?}, frame {turn}");
                 }
-                assert_eq!(estimator.unload(slot.other()).unwrap().as_ref(), Some(&pair[0]));
+                assert_eq!(estimator.unload_frame(slot.other()).unwrap().as_ref(), Some(&pair[0]));
             }
         }
     }
@@ -217,13 +217,13 @@ fn what_cannot_be_searched_is_an_error() {
     let frame = |side| Frame::from_fn(side, side, |_, _| 9);
     let (a, b) = (Slot::A, Slot::B);
     assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::A))));
-    assert_eq!(native.unload(a).unwrap(), None);
-    native.load(a, &frame(32)).unwrap();
+    assert_eq!(native.unload_frame(a).unwrap(), None);
+    native.load_frame(a, &frame(32)).unwrap();
     assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::B))));
-    native.load(b, &frame(32)).unwrap();
+    native.load_frame(b, &frame(32)).unwrap();
     let mut short = Output::new(3);
     assert!(matches!(search(&mut native, a, b, &mut short), Err(EstimateError::FieldSize(3, 4))));
-    assert!(matches!(native.load(b, &frame(33)), Err(EstimateError::FrameSize(33, 33, 32, 32))));
+    assert!(matches!(native.load_frame(b, &frame(33)), Err(EstimateError::FrameSize(33, 33, 32, 32))));
     assert!(matches!(search(&mut native, a, b, &mut output), Err(EstimateError::EmptySlot(Slot::B))));
 }
 

@@ -301,17 +301,17 @@ fn hierarchical_searches_in_flight_are_exact() {
             let group_size = [None, Some(7), Some(100)][index % 3];
             let tuning = Tuning { depth: Some(3), group_size, ..Tuning::default() };
             let mut opened = OpenCl::new(&device, Kernel::Auto, &tuning, &case.parameters).unwrap();
-            opened.load(Slot::A, &case.reference).unwrap();
-            opened.load(Slot::B, &case.current).unwrap();
+            opened.load_frame(Slot::A, &case.reference).unwrap();
+            opened.load_frame(Slot::B, &case.current).unwrap();
             let pairs = [(Slot::B, Slot::A), (Slot::A, Slot::B), (Slot::B, Slot::B)];
             let tickets = pairs.map(|(current, reference)| {
                 let part = Part::whole(&case.parameters);
-                opened.begin(Request { current, reference, part, offset: -1 }).unwrap()
+                opened.start_search(Request { current, reference, part, offset: -1 }).unwrap()
             });
             let frame = |slot| if slot == Slot::A { &case.reference } else { &case.current };
             for (ticket, (current, reference)) in tickets.into_iter().zip(pairs) {
                 let mut output = Output::new(case.parameters.grid().blocks());
-                opened.finish(ticket, &mut output).unwrap();
+                opened.finish_search(ticket, &mut output).unwrap();
                 let (current, reference) = (frame(current).view(), frame(reference).view());
                 let expected = oracle::search(&case.parameters, &current, &reference);
                 assert!(*output.vectors == *expected.vectors, "{}", case.name);
@@ -348,8 +348,8 @@ fn serial_and_parallel_frames_subtract_to_zero() {
             }
             for mut device in parallel {
                 let mut output = Output::new(p.grid().blocks());
-                device.load(Slot::A, &reference).unwrap();
-                device.load(Slot::B, current).unwrap();
+                device.load_frame(Slot::A, &reference).unwrap();
+                device.load_frame(Slot::B, current).unwrap();
                 search(device.as_mut(), Slot::B, Slot::A, &mut output).unwrap();
                 let parallel = reconstruct(&p, &reference.view(), &output.vectors);
                 let rows = (0..p.extended_height()).map(|y| (serial.view().row(y), parallel.view().row(y)));
@@ -529,13 +529,13 @@ fn wrong_use_is_an_error() {
         let [a, b] = [Slot::A, Slot::B];
         let empty = search(&mut opened, a, b, &mut output);
         assert!(matches!(empty, Err(EstimateError::EmptySlot(Slot::A))));
-        assert!(opened.unload(a).unwrap().is_none());
-        opened.load(a, &frame).unwrap();
+        assert!(opened.unload_frame(a).unwrap().is_none());
+        opened.load_frame(a, &frame).unwrap();
         let empty = search(&mut opened, a, b, &mut output);
         assert!(matches!(empty, Err(EstimateError::EmptySlot(Slot::B))));
         let short = search(&mut opened, a, a, &mut Output::new(p.grid().blocks() - 1));
         assert!(matches!(short, Err(EstimateError::FieldSize(..))));
-        assert!(matches!(opened.load(b, &other), Err(EstimateError::FrameSize(..))));
+        assert!(matches!(opened.load_frame(b, &other), Err(EstimateError::FrameSize(..))));
         let bad = Parameters { block_size: 18, ..p.clone() };
         assert!(matches!(
             OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &bad),

@@ -29,7 +29,7 @@ fn check(session: &mut Session<(usize, usize)>, frames: &[Frame], name: &str) {
     let most_begun = backward + forward;
     let mut found = 0;
     let mut finish = |session: &mut Session<(usize, usize)>| {
-        let ((current, reference), output) = session.finish().expect(name);
+        let ((current, reference), output) = session.finish_search().expect(name);
         let expected = oracle::search(&parameters, &frames[current].view(), &frames[reference].view());
         assert_eq!(output.vectors[..], expected.vectors, "{current} in {reference}, {name}");
         found += 1;
@@ -39,17 +39,17 @@ fn check(session: &mut Session<(usize, usize)>, frames: &[Frame], name: &str) {
         while session.in_flight() + most_begun > session.depth() {
             finish(session);
         }
-        slots.push(session.add(frame.clone()).expect(name));
+        slots.push(session.add_frame(frame.clone()).expect(name));
         for distance in 1..=backward.min(newest) {
             let reference = newest - distance;
-            session.begin(slots[newest], slots[reference], (newest, reference)).expect(name);
+            session.start_search(slots[newest], slots[reference], (newest, reference)).expect(name);
         }
         for distance in 1..=forward.min(newest) {
             let current = newest - distance;
-            session.begin(slots[current], slots[newest], (current, newest)).expect(name);
+            session.start_search(slots[current], slots[newest], (current, newest)).expect(name);
         }
         if let Some(oldest) = newest.checked_sub(parameters.references.reach()) {
-            session.release(slots[oldest]);
+            session.release_frame(slots[oldest]);
         }
     }
     while session.in_flight() > 0 {
@@ -83,21 +83,21 @@ impl Device for CountingDevice {
         &self.info
     }
 
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.loads.fetch_add(1, Ordering::Relaxed);
-        self.native.load(slot, frame)
+        self.native.load_frame(slot, frame)
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        self.native.unload(slot)
+    fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+        self.native.unload_frame(slot)
     }
 
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
-        self.native.begin(request)
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+        self.native.start_search(request)
     }
 
-    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
-        self.native.finish(ticket, output)?;
+    fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+        self.native.finish_search(ticket, output)?;
         self.left = self
             .left
             .checked_sub(1)

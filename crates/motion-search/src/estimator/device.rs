@@ -18,14 +18,14 @@ pub trait Device: Send {
     /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`] if a search in flight needs the frame
     /// in the slot, [`EstimateError::FrameSize`], and what the device reports. After an error the slot is
     /// empty, except after the first two.
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError>;
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError>;
 
     /// A copy of the frame in `slot`; `None` if the slot is empty. It moves a reference frame to another
     /// device; it is not meant for every frame.
     ///
     /// # Errors
     /// What the device reports.
-    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError>;
+    fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError>;
 
     /// Begins a search. Its slots cannot be loaded before it is finished or cancelled.
     ///
@@ -33,7 +33,7 @@ pub trait Device: Send {
     /// [`EstimateError::EmptySlot`], [`EstimateError::InFlight`] if [`DeviceInfo::depth`] searches are in
     /// flight, [`EstimateError::NoSuchPart`], and what the device reports. Nothing has begun after an
     /// error.
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError>;
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError>;
 
     /// Waits for the search of `ticket`, the oldest in flight, and writes what it found to `output`:
     /// `vectors` has one record for each block of the part. `predictors` is not touched.
@@ -41,7 +41,7 @@ pub trait Device: Send {
     /// # Errors
     /// [`EstimateError::NothingInFlight`] if the ticket is not that of the oldest search in flight,
     /// [`EstimateError::FieldSize`], and what the device reports. After the last one the search is over.
-    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError>;
+    fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError>;
 
     /// Cancels all searches in flight. When it returns, the device does nothing and reads no frame. Frames
     /// stay in their slots.
@@ -51,7 +51,7 @@ pub trait Device: Send {
 /// Searches the frame in `current` in the frame in `reference`, and waits for the result.
 ///
 /// # Errors
-/// Those of [`Device::begin`] and [`Device::finish`].
+/// Those of [`Device::start_search`] and [`Device::finish_search`].
 pub fn search(
     device: &mut dyn Device,
     current: Slot,
@@ -60,8 +60,8 @@ pub fn search(
 ) -> Result<(), EstimateError> {
     let part = Part::whole(&device.info().parameters);
     part.grid(&device.info().parameters).check(&output.vectors)?;
-    let ticket = device.begin(Request { current, reference, part, offset: -1 })?;
-    let finished = device.finish(ticket, output);
+    let ticket = device.start_search(Request { current, reference, part, offset: -1 })?;
+    let finished = device.finish_search(ticket, output);
     if finished.is_err() {
         device.cancel();
     }

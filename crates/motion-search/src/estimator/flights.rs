@@ -74,7 +74,7 @@ impl<T> Flights<T> {
     }
 
     /// Notes that a search has begun, which [`Self::check`] allowed.
-    pub(crate) fn begin(&mut self, request: Request, data: T) -> Ticket {
+    pub(crate) fn push(&mut self, request: Request, data: T) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
         self.searches.push_back(Flight { ticket, request, data });
@@ -95,7 +95,7 @@ impl<T> Flights<T> {
     }
 
     /// Ends the oldest search.
-    pub(crate) fn finish(&mut self) -> Option<Flight<T>> {
+    pub(crate) fn pop_oldest(&mut self) -> Option<Flight<T>> {
         self.searches.pop_front()
     }
 
@@ -105,7 +105,7 @@ impl<T> Flights<T> {
     }
 
     /// Ends the search that began last.
-    pub(crate) fn take_back(&mut self) -> Option<Flight<T>> {
+    pub(crate) fn pop_newest(&mut self) -> Option<Flight<T>> {
         self.searches.pop_back()
     }
 
@@ -135,13 +135,13 @@ mod tests {
         }
         let tickets = [(b, a), (c, b)].map(|(current, reference)| {
             flights.check(&request(current, reference)).unwrap();
-            flights.begin(request(current, reference), ())
+            flights.push(request(current, reference), ())
         });
         assert!(matches!(flights.check(&request(a, c)), Err(EstimateError::InFlight(2))));
         assert!(matches!(flights.empty(a), Err(EstimateError::SlotInUse(_))));
         assert!(matches!(flights.oldest(tickets[1]), Err(EstimateError::NothingInFlight)));
         assert_eq!(flights.oldest(tickets[0]).unwrap().request, request(b, a));
-        flights.finish();
+        flights.pop_oldest();
         flights.empty(a).unwrap();
         assert!(matches!(flights.empty(b), Err(EstimateError::SlotInUse(_))));
         flights.clear();

@@ -68,8 +68,9 @@ pub enum InterpolationError {
 
 /// Makes frames between the two that were loaded last.
 ///
-/// It is used so: [`Self::load`] the planes of each frame of a stream; search the motion between the frames that
-/// [`SearchInput`](super::SearchInput) makes of luma; hand the field to [`Self::set_motion`]; then, for each time between the two frames, [`Self::begin`] the frame, [`Self::finish`] it and [`Self::write_plane`].
+/// For each frame of a stream: [`Self::load_frame`]; search the motion between the frames that
+/// [`SearchInput`](super::SearchInput) makes of luma; [`Self::set_motion`] with the field; then, for each time between the
+/// two frames, [`Self::start_frame`], [`Self::finish_frame`] and [`Self::write_plane`].
 pub trait FrameMaker: Send {
     /// The name of what makes the frames.
     fn device(&self) -> &str;
@@ -82,7 +83,7 @@ pub trait FrameMaker: Send {
     ///
     /// # Errors
     /// [`InterpolationError`] if a plane has another size or depth, or the device fails.
-    fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
+    fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
     /// Takes the field between the two frames: that of the previous frame in the next one.
     ///
@@ -94,13 +95,13 @@ pub trait FrameMaker: Send {
     ///
     /// # Errors
     /// [`InterpolationError::Device`] if the device fails, or [`Self::depth`] frames have begun.
-    fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError>;
+    fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError>;
 
     /// Waits for the frame that was begun first, until [`Self::write_plane`] can write it.
     ///
     /// # Errors
     /// [`InterpolationError::Device`] if nothing has begun, or the device fails.
-    fn finish(&mut self) -> Result<(), InterpolationError>;
+    fn finish_frame(&mut self) -> Result<(), InterpolationError>;
 
     /// Writes plane `index` of the frame that was finished last; no other one may have begun since. `sources` are these
     /// planes of the previous and of the next frame, which were loaded.

@@ -80,7 +80,7 @@ impl FrameMaker for Interpolator {
         1
     }
 
-    fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
+    fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
         self.format.check(0, &planes[0])?;
         let Self { instructions, threads, luma, .. } = self;
         luma.swap(0, 1);
@@ -96,7 +96,7 @@ impl FrameMaker for Interpolator {
     }
 
     /// Chooses the vectors.
-    fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError> {
+    fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError> {
         let Self { instructions, threads, grid, luma, found, projected, ends, starts, .. } = self;
         threads.install(|| {
             starts.set(phase);
@@ -108,7 +108,7 @@ impl FrameMaker for Interpolator {
     }
 
     /// Planes are made when they are written.
-    fn finish(&mut self) -> Result<(), InterpolationError> {
+    fn finish_frame(&mut self) -> Result<(), InterpolationError> {
         Ok(())
     }
 

@@ -165,7 +165,7 @@ impl Device for Native {
         &self.info
     }
 
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         frame.view().check(&self.info.parameters)?;
         let start = Instant::now();
@@ -176,7 +176,7 @@ impl Device for Native {
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+    fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
@@ -186,16 +186,16 @@ impl Device for Native {
         Ok(Frame::with_format(Arc::new(samples), frame.size(), frame.row_bytes(), frame.format()).ok())
     }
 
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         request.part.check(&self.info.parameters)?;
         self.flights.check(&request)?;
-        Ok(self.flights.begin(request, ()))
+        Ok(self.flights.push(request, ()))
     }
 
-    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+    fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
         let Request { current, reference, part, offset } = self.flights.oldest(ticket)?.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
-        self.flights.finish();
+        self.flights.pop_oldest();
         let (search, vectors) = (&mut self.search, &mut output.vectors[..]);
         let frames = [current, reference].map(Slot::index);
         let history = self.info.parameters.references.index_of(offset);

@@ -62,12 +62,12 @@ impl Queues {
     }
 
     /// Waits, `limit` long, until no command runs any more. Returns the first error of a search.
-    pub(super) fn finish(&self, watch: &Watch, limit: Duration) -> cl::Result<()> {
+    pub(super) fn wait_for_all(&self, watch: &Watch, limit: Duration) -> cl::Result<()> {
         // Errors of uploads and downloads are reported where their events are waited for.
-        let _ = watch.finish(&self.upload, limit);
-        let searched = self.searches.iter().map(|queue| watch.finish(queue, limit));
+        let _ = watch.wait_for_queue(&self.upload, limit);
+        let searched = self.searches.iter().map(|queue| watch.wait_for_queue(queue, limit));
         let searched = searched.fold(Ok(()), cl::Result::and);
-        let _ = watch.finish(&self.download, limit);
+        let _ = watch.wait_for_queue(&self.download, limit);
         searched.and_then(|()| watch.check())
     }
 }
@@ -188,7 +188,11 @@ impl Searches {
 
     /// Begins a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
     /// next searches, or when it is finished. After an error, some of it may be running.
-    pub(super) fn begin(&mut self, plan: SearchPlan, on: &mut QueueContext<'_>) -> cl::Result<BegunSearch> {
+    pub(super) fn start_search(
+        &mut self,
+        plan: SearchPlan,
+        on: &mut QueueContext<'_>,
+    ) -> cl::Result<BegunSearch> {
         self.watch.check()?;
         let (room, begun) = (self.begun % self.rooms.len(), Instant::now());
         let SearchPlan { share, skipped, .. } = plan;
@@ -224,7 +228,7 @@ impl Searches {
         }
         let started = queue.barrier(ready)?;
         let queue_number = on.queues.search_number(*batches);
-        on.family.queue(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
+        on.family.queue_searches(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
         let batch = Arc::new(QueuedBatch { started, found: queue.marker()? });
         queue.flush()?;
         let download = &on.queues.download;
@@ -252,7 +256,7 @@ impl Searches {
     /// `vectors` holds. Both frames were on the device at `ready`, by the device's clock.
     ///
     /// Returns how long the stages took.
-    pub(super) fn finish(
+    pub(super) fn finish_search(
         &mut self,
         search: BegunSearch,
         vectors: &mut [MotionVector],

@@ -247,7 +247,7 @@ impl FrameSlots {
     /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other
     /// frame is copied first. An upload to the same slot that is not done is waited for, `limit` long. `prepare` queues
     /// what is made of the frame, and returns its event, if there is one.
-    pub(super) fn load(
+    pub(super) fn load_frame(
         &mut self,
         queue: &Queue,
         limit: Duration,
@@ -338,7 +338,12 @@ impl FrameSlots {
     }
 
     /// Downloads the frame in `slot`, without its margins, and waits for it, `limit` long.
-    pub(super) fn unload(&self, queue: &Queue, limit: Duration, slot: Slot) -> cl::Result<Option<Frame>> {
+    pub(super) fn unload_frame(
+        &self,
+        queue: &Queue,
+        limit: Duration,
+        slot: Slot,
+    ) -> cl::Result<Option<Frame>> {
         let watch = self.context.watch();
         watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };

@@ -14,7 +14,7 @@ use crate::tuning::{Kernel, Tuning};
 pub(super) trait KernelFamily: Send {
     /// Queues everything that finds the vectors of each search, on the queue of `request` or before what
     /// follows on it.
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
 
     /// The most searches of a request.
     fn searches_at_once(&self) -> usize {
@@ -28,7 +28,7 @@ pub(super) trait KernelFamily: Send {
 
     /// Queues what it needs of a frame alone, after the frame was loaded into `slot`. Returns the event of the last
     /// launch, if there is one.
-    fn prepare(&mut self, _queue: &Queue, _slot: &Buffer) -> cl::Result<Option<Event>> {
+    fn prepare_frame(&mut self, _queue: &Queue, _slot: &Buffer) -> cl::Result<Option<Event>> {
         Ok(None)
     }
 

@@ -168,7 +168,7 @@ impl OpenCl {
     /// Waits until no command runs any more, however long that may take.
     fn wait_for_all(&self) -> cl::Result<()> {
         let searches = self.flights.len().max(1) as u32;
-        self.queues.finish(self.context.watch(), self.searches.allowed().saturating_mul(searches))
+        self.queues.wait_for_all(self.context.watch(), self.searches.allowed().saturating_mul(searches))
     }
 
     /// Searches `count` times, at least 1, without waiting in between, and returns the time of one search:
@@ -176,7 +176,7 @@ impl OpenCl {
     /// several searches in flight, they overlap as they do then. For benchmarks.
     ///
     /// # Errors
-    /// As [`estimator::Device::begin`].
+    /// As [`estimator::Device::start_search`].
     #[doc(hidden)]
     pub fn time_searches(
         &mut self,
@@ -188,7 +188,7 @@ impl OpenCl {
             return Err(EstimateError::InFlight(self.flights.len()));
         }
         let (watch, ever) = (self.context.watch(), Duration::MAX);
-        self.queues.finish(watch, ever).map_err(|error| self.failed(error))?;
+        self.queues.wait_for_all(watch, ever).map_err(|error| self.failed(error))?;
         let start = Instant::now();
         let (at_once, turns) = (self.family.searches_at_once(), Vec::from_iter(0..count as usize));
         for (batch, turns) in turns.chunks(at_once).enumerate() {
@@ -204,9 +204,9 @@ impl OpenCl {
                 searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
                 geometry: &self.layout.geometry,
             };
-            self.family.queue(&request).map_err(|error| self.failed(error))?;
+            self.family.queue_searches(&request).map_err(|error| self.failed(error))?;
         }
-        let finished = self.queues.finish(self.context.watch(), ever);
+        let finished = self.queues.wait_for_all(self.context.watch(), ever);
         finished.map_err(|error| self.failed(error))?;
         Ok(start.elapsed() / count.max(1))
     }
@@ -217,26 +217,26 @@ impl estimator::Device for OpenCl {
         &self.info
     }
 
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         frame.view().check(&self.info.parameters)?;
         let (queue, family) = (&self.queues.upload, &mut self.family);
-        let prepare = |frame: &Buffer| family.prepare(queue, frame);
-        let loaded = self.slots.load(queue, self.searches.allowed(), slot, frame, prepare);
+        let prepare = |frame: &Buffer| family.prepare_frame(queue, frame);
+        let loaded = self.slots.load_frame(queue, self.searches.allowed(), slot, frame, prepare);
         loaded.map_err(|error| self.failed(error))?;
         self.flights.fill(slot);
         Ok(())
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+    fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
-        let unloaded = self.slots.unload(&self.queues.upload, self.searches.allowed(), slot);
+        let unloaded = self.slots.unload_frame(&self.queues.upload, self.searches.allowed(), slot);
         unloaded.map_err(|error| self.failed(error))
     }
 
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         let (parameters, part) = (&self.info.parameters, request.part);
         part.check(parameters)?;
         self.flights.check(&request)?;
@@ -253,23 +253,24 @@ impl estimator::Device for OpenCl {
             geometry: self.layout.geometry_of(done, parameters.block_size, &window),
         };
         let Self { queues, family, slots, .. } = self;
-        let begun = self.searches.begin(plan, &mut QueueContext { queues, family: family.as_mut(), slots });
+        let begun =
+            self.searches.start_search(plan, &mut QueueContext { queues, family: family.as_mut(), slots });
         let flight = begun.map_err(|error| {
             // Some commands may have been queued: they must end before their memory is used again.
             let _ = self.wait_for_all();
             self.failed(error)
         })?;
-        Ok(self.flights.begin(request, flight))
+        Ok(self.flights.push(request, flight))
     }
 
-    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+    fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
         let Request { current, reference, part, .. } = self.flights.oldest(ticket)?.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
-        let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
+        let Some(flight) = self.flights.pop_oldest() else { return Err(EstimateError::NothingInFlight) };
         let Self { queues, family, slots, .. } = self;
         let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
         let context = &mut QueueContext { queues, family: family.as_mut(), slots };
-        let finished = self.searches.finish(flight.data, &mut output.vectors, context, ready);
+        let finished = self.searches.finish_search(flight.data, &mut output.vectors, context, ready);
         let uploaded = [current, reference].into_iter().try_for_each(|slot| self.slots.check(slot));
         let times = finished.and_then(|times| uploaded.map(|()| times));
         let times = times.map_err(|error| self.failed(error))?;

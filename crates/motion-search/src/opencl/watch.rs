@@ -139,7 +139,7 @@ impl Watch {
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub(super) fn finish(&self, queue: &Queue, limit: Duration) -> Result<()> {
+    pub(super) fn wait_for_queue(&self, queue: &Queue, limit: Duration) -> Result<()> {
         // A flush may block too.
         self.check()?;
         let all = queue.end()?;
@@ -217,19 +217,19 @@ mod tests {
             let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
             opened.searches.patience = LIMIT;
             // The slots allocate their memory now, while the queue is free.
-            [Slot::A, Slot::B].iter().for_each(|&slot| opened.load(slot, &frame(0)).unwrap());
+            [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
             let never = opened.context.user_event().unwrap();
             let _held = opened.queues.upload.barrier([&never]).unwrap();
-            opened.load(Slot::B, &frame(1)).unwrap();
+            opened.load_frame(Slot::B, &frame(1)).unwrap();
             let request =
                 Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };
-            let ticket = opened.begin(request).unwrap();
+            let ticket = opened.start_search(request).unwrap();
             let mut output = Output::new(parameters.grid().blocks());
             let lost = |error| matches!(error, EstimateError::Device { .. });
-            assert!(lost(opened.finish(ticket, &mut output).unwrap_err()));
-            assert!(lost(opened.unload(Slot::A).unwrap_err()));
-            assert!(lost(opened.begin(request).unwrap_err()));
-            assert!(lost(opened.load(Slot::A, &frame(2)).unwrap_err()));
+            assert!(lost(opened.finish_search(ticket, &mut output).unwrap_err()));
+            assert!(lost(opened.unload_frame(Slot::A).unwrap_err()));
+            assert!(lost(opened.start_search(request).unwrap_err()));
+            assert!(lost(opened.load_frame(Slot::A, &frame(2)).unwrap_err()));
             let memory = opened.info().memory.clone().unwrap();
             assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
             // The next user of the device gets another context.

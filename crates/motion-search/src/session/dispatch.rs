@@ -85,7 +85,7 @@ impl<T> Session<T> {
                 output: Output::from_pool(pool, blocks),
             };
             if is_alone && self.may_call(member) {
-                if let Err(error) = self.call(member, |member, done| member.begin(job, done)) {
+                if let Err(error) = self.call(member, |member, done| member.start_job(job, done)) {
                     self.take_failure(member, error)?;
                 }
             } else if !self.members[member].send(job) {
@@ -165,7 +165,7 @@ impl<T> Session<T> {
             let open: Vec<usize> = open.map(|share| share.member).collect();
             let Some(&first) = open.first() else { return Ok(()) };
             if let Some(&member) = open.iter().find(|&&member| !self.members[member].is_threaded()) {
-                match self.members[member].call(|worker| worker.finish()) {
+                match self.members[member].call(|worker| worker.finish_job()) {
                     Ok(result) => self.note(member, result),
                     Err(error) => self.take_failure(member, error)?,
                 }

@@ -72,23 +72,23 @@ impl Device for Faulty {
         &self.info
     }
 
-    fn load(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
+    fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.pass(Point::Load)?;
-        self.native.load(slot, frame)
+        self.native.load_frame(slot, frame)
     }
 
-    fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        self.native.unload(slot)
+    fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+        self.native.unload_frame(slot)
     }
 
-    fn begin(&mut self, request: Request) -> Result<Ticket, EstimateError> {
+    fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         self.pass(Point::Begin)?;
-        self.native.begin(request)
+        self.native.start_search(request)
     }
 
-    fn finish(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
+    fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
         let passed = self.pass(Point::Finish);
-        self.native.finish(ticket, output)?;
+        self.native.finish_search(ticket, output)?;
         if passed.is_err() {
             output.vectors.fill(MotionVector::default());
         }
@@ -148,8 +148,8 @@ fn session(
 }
 
 /// Finishes a search and compares it with the oracle, with its predictors.
-fn finish(session: &mut Session<usize>, case: &str) -> usize {
-    let (time, output) = session.finish().unwrap_or_else(|error| panic!("{case}: {error}"));
+fn finish_and_check(session: &mut Session<usize>, case: &str) -> usize {
+    let (time, output) = session.finish_search().unwrap_or_else(|error| panic!("{case}: {error}"));
     let (current, reference) = (frame(time), frame(time - 1));
     let expected = oracle::search(&parameters(), &current.view(), &reference.view());
     assert_eq!(output.vectors[..], expected.vectors, "frame {time} of {case}");
@@ -163,19 +163,19 @@ fn check(session: &mut Session<usize>, count: usize, case: &str) {
     let mut finished = 0;
     let mut reference = None;
     for time in 0..count {
-        let current = session.add(frame(time)).unwrap_or_else(|error| panic!("{case}: {error}"));
+        let current = session.add_frame(frame(time)).unwrap_or_else(|error| panic!("{case}: {error}"));
         if let Some(reference) = reference {
-            session.begin(current, reference, time).unwrap_or_else(|error| panic!("{case}: {error}"));
+            session.start_search(current, reference, time).unwrap_or_else(|error| panic!("{case}: {error}"));
         }
         reference = Some(current);
         if session.in_flight() == session.depth() {
             finished += 1;
-            assert_eq!(finish(session, case), finished);
+            assert_eq!(finish_and_check(session, case), finished);
         }
     }
     while session.in_flight() > 0 {
         finished += 1;
-        assert_eq!(finish(session, case), finished);
+        assert_eq!(finish_and_check(session, case), finished);
     }
     assert_eq!(finished, count - 1);
 }
@@ -305,7 +305,7 @@ fn frames_are_kept_only_if_a_device_may_fail() {
         check(&mut session, 9, "frames are kept");
         let held = session.slots.iter().filter(|slot| slot.frame.is_some()).count();
         assert_eq!(held, kept);
-        session.release(Slot::A);
+        session.release_frame(Slot::A);
         assert!(session.slots[0].frame.is_none());
         session.release_frames();
         assert!(session.slots.iter().all(|slot| slot.frame.is_none()));
@@ -319,14 +319,14 @@ fn the_reference_frame_moves_to_another_session() {
         [vec![native(1)], vec![faulty(Point::Load, Fault::Error, NEVER, 1)], vec![native(1), native(1)]]
     {
         let mut one = session(devices, 1, Split::Rows, None);
-        let slot = one.add(frame(3)).unwrap();
-        assert!(matches!(one.unload(Slot::new(1)), Ok(None)));
-        let moved = one.unload(slot).unwrap().unwrap();
+        let slot = one.add_frame(frame(3)).unwrap();
+        assert!(matches!(one.unload_frame(Slot::new(1)), Ok(None)));
+        let moved = one.unload_frame(slot).unwrap().unwrap();
         assert_eq!(moved, frame(3));
         let mut other = session(vec![native(1)], 1, Split::Rows, None);
-        let (reference, current) = (other.add(moved).unwrap(), other.add(frame(4)).unwrap());
-        other.begin(current, reference, 4).unwrap();
-        finish(&mut other, "another session");
+        let (reference, current) = (other.add_frame(moved).unwrap(), other.add_frame(frame(4)).unwrap());
+        other.start_search(current, reference, 4).unwrap();
+        finish_and_check(&mut other, "another session");
     }
 }
 
@@ -339,12 +339,12 @@ fn the_last_failure_is_an_error_without_a_fallback() {
         for depth in [1, 2] {
             let devices = vec![faulty(Point::Finish, Fault::Error, 0, depth)];
             let mut session = session(devices, depth, Split::Rows, has_fallback.then(broken));
-            let slots = [0, 1].map(|time| session.add(frame(time)).unwrap());
-            session.begin(slots[1], slots[0], 1).unwrap();
-            let error = session.finish().unwrap_err();
+            let slots = [0, 1].map(|time| session.add_frame(frame(time)).unwrap());
+            session.start_search(slots[1], slots[0], 1).unwrap();
+            let error = session.finish_search().unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
             assert_eq!(session.in_flight(), 0);
-            assert!(session.begin(slots[1], slots[0], 1).is_err());
+            assert!(session.start_search(slots[1], slots[0], 1).is_err());
         }
     }
 }
@@ -353,8 +353,8 @@ fn the_last_failure_is_an_error_without_a_fallback() {
 fn a_session_goes_on_after_cancelling_though_a_device_hangs() {
     let devices = vec![faulty(Point::Finish, Fault::Hang, 0, 2), native(2)];
     let mut session = session(devices, 2, Split::Rows, None);
-    let slots = [0, 1].map(|time| session.add(frame(time)).unwrap());
-    session.begin(slots[1], slots[0], 1).unwrap();
+    let slots = [0, 1].map(|time| session.add_frame(frame(time)).unwrap());
+    session.start_search(slots[1], slots[0], 1).unwrap();
     session.cancel();
     assert_eq!(session.in_flight(), 0);
     check(&mut session, 5, "after it was cancelled");
@@ -367,21 +367,21 @@ fn a_reference_is_searched_again_and_again() {
         // Each frame is loaded once: the device fails at one load more.
         let devices = vec![faulty(Point::Load, Fault::Error, 8, depth)];
         let mut session = session(devices, depth, Split::Rows, None);
-        session.load(Slot::A, frame(0)).unwrap();
+        session.load_frame(Slot::A, frame(0)).unwrap();
         for time in 1..8 {
-            session.load(Slot::B, frame(time)).unwrap();
-            session.begin(Slot::B, Slot::A, time).unwrap();
-            let (_, output) = session.finish().unwrap();
+            session.load_frame(Slot::B, frame(time)).unwrap();
+            session.start_search(Slot::B, Slot::A, time).unwrap();
+            let (_, output) = session.finish_search().unwrap();
             let expected = oracle::search(session.parameters(), &frame(time).view(), &frame(0).view());
             assert_eq!(output.vectors[..], expected.vectors);
         }
     }
     let mut session = session(vec![native(1)], 1, Split::Rows, None);
-    session.load(Slot::A, frame(0)).unwrap();
+    session.load_frame(Slot::A, frame(0)).unwrap();
     for time in 1..4 {
-        session.load(Slot::B, frame(time)).unwrap();
-        session.begin(Slot::B, Slot::A, time).unwrap();
-        session.finish().unwrap();
+        session.load_frame(Slot::B, frame(time)).unwrap();
+        session.start_search(Slot::B, Slot::A, time).unwrap();
+        session.finish_search().unwrap();
     }
 }
 
@@ -390,20 +390,23 @@ fn wrong_use_is_an_error_and_no_failure() {
     for devices in [vec![native(2)], vec![faulty(Point::Load, Fault::Error, NEVER, 2)]] {
         let mut session = session(devices, 2, Split::Rows, None);
         let [a, b, c] = [0, 1, 2].map(Slot::new);
-        assert!(matches!(session.load(Slot::new(3), frame(0)), Err(EstimateError::NoSuchSlot(_))));
+        assert!(matches!(session.load_frame(Slot::new(3), frame(0)), Err(EstimateError::NoSuchSlot(_))));
         let small = Frame::from_fn(60, 67, |_, _| 0);
-        assert!(matches!(session.load(a, small), Err(EstimateError::FrameSize(60, 67, 61, 67))));
-        assert!(matches!(session.begin(a, b, 0), Err(EstimateError::EmptySlot(s)) if s == a));
+        assert!(matches!(session.load_frame(a, small), Err(EstimateError::FrameSize(60, 67, 61, 67))));
+        assert!(matches!(session.start_search(a, b, 0), Err(EstimateError::EmptySlot(s)) if s == a));
         for (time, slot) in [a, b, c].into_iter().enumerate() {
-            session.load(slot, frame(time)).unwrap();
+            session.load_frame(slot, frame(time)).unwrap();
         }
-        session.begin(b, a, 1).unwrap();
-        session.begin(c, b, 2).unwrap();
-        assert!(matches!(session.begin(c, b, 3), Err(EstimateError::InFlight(2))));
-        assert!(matches!(session.load(a, frame(9)), Err(EstimateError::SlotInUse(_))));
-        assert!(matches!(session.add(frame(9)), Err(EstimateError::InFlight(2))));
-        assert_eq!([finish(&mut session, "wrong use"), finish(&mut session, "wrong use")], [1, 2]);
-        assert!(matches!(session.finish(), Err(EstimateError::NothingInFlight)));
+        session.start_search(b, a, 1).unwrap();
+        session.start_search(c, b, 2).unwrap();
+        assert!(matches!(session.start_search(c, b, 3), Err(EstimateError::InFlight(2))));
+        assert!(matches!(session.load_frame(a, frame(9)), Err(EstimateError::SlotInUse(_))));
+        assert!(matches!(session.add_frame(frame(9)), Err(EstimateError::InFlight(2))));
+        assert_eq!(
+            [finish_and_check(&mut session, "wrong use"), finish_and_check(&mut session, "wrong use")],
+            [1, 2]
+        );
+        assert!(matches!(session.finish_search(), Err(EstimateError::NothingInFlight)));
         assert_eq!(failures(&mut session), Vec::<String>::new());
     }
 }

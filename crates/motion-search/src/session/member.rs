@@ -170,12 +170,12 @@ impl Member {
     }
 
     /// Begins `job` by a direct call.
-    pub(super) fn begin(
+    pub(super) fn start_job(
         &mut self,
         job: DeviceJob,
         done: &mut dyn FnMut(JobResult),
     ) -> Result<(), EstimateError> {
-        self.call(|worker| worker.begin(job, done))?;
+        self.call(|worker| worker.start_job(job, done))?;
         self.sent.push_back(Instant::now());
         Ok(())
     }
@@ -217,11 +217,11 @@ fn run(member: usize, worker: &Mutex<Worker>, jobs: &Receiver<DeviceJob>, report
     let send = |outcome| drop(reports.send(Report { member, outcome }));
     while let Ok(job) = receive(jobs, None) {
         let worked = guarded(worker, |worker| {
-            worker.begin(job, &mut |result| send(Ok(result)))?;
+            worker.start_job(job, &mut |result| send(Ok(result)))?;
             while worker.begun() > 0 {
                 match worker.has_room().then(|| jobs.try_recv().ok()).flatten() {
-                    Some(job) => worker.begin(job, &mut |result| send(Ok(result)))?,
-                    None => send(Ok(worker.finish()?)),
+                    Some(job) => worker.start_job(job, &mut |result| send(Ok(result)))?,
+                    None => send(Ok(worker.finish_job()?)),
                 }
             }
             Ok(())

@@ -269,7 +269,7 @@ impl<T> Session<T> {
     /// # Errors
     /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`], [`EstimateError::FrameSize`];
     /// [`EstimateError::Device`] if no device is left.
-    pub fn load(&mut self, slot: Slot, frame: Frame) -> Result<(), EstimateError> {
+    pub fn load_frame(&mut self, slot: Slot, frame: Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot)?;
         frame.view().check(&self.parameters)?;
         self.loaded += 1;
@@ -280,7 +280,7 @@ impl<T> Session<T> {
         let mut loaded = NumberedFrame { number: self.loaded, slot: slot.index(), frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
         if let Some(member) = self.only_active().filter(|&member| self.may_call(member)) {
-            match self.call(member, |member, done| member.call(|worker| worker.load(&loaded, done))) {
+            match self.call(member, |member, done| member.call(|worker| worker.load_frame(&loaded, done))) {
                 Ok(()) if !self.keeps_frames() => loaded.frame = None,
                 Ok(()) => (),
                 Err(error) => self.take_failure(member, error)?,
@@ -294,16 +294,16 @@ impl<T> Session<T> {
     /// Loads `frame` into the slot that was loaded longest ago and that no search in flight needs.
     ///
     /// # Errors
-    /// As [`Self::load`], and [`EstimateError::InFlight`] if every slot is needed.
-    pub fn add(&mut self, frame: Frame) -> Result<Slot, EstimateError> {
+    /// As [`Self::load_frame`], and [`EstimateError::InFlight`] if every slot is needed.
+    pub fn add_frame(&mut self, frame: Frame) -> Result<Slot, EstimateError> {
         let free = (0..self.slots.len()).filter(|&index| !self.flights.is_searched(Slot::new(index)));
         let oldest = free.min_by_key(|&index| self.slots[index].number).map(Slot::new);
         let slot = oldest.ok_or(EstimateError::InFlight(self.in_flight()))?;
-        self.load(slot, frame).map(|()| slot)
+        self.load_frame(slot, frame).map(|()| slot)
     }
 
     /// Releases the frame in `slot` as soon as no search in flight needs it: no later search will.
-    pub fn release(&mut self, slot: Slot) {
+    pub fn release_frame(&mut self, slot: Slot) {
         if let Some(slot) = self.slots.get_mut(slot.index()) {
             // The searches in flight have clones.
             slot.frame = None;
@@ -323,13 +323,13 @@ impl<T> Session<T> {
     ///
     /// # Errors
     /// [`EstimateError::Device`] if the only device that has the frame fails.
-    pub fn unload(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
+    pub fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
         if !self.flights.is_loaded(slot) {
             return Ok(None);
         }
         let loaded = self.slots[slot.index()].clone();
         match (loaded.frame.as_ref(), self.only_active()) {
-            (None, Some(member)) => self.members[member].call(|worker| worker.unload(&loaded)),
+            (None, Some(member)) => self.members[member].call(|worker| worker.unload_frame(&loaded)),
             (frame, _) => Ok(frame.cloned()),
         }
     }
@@ -360,13 +360,13 @@ impl<T> Session<T> {
         }
     }
 
-    /// Begins to search the frame in `current` in the frame in `reference`. [`Self::finish`] returns
+    /// Begins to search the frame in `current` in the frame in `reference`. [`Self::finish_search`] returns
     /// `payload` with the result.
     ///
     /// # Errors
     /// [`EstimateError::EmptySlot`], [`EstimateError::InFlight`] if [`Self::depth`] searches are in
     /// flight; [`EstimateError::Device`] if no device is left. Nothing has begun after an error.
-    pub fn begin(&mut self, current: Slot, reference: Slot, payload: T) -> Result<(), EstimateError> {
+    pub fn start_search(&mut self, current: Slot, reference: Slot, payload: T) -> Result<(), EstimateError> {
         let part = Part::whole(&self.parameters);
         let frame = |slot: Slot| self.slots.get(slot.index()).ok_or(EstimateError::EmptySlot(slot));
         let offset = frame(current)?.offset_to(frame(reference)?);
@@ -382,10 +382,10 @@ impl<T> Session<T> {
             begun: Instant::now(),
             is_as_planned: true,
         };
-        let ticket = self.flights.begin(request, search);
+        let ticket = self.flights.push(request, search);
         let given = self.hand_out(ticket, parts);
         if given.is_err() {
-            self.flights.take_back();
+            self.flights.pop_newest();
         }
         given
     }
@@ -395,9 +395,9 @@ impl<T> Session<T> {
     /// # Errors
     /// [`EstimateError::NothingInFlight`]; [`EstimateError::Device`] if no device is left: the search is over
     /// then, those that began later are not.
-    pub fn finish(&mut self) -> Result<(T, Output), EstimateError> {
+    pub fn finish_search(&mut self) -> Result<(T, Output), EstimateError> {
         let collected = self.collect();
-        let Some(flight) = self.flights.finish() else { return Err(EstimateError::NothingInFlight) };
+        let Some(flight) = self.flights.pop_oldest() else { return Err(EstimateError::NothingInFlight) };
         let Request { current, reference, offset, .. } = flight.request;
         let search = flight.data;
         collected?;

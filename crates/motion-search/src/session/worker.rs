@@ -111,13 +111,13 @@ impl Worker {
 
     /// Begins `job`. Jobs that must be finished before, because their slots are needed, are passed to
     /// `done`.
-    pub(super) fn begin(
+    pub(super) fn start_job(
         &mut self,
         job: DeviceJob,
         done: &mut dyn FnMut(JobResult),
     ) -> Result<(), EstimateError> {
         while !self.has_room() {
-            done(self.finish()?);
+            done(self.finish_job()?);
         }
         let DeviceJob { search, part, current, reference, output } = job;
         let parameters = &self.device.info().parameters;
@@ -135,24 +135,24 @@ impl Worker {
         let at = Instant::now();
         let (newer, _) = self.slot_of(newer, &needed_of_newer, &wanted, Some(older), done)?;
         let (current, reference) = if offset > 0 { (older, newer) } else { (newer, older) };
-        let ticket = self.device.begin(Request { current, reference, part, offset })?;
+        let ticket = self.device.start_search(Request { current, reference, part, offset })?;
         let slots = [current, reference];
         self.begun.push_back(BegunJob { ticket, search, part, output, slots, at, rebalance_time });
         Ok(())
     }
 
     /// Finishes the oldest job.
-    pub(super) fn finish(&mut self) -> Result<JobResult, EstimateError> {
+    pub(super) fn finish_job(&mut self) -> Result<JobResult, EstimateError> {
         let Some(job) = self.begun.pop_front() else { return Err(EstimateError::NothingInFlight) };
         let BegunJob { ticket, search, part, mut output, at, rebalance_time, .. } = job;
-        self.device.finish(ticket, &mut output)?;
+        self.device.finish_search(ticket, &mut output)?;
         let before = std::mem::replace(&mut self.finished, Instant::now());
         let busy = self.finished - at.max(before);
         Ok(JobResult { search, part, output, busy, rebalance_time, at: self.finished })
     }
 
     /// Loads all rows of `frame`.
-    pub(super) fn load(
+    pub(super) fn load_frame(
         &mut self,
         frame: &NumberedFrame,
         done: &mut dyn FnMut(JobResult),
@@ -162,11 +162,11 @@ impl Worker {
     }
 
     /// A copy of `frame`, if the device has all of it.
-    pub(super) fn unload(&mut self, frame: &NumberedFrame) -> Result<Option<Frame>, EstimateError> {
+    pub(super) fn unload_frame(&mut self, frame: &NumberedFrame) -> Result<Option<Frame>, EstimateError> {
         let rows = 0..self.device.info().parameters.height;
         let is_whole = |loaded: &LoadedFrame| loaded.number == frame.number && loaded.rows == rows;
         match self.loaded.iter().position(|loaded| loaded.as_ref().is_some_and(is_whole)) {
-            Some(slot) => self.device.unload(Slot::new(slot)),
+            Some(slot) => self.device.unload_frame(Slot::new(slot)),
             None => Ok(None),
         }
     }
@@ -217,11 +217,11 @@ impl Worker {
                     let (slot, start) = (Slot::new(index), Instant::now());
                     self.loaded[index] = None;
                     let samples = frame.frame.as_ref().ok_or(EstimateError::EmptySlot(slot))?;
-                    self.device.load(slot, &samples.with_rows(rows.clone()))?;
+                    self.device.load_frame(slot, &samples.with_rows(rows.clone()))?;
                     self.loaded[index] = Some(LoadedFrame { number: frame.number, slot: frame.slot, rows });
                     return Ok((slot, start.elapsed()));
                 }
-                None => done(self.finish()?),
+                None => done(self.finish_job()?),
             }
         }
     }

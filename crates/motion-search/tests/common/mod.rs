@@ -347,16 +347,16 @@ fn check_against([forwards, backwards]: &[MotionField; 2], case: &Case, device: 
     output.vectors.fill(MotionVector { x: -1, y: -1, cost: 0xdead });
     let name = format!("{} {} on {}", device.info().kernel, device.info().name, case.name);
 
-    device.load(Slot::A, &case.reference).expect(&name);
-    device.load(Slot::B, &case.current).expect(&name);
+    device.load_frame(Slot::A, &case.reference).expect(&name);
+    device.load_frame(Slot::B, &case.current).expect(&name);
     search(device, Slot::B, Slot::A, &mut output).expect(&name);
     compare(&name, forwards.grid.columns, &forwards.vectors, &output.vectors);
     let is_narrowed = case.parameters.algorithm == Algorithm::Hierarchical;
     let kept = if is_narrowed { upper_eight_bits(&case.current) } else { case.current.clone() };
-    assert_eq!(device.unload(Slot::B).expect(&name), Some(kept), "{name}");
+    assert_eq!(device.unload_frame(Slot::B).expect(&name), Some(kept), "{name}");
 
     // The roles change, and the rows come from a wider plane.
-    device.load(Slot::A, &padded(&case.reference, 13)).expect(&name);
+    device.load_frame(Slot::A, &padded(&case.reference, 13)).expect(&name);
     search(device, Slot::A, Slot::B, &mut output).expect(&name);
     compare(&name, backwards.grid.columns, &backwards.vectors, &output.vectors);
 }
@@ -376,12 +376,12 @@ pub fn check_session(case: &Case, devices: Vec<WeightedDevice>, options: Options
     let frames = [case.reference.clone(), padded(&case.current, 13), case.reference.clone()];
     let mut slots = Vec::new();
     for (index, frame) in frames.iter().enumerate() {
-        slots.push(session.add(frame.clone()).unwrap());
+        slots.push(session.add_frame(frame.clone()).unwrap());
         if index == 0 {
             continue;
         }
-        session.begin(slots[index], slots[index - 1], ()).unwrap();
-        let ((), output) = session.finish().unwrap();
+        session.start_search(slots[index], slots[index - 1], ()).unwrap();
+        let ((), output) = session.finish_search().unwrap();
         let expected = oracle::search(&case.parameters, &frame.view(), &frames[index - 1].view());
         let name = format!("{} on {}", session.device(), case.name);
         compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
@@ -396,7 +396,7 @@ pub fn check_session(case: &Case, devices: Vec<WeightedDevice>, options: Options
 pub fn check_stream(session: &mut Session<usize>, frames: &[Frame]) {
     let name = format!("{} {}, depth {}", session.kernel(), session.device(), session.depth());
     let finish = |session: &mut Session<usize>, expected_index: usize| {
-        let (index, output) = session.finish().expect(&name);
+        let (index, output) = session.finish_search().expect(&name);
         assert_eq!(index, expected_index, "{name}");
         let [current, reference] = [index, index - 1].map(|index| frames[index].view());
         let expected = oracle::search(session.parameters(), &current, &reference);
@@ -409,14 +409,14 @@ pub fn check_stream(session: &mut Session<usize>, frames: &[Frame]) {
     let mut reference = None;
     for (index, frame) in frames.iter().enumerate() {
         // In turn with and without padding between the rows.
-        let current = session.add(padded(frame, index % 2 * 5)).expect(&name);
+        let current = session.add_frame(padded(frame, index % 2 * 5)).expect(&name);
         if let Some(reference) = reference {
-            session.begin(current, reference, index).expect(&name);
-            assert!(matches!(session.load(current, frame.clone()), Err(EstimateError::SlotInUse(_))));
+            session.start_search(current, reference, index).expect(&name);
+            assert!(matches!(session.load_frame(current, frame.clone()), Err(EstimateError::SlotInUse(_))));
         }
         reference = Some(current);
         if session.in_flight() == session.depth() {
-            let again = session.begin(current, current, 0);
+            let again = session.start_search(current, current, 0);
             assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == session.depth()), "{name}");
             finished += 1;
             finish(session, finished);
@@ -425,10 +425,11 @@ pub fn check_stream(session: &mut Session<usize>, frames: &[Frame]) {
     // What is cancelled leaves nothing behind.
     session.cancel();
     assert_eq!(session.in_flight(), 0);
-    assert!(matches!(session.finish(), Err(EstimateError::NothingInFlight)));
+    assert!(matches!(session.finish_search(), Err(EstimateError::NothingInFlight)));
     let last = frames.len() - 1;
-    let [current, reference] = [last, last - 1].map(|index| session.add(frames[index].clone()).expect(&name));
-    session.begin(current, reference, last).expect(&name);
+    let [current, reference] =
+        [last, last - 1].map(|index| session.add_frame(frames[index].clone()).expect(&name));
+    session.start_search(current, reference, last).expect(&name);
     finish(session, last);
 }
 
@@ -449,7 +450,7 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
         offset: -1,
     };
     let mut finish = |device: &mut dyn Device, (index, ticket): (usize, _)| {
-        device.finish(ticket, &mut output).expect(&name);
+        device.finish_search(ticket, &mut output).expect(&name);
         let [current, reference] = [index, index - 1].map(|index| frames[index].view());
         let expected = oracle::search(&parameters, &current, &reference);
         compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
@@ -462,19 +463,19 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
             1 => in_memory_of(device, frame, 0),
             _ => in_memory_of(device, frame, 5),
         };
-        device.load(Slot::new(index % slots), &frame).expect(&name);
+        device.load_frame(Slot::new(index % slots), &frame).expect(&name);
         if index == 0 {
             continue;
         }
-        tickets.push_back((index, device.begin(request(index)).expect(&name)));
+        tickets.push_back((index, device.start_search(request(index)).expect(&name)));
         let current = request(index).current;
-        assert!(matches!(device.load(current, &frame), Err(EstimateError::SlotInUse(_))));
+        assert!(matches!(device.load_frame(current, &frame), Err(EstimateError::SlotInUse(_))));
         if tickets.len() == depth {
-            let again = device.begin(request(index));
+            let again = device.start_search(request(index));
             assert!(matches!(again, Err(EstimateError::InFlight(n)) if n == depth), "{name}");
             let newest = tickets.back().unwrap().1;
             if depth > 1 {
-                let early = device.finish(newest, &mut Output::new(parameters.grid().blocks()));
+                let early = device.finish_search(newest, &mut Output::new(parameters.grid().blocks()));
                 assert!(matches!(early, Err(EstimateError::NothingInFlight)), "{name}");
             }
             finish(device, tickets.pop_front().unwrap());
@@ -483,11 +484,11 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
     // What is cancelled leaves nothing behind.
     device.cancel();
     if let Some((_, ticket)) = tickets.front() {
-        let cancelled = device.finish(*ticket, &mut Output::new(parameters.grid().blocks()));
+        let cancelled = device.finish_search(*ticket, &mut Output::new(parameters.grid().blocks()));
         assert!(matches!(cancelled, Err(EstimateError::NothingInFlight)));
     }
     let last = frames.len() - 1;
-    let ticket = device.begin(request(last)).expect(&name);
+    let ticket = device.start_search(request(last)).expect(&name);
     finish(device, (last, ticket));
 }
 
@@ -535,12 +536,12 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);
             let (current, reference) = (rows(&compared, &case.current), rows(&searched, &case.reference));
-            device.load(Slot::A, &reference.with_rows(searched)).expect(&name);
-            device.load(Slot::B, &current.with_rows(compared)).expect(&name);
+            device.load_frame(Slot::A, &reference.with_rows(searched)).expect(&name);
+            device.load_frame(Slot::B, &current.with_rows(compared)).expect(&name);
             let mut output = Output::new(part.grid(parameters).blocks());
             let request = Request { current: Slot::B, reference: Slot::A, part, offset: -1 };
-            let ticket = device.begin(request).expect(&name);
-            device.finish(ticket, &mut output).expect(&name);
+            let ticket = device.start_search(request).expect(&name);
+            device.finish_search(ticket, &mut output).expect(&name);
             for (best, &other) in found[band.start * columns..].iter_mut().zip(&*output.vectors) {
                 *best = best.better(other);
             }

@@ -82,7 +82,7 @@ impl KernelFamily for EliminationFamily {
         None
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let (group, geometry) = (&self.shape.group, request.geometry);
         let (columns, rows) = (geometry.columns as usize, geometry.rows as usize);
         let reached = rows * group.block + geometry.window_rows as usize - 1;

@@ -437,7 +437,7 @@ impl SearchPasses {
 }
 
 impl KernelFamily for HierarchicalFamily {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
         let found = self.passes.search_levels(&batch)?;
         let is_checked = self.passes.refine(&batch, found)?;
@@ -452,7 +452,7 @@ impl KernelFamily for HierarchicalFamily {
         self.passes.plan.prepared_bytes
     }
 
-    fn prepare(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
+    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
         self.pyramid.queue(&self.passes.plan, queue, slot).map(Some)
     }
 

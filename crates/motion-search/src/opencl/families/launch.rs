@@ -102,7 +102,7 @@ impl Launcher {
             // Errors of waiting follow from the first, which is returned.
             let _ = main.flush();
             for queue in &self.queues {
-                let _ = self.watch.finish(queue, pace::PATIENCE);
+                let _ = self.watch.wait_for_queue(queue, pace::PATIENCE);
             }
             return Err(error);
         }

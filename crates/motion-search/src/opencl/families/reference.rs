@@ -46,7 +46,7 @@ impl KernelFamily for ReferenceNaive {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, Arg::Local(KEY * self.items), request.geometry.arg()];
         let (groups, items) = ([request.geometry.blocks(), 1], [self.items, 1]);
@@ -94,7 +94,7 @@ impl KernelFamily for ReferenceStaged {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { block_bytes, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [

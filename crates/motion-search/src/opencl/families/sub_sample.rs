@@ -87,8 +87,8 @@ impl RefinedFamily {
 }
 
 impl KernelFamily for RefinedFamily {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        self.search.queue(request)?;
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+        self.search.queue_searches(request)?;
         let RefinementShape { items, lanes, .. } = self.shape;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let groups = [request.geometry.blocks().div_ceil(lanes), 1];
@@ -103,8 +103,8 @@ impl KernelFamily for RefinedFamily {
         self.search.prepared_bytes()
     }
 
-    fn prepare(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
-        self.search.prepare(queue, slot)
+    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
+        self.search.prepare_frame(queue, slot)
     }
 
     fn least_rows(&self) -> usize {

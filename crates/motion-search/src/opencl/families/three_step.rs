@@ -72,7 +72,7 @@ impl ThreeStepSamples {
 }
 
 impl KernelFamily for ThreeStepSamples {
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));
@@ -134,7 +134,7 @@ impl KernelFamily for ThreeStepGroups {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let sums = Arg::Local(2 * size_of::<u32>() * items * lanes);
@@ -170,7 +170,7 @@ impl KernelFamily for ThreeStepItems {
         true
     }
 
-    fn queue(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, steps.limits(), steps.first(), request.geometry.arg()];

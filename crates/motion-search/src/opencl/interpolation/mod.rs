@@ -158,8 +158,8 @@ impl OpenClInterpolator {
     /// Waits until no command runs any more.
     fn wait_for_all(&self) -> cl::Result<()> {
         let (watch, limit) = (self.context.watch(), self.allowed().saturating_mul(DEPTH as u32));
-        let worked = watch.finish(&self.objects.work, limit);
-        worked.and(watch.finish(&self.objects.download, limit))
+        let worked = watch.wait_for_queue(&self.objects.work, limit);
+        worked.and(watch.wait_for_queue(&self.objects.download, limit))
     }
 
     /// Checks that no upload has failed.
@@ -240,7 +240,7 @@ impl FrameMaker for OpenClInterpolator {
         DEPTH
     }
 
-    fn load(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
+    fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
         for (index, plane) in planes.iter().enumerate() {
             self.format.check(index, plane)?;
         }
@@ -252,14 +252,14 @@ impl FrameMaker for OpenClInterpolator {
         self.upload_field(field).map_err(|error| self.failed(error))
     }
 
-    fn begin(&mut self, phase: Phase) -> Result<(), InterpolationError> {
+    fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError> {
         if self.begun.len() == DEPTH {
             return Err(EstimateError::InFlight(DEPTH).into());
         }
         self.queue_frame(phase).map_err(|error| self.failed(error))
     }
 
-    fn finish(&mut self) -> Result<(), InterpolationError> {
+    fn finish_frame(&mut self) -> Result<(), InterpolationError> {
         let allowed = self.allowed();
         let BegunFrame { room, read, begun } =
             self.begun.pop_front().ok_or(EstimateError::NothingInFlight)?;

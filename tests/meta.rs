@@ -89,12 +89,46 @@ fn scaling_scales_the_field() {
     });
 }
 
+/// Blocks of 10.1 and of 9.6 samples become blocks of 12 and of 8, each with the vector of the block at its centre.
 #[test]
-fn what_does_not_fit_the_scaled_frame_is_dropped() {
-    // Blocks of 10.1 samples, of 9.6, and borders that a scaler adds at another aspect ratio.
-    assert_dropped("videoscale ! video/x-raw,width=101,height=61,pixel-aspect-ratio=1/1");
-    assert_dropped("videoscale ! video/x-raw,width=96,height=57");
-    assert_dropped("videoscale ! video/x-raw,width=320,height=96,pixel-aspect-ratio=1/1");
+fn scaling_to_other_blocks_approximates_the_field() {
+    for (size, side, grid) in [((101, 61), 12, (9, 6)), ((96, 57), 8, (12, 8))] {
+        let (width, height) = size;
+        let elements =
+            format!("videoscale ! video/x-raw,width={width},height={height},pixel-aspect-ratio=1/1");
+        for field in through(&elements) {
+            let field = field.unwrap_or_else(|| panic!("dropped by {elements}"));
+            let expected = description(width, height, side);
+            assert_eq!(field.description(), &expected);
+            assert_eq!((expected.columns, expected.rows), grid);
+            let old = numbered(&description(160, 96, 16));
+            for (index, vector) in field.vectors().iter().enumerate() {
+                let centre = |block: u32, frame: u32| {
+                    f64::from(block * side + ((block + 1) * side).min(frame)) / 2.0 / f64::from(frame)
+                };
+                let (column, row) = (index as u32 % grid.0, index as u32 / grid.0);
+                let x = (centre(column, width) * 10.0) as usize;
+                let y = (centre(row, height) * 6.0) as usize;
+                let old = old[y * 10 + x];
+                let expected = f64::from(old.x) * f64::from(width) / 160.0;
+                assert_eq!(vector.x, expected.round() as i16, "block {index} of {elements}");
+                let cost = f64::from(old.cost) * f64::from(side * side) / 256.0;
+                assert_eq!(vector.cost, cost.round() as u32, "block {index} of {elements}");
+            }
+        }
+    }
+}
+
+/// A scaler adds borders at another aspect ratio, and only GStreamer 1.28 tells their sizes.
+#[test]
+fn what_may_have_borders_is_dropped() {
+    let field = through("videoscale ! video/x-raw,width=320,height=96,pixel-aspect-ratio=1/1");
+    if gst::version() >= (1, 28, 0, 0) {
+        let expected = FieldDescription { width: 320, ..description(320, 96, 16) };
+        assert!(field.iter().all(|field| field.as_ref().unwrap().description() == &expected));
+    } else {
+        assert!(field.iter().all(Option::is_none));
+    }
 }
 
 #[test]
@@ -519,7 +553,12 @@ fn costs_follow_their_vectors() {
             assert_eq!(field.vectors()[5].cost, 1005);
         }
     }
-    assert!(through("videoscale ! video/x-raw,width=96,height=57").iter().all(Option::is_none));
+    // Of blocks of another size, by their area.
+    for field in through("videoscale ! video/x-raw,width=96,height=57,pixel-aspect-ratio=1/1") {
+        let field = field.expect("scaled");
+        let first: Vec<u32> = field.costs().unwrap().values()[..3].to_vec();
+        assert_eq!(first, [values[0], values[1], values[2]].map(|value| (value as f64 / 4.0).round() as u32));
+    }
 }
 
 /// GStreamer checks no string in an array: another process can send any bytes.

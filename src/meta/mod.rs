@@ -29,23 +29,26 @@
 //!
 //! - A copy of the whole buffer keeps the meta; a copy of a part of the buffer drops it.
 //! - Conversion to another format at the same size keeps it.
-//! - Scaling scales it with the frame if every block then has a whole number of samples, the grid
-//!   is unchanged and the aspect ratio is unchanged (otherwise the scaler may add borders).
-//!   Vectors and predictors are rounded to their units; costs of any kind are kept, as those of the frame that was searched. In all other cases
-//!   scaling drops it.
-//! - Other filters that create new buffers (cropping, flipping, rotating) drop it. In-place filters
-//!   keep it.
+//! - Scaling scales it with the frame. Where every block then has a whole number of samples and the grid is the same, the
+//!   field is exact: vectors are rounded to their units, costs are kept as those of the frame that was searched. Else it is
+//!   an approximation on a grid of its own, with the nearest block size of 4 to 64 that is a multiple of 4; each block has
+//!   the vector of the old block at its centre, scaled, and its costs times the ratio of the areas. A field whose aspect ratio
+//!   changes is dropped, because the scaler may have added borders, whose sizes only GStreamer 1.28 tells.
+//! - Filters that crop, flip or turn frames drop it with GStreamer up to 1.26, which has no way to ask for more. With 1.28
+//!   the grid is cut, and grid and vectors are turned, as GStreamer's filters tell. In-place filters keep it.
+//! - The log (`GST_DEBUG=motionvectormeta:4`) says why a field was dropped, once for frames of a size.
 //!
 //! Readers check the whole structure: missing fields, wrong types or sizes that do not match give a
 //! [`MetaError`], never an out-of-bounds read.
 
 mod costs;
 mod devices;
+mod resample;
 mod transform;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gst::buffer::BufferMetaForeachAction;
 use gst::prelude::*;
@@ -55,6 +58,11 @@ use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References
 pub use costs::FieldCosts;
 pub use devices::RowDevices;
 pub use transform::register;
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    let about = Some("Motion fields on buffers");
+    gst::DebugCategory::new("motionvectormeta", gst::DebugColorFlags::empty(), about)
+});
 
 /// The name under which the meta is registered.
 pub const NAME: &str = "MotionVectorMeta";

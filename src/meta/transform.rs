@@ -5,9 +5,10 @@ use std::ptr;
 use std::sync::Once;
 
 use glib::translate::{IntoGlib, from_glib};
+use parking_lot::Mutex;
 
-use super::{Extras, FieldDescription, MotionVectorMeta, NAME, attach};
-use motion_search::estimator::{MotionVector, Predictor};
+use super::resample::{Placement, Rectangle, Resampled};
+use super::{CAT, Extras, FieldCosts, MotionVectorMeta, NAME, RowDevices, attach};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
 
@@ -39,7 +40,7 @@ pub fn register() {
     });
 }
 
-/// Called by GStreamer to transform the meta `meta` of `_source` onto `target`. Returns whether it knows `kind`, also where
+/// Called by GStreamer to transform the meta `meta` of `source` onto `target`. Returns whether it knows `kind`, also where
 /// it drops the meta: GStreamer 1.28 asks for a matrix first, and for a scale if that is not known.
 ///
 /// # Safety
@@ -67,12 +68,78 @@ unsafe extern "C" fn transform(
             == <gst_video::video_meta::VideoMetaTransformScale as gst::meta::MetaTransform>::quark()
         {
             let scale = &*(data as *const gst_video::ffi::GstVideoMetaTransform);
-            scaled(target, structure, Size::of(&*scale.in_info), Size::of(&*scale.out_info));
+            let (from, to) = (Size::of(&*scale.in_info), Size::of(&*scale.out_info));
+            place(target, structure, from, from.scaled_to(&to));
+        } else if kind.as_str() == MATRIX {
+            let matrix = &*(data as *const Matrix);
+            place(target, structure, Size::of(&*matrix.in_info), matrix.placement());
         } else {
             return false.into_glib();
         }
     }
     true.into_glib()
+}
+
+/// The transform that GStreamer 1.28 has besides copying and scaling.
+const MATRIX: &str = "gst-video-matrix";
+
+/// `GstVideoMetaTransformMatrix` of GStreamer 1.28, declared here because the plugin also runs with older releases and is
+/// built with their headers: `matrix` maps positions in `in_rectangle`, from its upper left corner, to positions in
+/// `out_rectangle`.
+#[repr(C)]
+struct Matrix {
+    in_info: *const gst_video::ffi::GstVideoInfo,
+    in_rectangle: gst_video::ffi::GstVideoRectangle,
+    out_info: *const gst_video::ffi::GstVideoInfo,
+    out_rectangle: gst_video::ffi::GstVideoRectangle,
+    matrix: [[f32; 3]; 3],
+}
+
+impl Matrix {
+    /// Where the frame is put. The sizes come from the rectangles, which are exact; the matrix tells how it is turned.
+    ///
+    /// # Errors
+    /// The reason, where the frame is turned by other than quarters of a circle, or distorted.
+    ///
+    /// # Safety
+    /// `out_info` is valid.
+    unsafe fn placement(&self) -> Result<Placement, &'static str> {
+        let rectangle = |r: &gst_video::ffi::GstVideoRectangle| Rectangle {
+            x: r.x.into(),
+            y: r.y.into(),
+            width: r.w.into(),
+            height: r.h.into(),
+        };
+        let (from, to) = (rectangle(&self.in_rectangle), rectangle(&self.out_rectangle));
+        if [from.width, from.height, to.width, to.height].iter().any(|&side| side < 1) {
+            return Err("an empty rectangle");
+        }
+        let [[a, b, _], [c, d, _], bottom] = self.matrix;
+        let is_transposed = a.abs() + d.abs() < b.abs() + c.abs();
+        let ((x, y), rest) = if is_transposed { ((b, c), [a, d]) } else { ((a, d), [b, c]) };
+        let (across, down) =
+            if is_transposed { (from.height, from.width) } else { (from.width, from.height) };
+        let is_near = |factor: f32, to: i64, from: i64| {
+            let expected = to as f32 / from as f32;
+            (factor.abs() - expected).abs() <= expected / 100.0
+        };
+        if bottom != [0.0, 0.0, 1.0]
+            || rest.iter().any(|part| part.abs() > 1e-4)
+            || !is_near(x, to.width, across)
+            || !is_near(y, to.height, down)
+        {
+            return Err("turned by other than quarters of a circle, or distorted");
+        }
+        // SAFETY: the caller's.
+        let size = Size::of(unsafe { &*self.out_info });
+        Ok(Placement {
+            from,
+            to,
+            is_transposed,
+            is_mirrored: [x < 0.0, y < 0.0],
+            size: (size.width, size.height),
+        })
+    }
 }
 
 /// Copies the meta unchanged, including fields that this version does not know.
@@ -85,7 +152,7 @@ fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
 }
 
 /// Size and pixel aspect ratio of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Size {
     width: u32,
     height: u32,
@@ -101,81 +168,74 @@ impl Size {
         }
     }
 
-    /// Whether both have the same display aspect ratio, so that a scaler adds no borders.
-    fn is_shaped_as(&self, other: &Self) -> bool {
-        let product =
-            |a: u32, b: u32, c: u32, d: u32| [a, b, c, d].into_iter().map(u128::from).product::<u128>();
-        product(self.width, self.par.0, other.height, other.par.1)
-            == product(other.width, other.par.0, self.height, self.par.1)
+    /// Where a frame of this size is put in one of size `to` by a scaler that may add borders.
+    ///
+    /// # Errors
+    /// The reason, where it may have added borders of more than a sample: their sizes are not told.
+    fn scaled_to(&self, to: &Self) -> Result<Placement, &'static str> {
+        if [self.width, self.height, to.width, to.height].contains(&0) {
+            return Err("an empty frame");
+        }
+        let pixel = |size: &Self| f64::from(size.par.0.max(1)) / f64::from(size.par.1.max(1));
+        // The width that has the same shape at the new height, and the other way round.
+        let stretch = pixel(self) / pixel(to);
+        let width = f64::from(to.height) * f64::from(self.width) / f64::from(self.height) * stretch;
+        let height = f64::from(to.width) * f64::from(self.height) / f64::from(self.width) / stretch;
+        if f64::from(to.width) - width >= 2.0 || f64::from(to.height) - height >= 2.0 {
+            return Err("its aspect ratio changes, so that a scaler may have added borders");
+        }
+        Ok(Placement::scaling((self.width, self.height), (to.width, to.height)))
     }
 }
 
-fn scaled(target: &mut gst::BufferRef, structure: &gst::StructureRef, from: Size, to: Size) {
-    let Ok(meta) = MotionVectorMeta::from_structure(structure) else { return };
-    let of_this_frame = (meta.description.width, meta.description.height) == (from.width, from.height);
-    if !of_this_frame || !from.is_shaped_as(&to) {
-        return;
-    }
-    if (from.width, from.height) == (to.width, to.height) {
-        keep(target, structure);
-    } else if let Some(Scaled { description, vectors, predictors }) = scale_field(&meta, to) {
+/// Attaches the field in `structure`, of a frame of size `from`, to `target`, which shows that frame as `placement` says.
+fn place(
+    target: &mut gst::BufferRef,
+    structure: &gst::StructureRef,
+    from: Size,
+    placement: Result<Placement, &'static str>,
+) {
+    let placed = placement.and_then(|placement| {
+        let meta = MotionVectorMeta::from_structure(structure).map_err(|_| "it cannot be read")?;
+        if (meta.description.width, meta.description.height) != (from.width, from.height) {
+            return Err("it is of a frame of another size");
+        }
+        if placement.is_identity() {
+            keep(target, structure);
+            return Ok(());
+        }
+        let field = placement.resample(&meta).ok_or("its vectors would be too long")?;
+        let columns = meta.description.columns;
+        let costs = meta.costs.as_ref().and_then(|costs| {
+            let values = field.costs(costs.values(), costs.names().len());
+            FieldCosts::new(costs.names().to_vec(), glib::Bytes::from_owned(RecordBytes(values))).ok()
+        });
+        let devices = meta.devices.as_ref().and_then(|devices| {
+            let rows = field.rows(columns)?.into_iter().map(|row| devices.rows()[row]).collect::<Vec<_>>();
+            RowDevices::new(devices.names().to_vec(), glib::Bytes::from_owned(rows)).ok()
+        });
+        let Resampled { description, vectors, predictors, .. } = field;
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
-        // The rows of blocks are unchanged, and so are their devices. Costs are those of the frame that was searched.
-        let MotionVectorMeta { devices, costs, is_scene_cut, is_duplicate, .. } = meta;
+        let MotionVectorMeta { is_scene_cut, is_duplicate, .. } = meta;
         let extras = Extras { predictors, devices, costs, is_scene_cut, is_duplicate };
-        // The grid was checked, so only GStreamer could refuse; the field is then dropped.
-        let _ = attach(target, &description, vectors, extras);
+        attach(target, &description, vectors, extras).map_err(|_| "it was refused")
+    });
+    if let Err(reason) = placed {
+        log_dropped(from, reason);
     }
 }
 
-/// A field scaled to another frame size.
-struct Scaled {
-    description: FieldDescription,
-    vectors: Vec<MotionVector>,
-    predictors: Option<Vec<Predictor>>,
-}
-
-/// The field of the frame scaled to `to`; `None` if a block would not have a whole number of samples
-/// or a vector would not fit its type.
-///
-/// Scaling and rounding are monotonic, so the scaled predictors are the medians of the scaled vectors.
-fn scale_field(meta: &MotionVectorMeta, to: Size) -> Option<Scaled> {
-    let from = &meta.description;
-    let (block_width, columns) = scale_blocks(from.block_width, from.width, to.width)?;
-    let (block_height, rows) = scale_blocks(from.block_height, from.height, to.height)?;
-    if (columns, rows) != (from.columns, from.rows) {
-        return None;
+/// Tells the log, once for frames of a size, why their fields are dropped.
+fn log_dropped(from: Size, reason: &'static str) {
+    static TOLD: Mutex<Vec<(Size, &str)>> = Mutex::new(Vec::new());
+    const MOST: usize = 64;
+    let mut told = TOLD.lock();
+    if !told.contains(&(from, reason)) && told.len() < MOST {
+        told.push((from, reason));
+        let Size { width, height, .. } = from;
+        gst::info!(CAT, "The motion field of a frame of {width} x {height} samples is dropped: {reason}");
     }
-    let description =
-        FieldDescription { width: to.width, height: to.height, block_width, block_height, ..from.clone() };
-    let scale = |x, y| {
-        let x = scale_component(x, from.width, to.width)?;
-        Some((x, scale_component(y, from.height, to.height)?))
-    };
-    let vector = |v: &MotionVector| scale(v.x, v.y).map(|(x, y)| MotionVector { x, y, cost: v.cost });
-    let predictor = |p: &Predictor| scale(p.x, p.y).map(|(x, y)| Predictor { x, y });
-    let vectors = meta.vectors().iter().map(vector).collect::<Option<_>>()?;
-    let predictors = match meta.predictors() {
-        Some(predictors) => Some(predictors.iter().map(predictor).collect::<Option<_>>()?),
-        None => None,
-    };
-    Some(Scaled { description, vectors, predictors })
-}
-
-/// The side of the scaled block and the number of such blocks; `None` if the side is not an integer.
-fn scale_blocks(side: u32, from: u32, to: u32) -> Option<(u32, u32)> {
-    let scaled = u64::from(side) * u64::from(to);
-    let whole = from > 0 && scaled > 0 && scaled.is_multiple_of(u64::from(from));
-    let side = whole.then(|| u32::try_from(scaled / u64::from(from)).ok())??;
-    Some((side, to.div_ceil(side)))
-}
-
-/// `component · to / from`, rounded half away from zero; `None` if it overflows.
-fn scale_component(component: i16, from: u32, to: u32) -> Option<i16> {
-    let (from, to) = (i64::from(from), i64::from(to));
-    let doubled = 2 * i64::from(component) * to;
-    i16::try_from((doubled + from * doubled.signum()) / (2 * from)).ok()
 }
 
 /// Owned records that GLib reads as bytes.
@@ -189,34 +249,19 @@ impl<T: bytemuck::Pod> AsRef<[u8]> for RecordBytes<T> {
 
 #[cfg(test)]
 mod tests {
+    use glib::translate::ToGlibPtr;
+
     use super::*;
 
     #[test]
-    fn components_round_half_away_from_zero() {
-        assert_eq!(scale_component(5, 2, 1), Some(3));
-        assert_eq!(scale_component(-5, 2, 1), Some(-3));
-        assert_eq!(scale_component(-4, 3, 1), Some(-1));
-        assert_eq!(scale_component(-7, 1, 2), Some(-14));
-        assert_eq!(scale_component(i16::MAX, 1, 2), None);
-    }
-
-    #[test]
-    fn blocks_stay_whole() {
-        assert_eq!(scale_blocks(16, 320, 160), Some((8, 20)));
-        assert_eq!(scale_blocks(16, 320, 100), Some((5, 20)));
-        assert_eq!(scale_blocks(16, 320, 150), None);
-        assert_eq!(scale_blocks(16, 320, 0), None);
-    }
-
-    #[test]
-    fn only_copies_and_scales_are_known() {
+    fn other_transforms_are_not_known() {
         gst::init().unwrap();
         register();
         let (mut source, mut target) = (gst::Buffer::new(), gst::Buffer::new());
         let source = source.make_mut();
         gst::meta::CustomMeta::add(source, NAME).unwrap();
         let target = target.make_mut();
-        let kind = glib::Quark::from_str("gst-video-matrix").into_glib();
+        let kind = glib::Quark::from_str("gst-video-other").into_glib();
         // SAFETY: both buffers are alive and writable, and the meta is one of the source's; no data is read for this kind.
         let is_known = unsafe {
             let source = source.as_mut_ptr();
@@ -230,8 +275,44 @@ mod tests {
     #[test]
     fn shape_counts_the_pixels_too() {
         let size = |width, height, par| Size { width, height, par };
-        assert!(size(320, 240, (1, 1)).is_shaped_as(&size(640, 480, (1, 1))));
-        assert!(size(320, 240, (1, 1)).is_shaped_as(&size(640, 240, (1, 2))));
-        assert!(!size(320, 240, (1, 1)).is_shaped_as(&size(640, 240, (1, 1))));
+        let fits = |from: Size, to: Size| from.scaled_to(&to).is_ok();
+        assert!(fits(size(320, 240, (1, 1)), size(640, 480, (1, 1))));
+        assert!(fits(size(320, 240, (1, 1)), size(640, 240, (1, 2))));
+        assert!(!fits(size(320, 240, (1, 1)), size(640, 240, (1, 1))));
+        // Sizes that no scaler can meet exactly.
+        assert!(fits(size(640, 360, (1, 1)), size(426, 240, (1, 1))));
+        assert!(fits(size(1920, 1080, (1, 1)), size(854, 480, (1, 1))));
+        assert!(!fits(size(0, 240, (1, 1)), size(640, 240, (1, 1))));
+    }
+
+    #[test]
+    fn a_matrix_tells_how_the_frame_is_turned() {
+        gst::init().unwrap();
+        let info = |width, height| {
+            gst_video::VideoInfo::builder(gst_video::VideoFormat::Gray8, width, height).build().unwrap()
+        };
+        let (old, new) = (info(320, 192), info(192, 320));
+        let rectangle = |w, h| gst_video::ffi::GstVideoRectangle { x: 0, y: 0, w, h };
+        let matrix = |matrix| Matrix {
+            in_info: old.to_glib_none().0,
+            in_rectangle: rectangle(320, 192),
+            out_info: new.to_glib_none().0,
+            out_rectangle: rectangle(192, 320),
+            matrix,
+        };
+        // SAFETY: the infos are alive.
+        let placement = |rows| unsafe { matrix(rows).placement() };
+        // A quarter turn clockwise: x = 192 - old y, y = old x.
+        let turned = placement([[0.0, -1.0, 192.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).unwrap();
+        assert!(turned.is_transposed && turned.is_mirrored == [true, false] && turned.size == (192, 320));
+        let scaled = placement([[0.6, 0.0, 0.0], [0.0, 320.0 / 192.0, 0.0], [0.0, 0.0, 1.0]]).unwrap();
+        assert_eq!(scaled, Placement::scaling((320, 192), (192, 320)));
+        for wrong in [
+            [[0.7, -0.7, 0.0], [0.7, 0.7, 0.0], [0.0, 0.0, 1.0]],
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.6, 0.0, 0.0], [0.0, 1.6667, 0.0], [0.1, 0.0, 1.0]],
+        ] {
+            assert!(placement(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

@@ -10,15 +10,15 @@ use super::device::OpenClDevice;
 use crate::estimator::{Parameters, SetupError};
 use crate::tuning::Kernel;
 
-/// Included files and the lines that include them. A file that includes another comes before it. Offline
-/// compilers follow the lines themselves.
-const INCLUDED: [(&str, &str); 6] = [
-    ("#include \"common.cl\"", include_str!("../../kernels/common.cl")),
-    ("#include \"groups.cl\"", include_str!("../../kernels/groups.cl")),
-    ("#include \"spans.cl\"", include_str!("../../kernels/spans.cl")),
-    ("#include \"levels.cl\"", include_str!("../../kernels/levels.cl")),
-    ("#include \"fields.cl\"", include_str!("../../kernels/fields.cl")),
-    ("#include \"points.cl\"", include_str!("../../kernels/points.cl")),
+/// Files that others include. A file that includes another comes before it.
+const INCLUDED: [(&str, &str); 7] = [
+    ("common.cl", include_str!("../../kernels/common.cl")),
+    ("groups.cl", include_str!("../../kernels/groups.cl")),
+    ("spans.cl", include_str!("../../kernels/spans.cl")),
+    ("steps.cl", include_str!("../../kernels/steps.cl")),
+    ("levels.cl", include_str!("../../kernels/levels.cl")),
+    ("fields.cl", include_str!("../../kernels/fields.cl")),
+    ("points.cl", include_str!("../../kernels/points.cl")),
 ];
 
 /// A file of kernels.
@@ -32,6 +32,7 @@ pub(super) enum KernelFile {
     Tiled,
     Elimination,
     ThreeStep,
+    ThreeStepSamples,
     SubSample,
     Pyramid,
     Hierarchical,
@@ -45,13 +46,14 @@ impl KernelFile {
     fn text(self) -> &'static str {
         match self {
             Self::Frame => include_str!("../../kernels/frame.cl"),
-            Self::Reference => include_str!("../../kernels/reference.cl"),
-            Self::Collaborative => include_str!("../../kernels/collaborative.cl"),
-            Self::Reduce => include_str!("../../kernels/reduce.cl"),
-            Self::TwoPass => include_str!("../../kernels/two_pass.cl"),
+            Self::Reference => include_str!("../../kernels/papers/reference.cl"),
+            Self::Collaborative => include_str!("../../kernels/papers/collaborative.cl"),
+            Self::Reduce => include_str!("../../kernels/papers/reduce.cl"),
+            Self::TwoPass => include_str!("../../kernels/papers/two_pass.cl"),
             Self::Tiled => include_str!("../../kernels/tiled.cl"),
             Self::Elimination => include_str!("../../kernels/elimination.cl"),
             Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
+            Self::ThreeStepSamples => include_str!("../../kernels/papers/three_step.cl"),
             Self::SubSample => include_str!("../../kernels/sub_sample.cl"),
             Self::Pyramid => include_str!("../../kernels/pyramid.cl"),
             Self::Hierarchical => include_str!("../../kernels/hierarchical.cl"),
@@ -62,9 +64,13 @@ impl KernelFile {
         }
     }
 
-    /// The file, with the included files in the place of their include lines.
+    /// The file, with the included files in the place of the lines that include them. Offline compilers follow these
+    /// lines themselves.
     pub(super) fn source(self) -> String {
-        INCLUDED.iter().fold(self.text().to_owned(), |text, (line, file)| text.replacen(line, file, 1))
+        INCLUDED.iter().fold(self.text().to_owned(), |text, (name, file)| {
+            let lines = ["", "../"].map(|folder| format!("#include \"{folder}{name}\""));
+            lines.iter().fold(text, |text, line| text.replacen(line, file, 1))
+        })
     }
 }
 

@@ -1,17 +1,14 @@
-//! The families of kernels, one file each, and the choice among them.
+//! The families of kernels, one file each, and the choice among them. Those of [`papers`] are there to be measured;
+//! what `auto` takes is in [`fastest`] and [`undemanding`].
 
-mod collaborative;
 mod elimination;
 mod group_shape;
 mod hierarchical;
-mod launch;
+mod papers;
 mod pyramid;
-mod reference;
 mod sub_sample;
 mod three_step;
-mod tile;
 mod tiled;
-mod two_pass;
 
 use super::device::{DeviceKind, OpenClDevice};
 use super::kernel_family::{BuildContext, KernelFamily};
@@ -24,15 +21,13 @@ const KEY: usize = size_of::<u64>();
 /// The fastest kernel of `algorithm` for the kind of `device`: `benches/RESULTS.md` has the figures. Without local
 /// memory of its own, a device is like a CPU: what a kernel copies there is copied within one memory.
 pub(super) fn fastest(parameters: &Parameters, device: &OpenClDevice) -> Kernel {
-    match (parameters.algorithm, device.kind) {
+    let is_gpu = device.kind == DeviceKind::Gpu && device.has_local_memory;
+    match parameters.algorithm {
+        Algorithm::Full if is_gpu => Kernel::Tiled,
+        Algorithm::ThreeStep if is_gpu => Kernel::ThreeStep,
         // The others lose what they gain by instructions for many samples of eight bits.
-        (Algorithm::Full, DeviceKind::Cpu) if parameters.bit_depth > 8 => Kernel::Tiled,
-        (_, DeviceKind::Cpu) => undemanding(parameters),
-        _ if !device.has_local_memory => undemanding(parameters),
-        (Algorithm::Full, DeviceKind::Gpu) => Kernel::Tiled,
-        (Algorithm::Full, DeviceKind::Accelerator) => Kernel::Reference,
-        (Algorithm::ThreeStep, _) => Kernel::ThreeStep,
-        (Algorithm::Hierarchical, _) => Kernel::Hierarchical,
+        Algorithm::Full if device.kind == DeviceKind::Cpu && parameters.bit_depth > 8 => Kernel::Tiled,
+        _ => undemanding(parameters),
     }
 }
 
@@ -52,7 +47,7 @@ pub(super) fn readable_window(parameters: &Parameters) -> Window {
             let grid = parameters.grid();
             parameters.winning_window_of(0..=grid.columns - 1, 0..=grid.rows - 1)
         }
-        // `place` in three_step.cl reads candidates at most a block outside the frame.
+        // `place` in steps.cl reads candidates at most a block outside the frame.
         Algorithm::ThreeStep => {
             let side = parameters.block_size as i32;
             parameters.window.clipped(-side..=side, -side..=side)
@@ -77,22 +72,22 @@ pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, S
 /// Builds the family that searches whole samples.
 fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
     Ok(match build.kernel {
-        Kernel::ReferenceNaive => Box::new(reference::ReferenceNaive::new(build)?),
-        Kernel::Auto | Kernel::Reference => Box::new(reference::ReferenceStaged::new(build)?),
-        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
-            Box::new(collaborative::CollaborativeFamily::new(build)?)
-        }
-        Kernel::TwoPass => Box::new(two_pass::TwoPassFamily::new(build)?),
-        Kernel::Tiled => Box::new(tiled::TiledFamily::new(build)?),
+        Kernel::Auto | Kernel::Tiled => Box::new(tiled::TiledFamily::new(build)?),
         Kernel::Elimination => Box::new(elimination::EliminationFamily::new(build)?),
+        Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
+        Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
+        Kernel::Hierarchical => Box::new(hierarchical::HierarchicalFamily::new(build)?),
         Kernel::Exhaustive => {
             let advice = "choose kernel auto, or device native";
             return Err(build.unsupported("it is a kernel of the CPU without OpenCL".into(), advice));
         }
-        Kernel::ThreeStepNaive => Box::new(three_step::ThreeStepSamples::new(build)?),
-        Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
-        Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
-        Kernel::Hierarchical => Box::new(hierarchical::HierarchicalFamily::new(build)?),
+        Kernel::ReferenceNaive => Box::new(papers::ReferenceNaive::new(build)?),
+        Kernel::Reference => Box::new(papers::ReferenceStaged::new(build)?),
+        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
+            Box::new(papers::CollaborativeFamily::new(build)?)
+        }
+        Kernel::TwoPass => Box::new(papers::TwoPassFamily::new(build)?),
+        Kernel::ThreeStepNaive => Box::new(papers::ThreeStepSamples::new(build)?),
     })
 }
 

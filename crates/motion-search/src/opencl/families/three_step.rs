@@ -1,100 +1,32 @@
-//! Three-step search (`kernels/three_step.cl`): Bonanno's groups of a block and candidate, and two kernels
-//! that take all steps in one launch.
+//! Three-step search (`kernels/three_step.cl`): all steps in one launch, by groups or by single work-items.
 
-use super::super::cl::{self, Arg, Buffer};
+use super::super::cl::{self, Arg};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
 use super::super::program::KernelFile;
-use super::KEY;
 use crate::estimator::{SetupError, Window};
-
-/// Candidates a step, including the centre.
-const CANDIDATES: usize = 9;
-
-/// The most items of a group that compares one candidate: the limit of the paper's devices.
-const MOST_SAMPLES: usize = 1024;
 
 /// Items of a group of `three_step_group`, unless one block needs more.
 const GROUP_ITEMS: usize = 128;
 
-/// Items of a group of `three_step_choose`.
-const CHOICE_ITEMS: usize = 32;
-
-/// Arguments of all three kernels: the window, which may be larger than that of the geometry, and the first
-/// step.
-struct StepArgs {
-    window: Window,
+/// Arguments of all kernels of three-step search: the window, which may be larger than that of the geometry, and the
+/// first step.
+pub(super) struct StepArgs {
+    pub(super) window: Window,
     limits: [i32; 4],
 }
 
 impl StepArgs {
-    fn new(build: &BuildContext<'_>) -> Self {
+    pub(super) fn new(build: &BuildContext<'_>) -> Self {
         let window = build.parameters.window;
         Self { window, limits: [window.x0(), window.x1(), window.y0(), window.y1()] }
     }
 
-    fn limits(&self) -> Arg<'_> {
+    pub(super) fn limits(&self) -> Arg<'_> {
         Arg::Struct(bytemuck::bytes_of(&self.limits))
     }
 
-    fn first(&self) -> Arg<'static> {
+    pub(super) fn first(&self) -> Arg<'static> {
         Arg::Int(self.window.steps().next().unwrap_or(0))
-    }
-}
-
-/// A group a block and candidate, and an item a sample; a second kernel chooses. Each step launches both.
-pub(super) struct ThreeStepSamples {
-    steps: StepArgs,
-    compare: cl::KernelObject,
-    items: usize,
-    choose: cl::KernelObject,
-    choice_items: [usize; 2],
-    costs: Buffer,
-    winners: Buffer,
-}
-
-impl ThreeStepSamples {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let samples = build.parameters.block_size * build.parameters.block_size;
-        let most = samples.min(MOST_SAMPLES);
-        let (compare, items) = build.build_for(KernelFile::ThreeStep, c"three_step_samples", most)?;
-        let choose = build.build(KernelFile::ThreeStep, c"three_step_choose", "")?;
-        let blocks = build.grid().blocks();
-        Ok(Self {
-            steps: StepArgs::new(build),
-            compare,
-            items,
-            choice_items: build.device.group_of(&choose, [CHOICE_ITEMS, 1])?,
-            choose,
-            costs: build.buffer("the costs of a step", size_of::<u32>() * CANDIDATES * blocks)?,
-            winners: build.buffer("the winners", KEY * blocks)?,
-        })
-    }
-}
-
-impl KernelFamily for ThreeStepSamples {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
-        let Self { steps, items, choice_items, .. } = self;
-        let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
-        let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));
-        let blocks = request.geometry.blocks();
-        // A window of the centre alone has no step: one of length 0 finds its cost.
-        let only_centre = steps.window.steps().next().is_none().then_some(0);
-        for (index, step) in only_centre.into_iter().chain(steps.window.steps()).enumerate() {
-            let (step, is_first) = (Arg::Int(step), Arg::Int(i32::from(index == 0)));
-            let sums = Arg::Local(size_of::<u32>() * *items);
-            let args = [current, reference, winners, costs, sums, steps.limits(), step, is_first, geometry];
-            let groups = [CANDIDATES * blocks, 1];
-            // SAFETY: a group, and a cost, a block and candidate; the winners are those of the step before,
-            // or not read; a frame is read at most a block outside, within the window and so within the
-            // margins; the sums have a word an item.
-            unsafe { request.queue.launch(&mut self.compare, &args, groups, [*items, 1])? };
-            let args = [costs, winners, vectors, step, is_first, geometry];
-            let groups = [blocks.div_ceil(choice_items[0]), 1];
-            // SAFETY: items past the last block do nothing; there are nine costs, a winner and a vector a
-            // block.
-            unsafe { request.queue.launch(&mut self.choose, &args, groups, *choice_items)? };
-        }
-        Ok(())
     }
 }
 

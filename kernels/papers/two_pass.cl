@@ -20,8 +20,8 @@
 // The search region is 47 x 47 samples, not 48 x 48. The paper keeps the smallest cost and leaves ties
 // open; here order keys are compared.
 
-#include "common.cl"
-#include "spans.cl"
+#include "../common.cl"
+#include "../spans.cl"
 
 // III-A: block and search area in local memory, `SPAN` samples compared at a time (II-C, figure 2).
 // Candidates that do not count are computed from the margin of the frame and left out by the second

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::super::cl::{self, Event, Queue};
-use super::super::kernel_family::BuildContext;
-use super::super::watch::Watch;
 use crate::estimator::SetupError;
+use crate::opencl::cl::{self, Event, Queue};
+use crate::opencl::kernel_family::BuildContext;
+use crate::opencl::watch::Watch;
 use crate::pace;
 use crate::tuning::Launch;
 

@@ -17,8 +17,8 @@
 // Candidates that do not count are computed from the margin of the frame, and reduce.cl leaves them
 // out: as in the thesis, no item branches at the border.
 
-#include "common.cl"
-#include "spans.cl"
+#include "../common.cl"
+#include "../spans.cl"
 
 // Whether `collaborative_staged` keeps word j of all items together: as GPUs read local memory fastest. On CPUs the
 // words of an item together are faster (figure 7's order).

@@ -13,7 +13,7 @@
 //
 // block_size is an argument, so that one build serves all of them.
 
-#include "common.cl"
+#include "../common.cl"
 
 __kernel void reduce(__global const uint *costs, __global ulong *winners,
                      __global MotionVector *vectors, __local ulong *keys, int first_job, int jobs,

@@ -1,21 +1,21 @@
-//! The Reference Method (`kernels/reference.cl`): a group a block.
+//! The Reference Method (`kernels/papers/reference.cl`): a group a block.
 
-use super::super::cl::{self, Arg};
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use super::super::program::KernelFile;
-use super::KEY;
 use super::tile::WindowTile;
 use crate::estimator::SetupError;
+use crate::opencl::cl::{self, Arg};
+use crate::opencl::families::KEY;
+use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::program::KernelFile;
 
 /// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
 /// size.
-pub(super) struct ReferenceNaive {
+pub(in crate::opencl::families) struct ReferenceNaive {
     kernel: cl::KernelObject,
     items: usize,
 }
 
 impl ReferenceNaive {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+    pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let candidates = build.candidates();
         let most = candidates.min(build.device.largest_group);
         let (kernel, items) = build.build_for(KernelFile::Reference, c"reference_naive", most)?;
@@ -57,7 +57,7 @@ impl KernelFamily for ReferenceNaive {
 }
 
 /// Block and search area in local memory; the items share the candidates of one tile after another.
-pub(super) struct ReferenceStaged {
+pub(in crate::opencl::families) struct ReferenceStaged {
     kernel: cl::KernelObject,
     /// Bytes of a block.
     block_bytes: usize,
@@ -66,7 +66,7 @@ pub(super) struct ReferenceStaged {
 }
 
 impl ReferenceStaged {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+    pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let kernel = build.build(KernelFile::Reference, c"reference_staged", "")?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,

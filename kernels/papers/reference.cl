@@ -25,7 +25,7 @@
 // such a loop for the wrong items. For the same reason all items run every loop equally often, and
 // those past the last candidate repeat it.
 
-#include "common.cl"
+#include "../common.cl"
 
 // Figure 3: every sample is read from global memory. In the thesis the group has exactly one item a
 // candidate, which is the limitation of the method.

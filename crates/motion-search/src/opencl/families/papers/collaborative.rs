@@ -1,12 +1,12 @@
-//! The Collaborative Method (`kernels/collaborative.cl`, `kernels/reduce.cl`): a job is one displacement
+//! The Collaborative Method (`kernels/papers/collaborative.cl`, `kernels/papers/reduce.cl`): a job is one displacement
 //! of the whole frame; the costs of all jobs are kept, and reduced to vectors at the end.
 
-use super::super::cl::{self, Arg, Buffer, Event};
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use super::super::program::KernelFile;
 use super::launch::{Jobs, Launcher};
-use super::{KEY, equal_part};
 use crate::estimator::SetupError;
+use crate::opencl::cl::{self, Arg, Buffer, Event};
+use crate::opencl::families::{KEY, equal_part};
+use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::program::KernelFile;
 use crate::tuning::Kernel;
 
 /// Work-items of a group that reduces costs: adjacent blocks, and shares of their jobs. Both are powers
@@ -24,7 +24,7 @@ enum JobItems {
 }
 
 /// The kernel of the jobs, and the one that reduces their costs.
-pub(super) struct CollaborativeFamily {
+pub(in crate::opencl::families) struct CollaborativeFamily {
     kernel: cl::KernelObject,
     job_items: JobItems,
     /// Items of a group.
@@ -37,7 +37,7 @@ pub(super) struct CollaborativeFamily {
 }
 
 impl CollaborativeFamily {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+    pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let (name, usual) = match (build.kernel, build.is_gpu()) {
             (Kernel::CollaborativeNaive, true) => (c"collaborative_naive", 128),
             (Kernel::CollaborativeNaive, false) => (c"collaborative_naive", 64),

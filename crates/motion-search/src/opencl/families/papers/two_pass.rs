@@ -1,16 +1,16 @@
-//! Zhang's two kernels (`kernels/two_pass.cl`): all costs of a band of blocks, then the best of each
+//! Zhang's two kernels (`kernels/papers/two_pass.cl`): all costs of a band of blocks, then the best of each
 //! block.
 //!
 //! Memory on the device besides the frames and the vectors: `4 · blocks · candidates` bytes of costs, or
 //! those of as many rows of blocks as [`Tuning::cost_bytes`](crate::tuning::Tuning::cost_bytes) and the
 //! device's largest buffer allow. If not even one row fits, a part of a row is taken at a time.
 
-use super::super::cl::{self, Arg, Buffer};
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use super::super::program::KernelFile;
 use super::tile::WindowTile;
-use super::{KEY, equal_part};
 use crate::estimator::SetupError;
+use crate::opencl::cl::{self, Arg, Buffer};
+use crate::opencl::families::{KEY, equal_part};
+use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::program::KernelFile;
 
 /// Work-items of a group in the paper.
 const ITEMS: usize = 256;
@@ -22,7 +22,7 @@ const CPU_ITEMS: usize = 64;
 const CANDIDATES_AN_ITEM: usize = 4;
 
 /// The two kernels and the costs between them.
-pub(super) struct TwoPassFamily {
+pub(in crate::opencl::families) struct TwoPassFamily {
     compute: cl::KernelObject,
     compute_items: usize,
     tile: WindowTile,
@@ -35,7 +35,7 @@ pub(super) struct TwoPassFamily {
 }
 
 impl TwoPassFamily {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+    pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let compute = build.build(KernelFile::TwoPass, c"two_pass_compute", "")?;
         let compare = build.build(KernelFile::TwoPass, c"two_pass_compare", "")?;
         let usual = if build.is_cpu() { CPU_ITEMS } else { ITEMS };

@@ -1,8 +1,8 @@
 //! A part of the window whose search area fits local memory.
 
-use super::super::frame::Geometry;
-use super::super::kernel_family::BuildContext;
-use super::equal_part;
+use crate::opencl::families::equal_part;
+use crate::opencl::frame::Geometry;
+use crate::opencl::kernel_family::BuildContext;
 
 /// Local memory that a group uses if one candidate needs no more, so that several groups fit a compute
 /// unit.

@@ -49,16 +49,15 @@ pub enum DeviceSelector {
     Several(String),
 }
 
-impl FromStr for DeviceSelector {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
+impl From<&str> for DeviceSelector {
+    /// What `text` names. Every text names something: what is no keyword, index or list is part of a device's name.
+    fn from(text: &str) -> Self {
         let text = text.trim();
         let index = || {
             let (platform, device) = text.split_once(':')?;
             Some(Self::Index(platform.trim().parse().ok()?, device.trim().parse().ok()?))
         };
-        Ok(match text.to_ascii_lowercase().as_str() {
+        match text.to_ascii_lowercase().as_str() {
             "" | "auto" => Self::Auto,
             "native" => Self::Native,
             "gpu" => Self::Gpu,
@@ -67,7 +66,15 @@ impl FromStr for DeviceSelector {
             "all" => Self::Several(text.into()),
             _ if text.contains([',', '@']) => Self::Several(text.into()),
             _ => index().unwrap_or_else(|| Self::Name(text.into())),
-        })
+        }
+    }
+}
+
+impl FromStr for DeviceSelector {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.into())
     }
 }
 

@@ -337,7 +337,7 @@ fn serial_and_parallel_frames_subtract_to_zero() {
             let serial = oracle::three_step(&p, &current.view(), &reference.view());
             let serial = reconstruct(&p, &reference.view(), &serial.vectors);
             if std::ptr::eq(current, &reference) {
-                assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(p.grid()).vectors));
+                assert_eq!(serial, reconstruct(&p, &reference.view(), &MotionField::new(&p).vectors));
             }
             let mut parallel: Vec<Box<dyn motion_search::estimator::Device>> =
                 vec![Box::new(Native::new(p.clone()).unwrap())];

@@ -74,7 +74,7 @@ fn field_of(
 ) -> MotionField {
     current.check(parameters).expect("current frame");
     reference.check(parameters).expect("reference frame");
-    let mut field = MotionField::new(parameters.grid());
+    let mut field = MotionField::new(parameters);
     let columns = field.grid.columns;
     for (index, vector) in field.vectors.iter_mut().enumerate() {
         let (column, row) = (index % columns, index / columns);

@@ -32,7 +32,7 @@ pub(super) fn field(
 ) -> MotionField {
     let side = parameters.block_size as i32;
     let reference = Interpolated::new(reference);
-    let mut field = MotionField::new(parameters.grid());
+    let mut field = MotionField::new(parameters);
     let columns = field.grid.columns;
     for (index, record) in field.vectors.iter_mut().enumerate() {
         let (column, row) = ((index % columns) as i32, (index / columns) as i32);

@@ -1,4 +1,5 @@
-//! Lists every device that `motionestimate device=…` accepts: `cargo run --example devices`.
+//! Lists every device with the name that selects it, for `MotionSearchBuilder::device` and for the property `device` of the
+//! GStreamer elements: `cargo run --example devices`.
 
 use motion_search::backend::{AvailableDevice, DeviceLimits, devices_and_limits};
 

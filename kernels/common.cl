@@ -216,8 +216,8 @@ static inline MotionVector vector_of_key(ulong key)
 // Leaves the smallest of `count` keys in keys[0]. Every item of a one-dimensional group of at least
 // `count` items calls it, after writing its own key.
 //
-// Uta's parallel reduction (figure 3): half of the keys are folded into the other half until one is
-// left. If their number is odd, the middle one waits for the next step, so any count works.
+// Uta's parallel reduction (text of section 6.1): half of the keys are folded into the other half until
+// one is left. If their number is odd, the middle one waits for the next step, so any count works.
 static inline void smallest_key(__local ulong *keys, uint count)
 {
     const uint item = (uint)get_local_id(0);

@@ -3,8 +3,8 @@
 // Included after common.cl.
 //
 // D. Bonanno, "Parallelisation of the Block Matching Algorithm Using Three Step Search". The paper does
-// three steps; here the first is half the range, whatever the range, and each next one is half of the one
-// before, rounded up: range 7 has the paper's 4, 2 and 1. It does not say which of equal costs wins; here
+// three steps and states neither their sizes nor a range; here the first is half the range, and each next one
+// half of the one before, rounded up: 4, 2 and 1 for range 7. It does not say which of equal costs wins; here
 // order keys decide, not the numbers of the nine candidates (its figure 4), which are counted row by row,
 // with the centre as number 4.
 //

@@ -13,7 +13,7 @@ use crate::printed::{BONANNO_BLOCKS, BONANNO_SIZES, Speedup};
 use crate::report::Report;
 use crate::table::{Cell, Column, Table};
 
-/// Three steps: 4, 2, 1.
+/// Three steps, 4, 2 and 1. The paper states neither range nor steps.
 const REACH: i32 = 7;
 
 /// A row of a table: label, frame size, block size, and his figures.
@@ -108,9 +108,9 @@ fn table(
             .into()
     });
     foot.push(
-        "His frames have three channels and his times include the reconstruction; ours are luma, and the whole time \
-         includes the prediction of the frame, by the same native code in all columns, with as many threads as the \
-         search."
+        "His frames have three channels, and whether his times include the reconstruction is not stated; ours are \
+         luma, and the whole time includes the prediction of the frame, by the same native code in all columns, \
+         with as many threads as the search."
             .into(),
     );
     foot.extend(measured.foot);

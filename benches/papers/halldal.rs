@@ -62,7 +62,8 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
         work,
     });
     let ours = [
-        // As many threads as stage his area of 32 x 32 samples, two samples each; his compute 29 x 15 candidates.
+        // As many threads as stage his area of 32 x 32 samples, two samples each (6.2.1). His result with them
+        // stands under "29 x 15" (7.1.3); which of them compute SADs is not said.
         more("32 x 16, shared memory", Engine::grouped(Kernel::Reference, 32 * 16)),
         more("reference, own group size", Engine::kernel(Kernel::Reference)),
     ];

@@ -45,7 +45,7 @@ impl Engine {
     /// The same field, most costs of which need not be computed, on all cores.
     pub const ELIMINATION: Self = Self::native(Kernel::Elimination, None);
 
-    /// The counterpart of the papers' single-threaded C code: every cost, by plain Rust, on one core.
+    /// The counterpart of the papers' serial code for one core: every cost, by plain Rust.
     pub const SERIAL: Self =
         Self::Native { kernel: Kernel::Exhaustive, level: Some(Level::Portable), threads: Some(1) };
 

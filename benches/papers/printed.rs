@@ -279,7 +279,8 @@ pub const HALLDAL_PREDICTION: [(&str, f64, f64); 4] = [
     ("host managed, several blocks", 120.0, 103.0),
 ];
 
-/// Zhang, figure 7 as section III-C gives it: sequence, width, height.
+/// Zhang, figure 7 as section III-C gives it: sequence, width, height. The paper calls the last one
+/// "Mobal_ter".
 pub const ZHANG_SEQUENCES: [(&str, usize, usize); 3] =
     [("Foreman (CIF)", 352, 288), ("City (4CIF)", 704, 576), ("Mobcal (720p)", 1280, 720)];
 

@@ -232,9 +232,12 @@ fn together(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
         columns,
         rows,
         foot: vec![
-            "Uta: 6 and 7 ms of work, and 7 ms in pthread_join; the thesis has no table of this.".into(),
+            "Uta: CollabGPU_opt beside CollabCPU_opt with a fixed share of the jobs; 6 and 7 ms of work, and 7 ms in \
+             pthread_join. The thesis has no table of this."
+                .into(),
             format!(
-                "Ours: with the current frame's upload and the vectors' download, shares by the adaptive \
+                "Ours: kernel=auto on the device and native as the CPU, divided by rows, which is not his \
+                 experiment; with the current frame's upload and the vectors' download, shares by the adaptive \
                  balance after {TO_SETTLE} frames. Ideal: rates added. Gain: over the faster alone."
             ),
         ],
@@ -283,11 +286,13 @@ pub fn zhang(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn E
         columns,
         rows,
         foot: vec![
-            "His are an I7 2630qm and a GT540m; the bars of the figure have no figures. His part of the CPU is \
-             the solution of (7), by which fit finds shares too, of rounds of frames or of rows."
+            "His are an I7 2630qm and a GT540m, both with his two kernels, and one unnamed sequence of 300 \
+             frames; the bars of the figure have no figures. He gives the CPU 105 frames; his (7), by which fit \
+             finds shares of rounds of frames or of rows too, gives 103.7."
                 .into(),
             format!(
-                "Ours: made frames, {DEPTH} in flight, with transfers, after {TO_SETTLE} frames in which shares settle."
+                "Ours: kernel=auto on the device and native as the CPU, which is not his experiment; made frames, \
+                 {DEPTH} in flight, with transfers, after {TO_SETTLE} frames in which shares settle."
             ),
         ],
     })

@@ -1,7 +1,9 @@
-//! Uta (2012), chapter 9, as far as it is a search method: the CPU searches a small window, and the device searches
-//! again only where the prediction is worse than a threshold.
+//! After Uta (2012), chapter 9: the CPU searches a small window, and the device searches again only where the
+//! prediction is worse than a threshold.
 //!
-//! His other proposal, a smaller frame whose vectors choose the window of the full one, is hierarchical search.
+//! In his proposal the CPU tries the next frame while the GPU searches the current one. Here the CPU searches every
+//! frame first, and the time of both beside each other is computed from their medians. His other proposal, a smaller
+//! frame that sets the window of the full one, is not built: hierarchical search has no such window.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -56,7 +58,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         let again = |pair: &Found| psnr(pair.mse[0]) < threshold;
         let part = mean(&|pair| f64::from(u8::from(again(pair))));
         let mse = mean(&|pair| pair.mse[usize::from(again(pair))]);
-        // Both work at once, so that the slower one decides; with no threshold to exceed the device works alone.
+        // If both worked at once, the slower one would decide; with no threshold to exceed the device works alone.
         let device = part * median_of(1);
         let cpu = if threshold.is_finite() { median_of(0) } else { 0.0 };
         vec![
@@ -73,9 +75,9 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         ]
     });
     report.table(&Table {
-        stem: "uta-9".into(),
+        stem: "uta-chapter-9".into(),
         title: format!("Uta, chapter 9: the CPU at ±{SMALL} decides whether the device searches ±{LARGE}"),
-        columns: ["Threshold", "searched again, %", "PSNR, dB", "CPU, ms", "device, ms", "slower of both, ms"]
+        columns: ["Threshold", "searched again, %", "PSNR, dB", "CPU, ms", "device, ms", "slower of both, computed, ms"]
             .map(|name| Column::new("", name))
             .into(),
         rows: rows.into(),

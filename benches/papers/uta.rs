@@ -191,8 +191,8 @@ fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
         row
     });
     let mut foot = vec![
-        "The thesis has no table of this. collaborative, 1024 jobs, one for each displacement, in so many \
-         launches."
+        "The thesis has no table of this: it measured one launch alone. collaborative, 1024 jobs, one for each \
+         displacement, in so many launches."
             .into(),
     ];
     foot.extend(measured.foot);

@@ -1,7 +1,7 @@
 // Three-step search, a launch a step.
 //
 // D. Bonanno, "Parallelisation of the Block Matching Algorithm Using Three Step Search":
-// `three_step_samples` is section II, figure 3, and `three_step_choose` its points c to e.
+// `three_step_samples` is section II, figure 3, points a to c, and `three_step_choose` points d and e.
 //
 // Departures, besides those in steps.cl. The paper's MSE is a float; here the sum is not divided by the
 // samples of a block, so it is an exact integer. One of its items adds up the samples of a pair; here a
@@ -11,7 +11,7 @@
 #include "../common.cl"
 #include "../steps.cl"
 
-// Figure 3, a and b: a group a pair of block and candidate, an item a sample, a launch a step.
+// Figure 3, a to c: a group a pair of block and candidate, an item a sample, a launch a step.
 //
 // A step needs the result of all nine groups of the step before, and groups of one launch cannot wait
 // for each other. So each step is a launch, as in the paper, followed by one of three_step_choose. As in
@@ -55,7 +55,7 @@ __kernel FIXED_GROUP void three_step_samples(__global const uchar *current, __gl
         costs[pair] = tried ? sums[0] : UINT_MAX;
 }
 
-// Figure 3, c to e: one item a block makes the best of its nine candidates the next centre.
+// Figure 3, d and e: one item a block makes the best of its nine candidates the next centre.
 __kernel void three_step_choose(__global const uint *costs, __global ulong *winners,
                                 __global MotionVector *vectors, int step, int is_first, Geometry g)
 {

@@ -17,7 +17,8 @@
 // Slips and departures. Formula (1) squares the differences and calls the sum SAD. The text and
 // figures 1 and 2 say absolute differences, which is METRIC_SAD here; formula (1) is METRIC_SSD. The
 // paper pads the frame by a whole window on the host; here the margin that common.cl describes serves.
-// The search region is 47 x 47 samples, not 48 x 48. The paper keeps the smallest cost and leaves ties
+// The search region is 47 x 47 samples, not 48 x 48. Formula (2) has four groups a block, the text one,
+// as here. The paper keeps the smallest cost and leaves ties
 // open; here order keys are compared.
 
 #include "../common.cl"

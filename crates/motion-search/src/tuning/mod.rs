@@ -10,8 +10,8 @@ use crate::estimator::SetupError;
 pub use kernel::Kernel;
 
 /// How the jobs of the `collaborative` kernels are launched. A job is one displacement of the whole
-/// frame (Uta 6.2). Section 6.2.3 compares one launch of all jobs, its result, with OpenCL's task
-/// parallelism.
+/// frame (Uta 6.2). Section 6.2.3 puts all jobs into one launch, because the drivers of 2012 did not run
+/// the launches of OpenCL's out-of-order queues or of several queues beside each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launch {
@@ -43,7 +43,7 @@ pub struct Tuning {
     /// How jobs are launched; `None` is [`Launch::Once`].
     pub launch: Option<Launch>,
     /// The number of launches into which the jobs are divided, at least 1; `None` is one launch per
-    /// job, as in the thesis. Ignored with [`Launch::Once`].
+    /// job, as in the thesis' CUDA version (6.2.2). Ignored with [`Launch::Once`].
     pub launches: Option<usize>,
     /// The most candidates, one under the other, that a work-item of the kernels `tiled` and `elimination`
     /// computes together, at least 1.

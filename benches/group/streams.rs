@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use motion_search::backend::{self, AvailableDevice};
 use motion_search::estimator::{Device, Frame, Output, Parameters, Part, Request, Slot, Ticket};
-use motion_search::session::{Balance, Options, Session, Split, WeightedDevice, divide};
+use motion_search::session::{Balance, FrameSlot, Options, Session, Split, WeightedDevice, divide};
 use motion_search::tuning::{Kernel, Tuning};
 
 /// A few frames of texture that moves.
@@ -48,7 +48,7 @@ pub struct Stream<'a> {
     pub session: Session,
     frames: &'a [Frame],
     next: usize,
-    reference: Option<Slot>,
+    reference: Option<FrameSlot>,
 }
 
 impl<'a> Stream<'a> {

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use motion_search::compensation;
-use motion_search::estimator::{
-    Algorithm, Frame, MotionVector, Parameters, SetupError, Slot, Window, oracle,
-};
+use motion_search::estimator::{Algorithm, Frame, MotionVector, Parameters, SetupError, Window, oracle};
 use motion_search::native::{Level, Native};
 use motion_search::session::{self, Options, Split, WeightedDevice};
 use motion_search::tuning::{Kernel, Tuning};
@@ -265,9 +263,9 @@ impl Session<'_> {
                 (Parameters::new(width, height, 16, window), Scene::moving(width, height));
             let vectors = |engine: Engine| -> Result<Vec<MotionVector>, Box<dyn Error>> {
                 let mut opened = engine.open(self.device, &parameters)?;
-                opened.load_frame(Slot::A, scene.reference.clone())?;
-                opened.load_frame(Slot::B, scene.current.clone())?;
-                opened.start_search(Slot::B, Slot::A, ())?;
+                let reference = opened.add_frame(scene.reference.clone())?;
+                let current = opened.add_frame(scene.current.clone())?;
+                opened.start_search(current, reference, ())?;
                 let ((), output) = opened.finish_search()?;
                 Ok(output.vectors.to_vec())
             };
@@ -397,13 +395,15 @@ impl Session<'_> {
     ) -> Result<Timing, Box<dyn Error + Send + Sync>> {
         let (most, budget) = self.effort();
         let parameters = opened.parameters().clone();
+        let reference = opened.add_frame(scene.reference.clone())?;
+        let current = opened.add_frame(scene.current.clone())?;
         let mut once = |upload| -> Result<(Duration, Duration), Box<dyn Error + Send + Sync>> {
             let start = Instant::now();
             if upload == Upload::Both {
-                opened.load_frame(Slot::A, scene.reference.clone())?;
+                opened.load_frame(reference, scene.reference.clone())?;
             }
-            opened.load_frame(Slot::B, scene.current.clone())?;
-            opened.start_search(Slot::B, Slot::A, ())?;
+            opened.load_frame(current, scene.current.clone())?;
+            opened.start_search(current, reference, ())?;
             let ((), output) = opened.finish_search()?;
             if is_predicting {
                 compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;
@@ -415,7 +415,7 @@ impl Session<'_> {
             }
             // Again, without an upload whose work on the device would count.
             let start = Instant::now();
-            opened.start_search(Slot::B, Slot::A, ())?;
+            opened.start_search(current, reference, ())?;
             let ((), output) = opened.finish_search()?;
             // The clocks of several devices have no common begin: the host's time counts, with the merging of the vectors.
             let alone = if opened.shares().len() > 1 { start.elapsed() } else { output.times.search };

@@ -10,8 +10,8 @@ use crate::video::pool::PoolLimit;
 use motion_search::backend::Choice;
 use motion_search::compensation::{CompensationError, Sampling};
 use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
-use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError, Slot};
-use motion_search::session::Session;
+use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError};
+use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
 /// Why a frame cannot be used.
@@ -40,7 +40,7 @@ struct FieldPlace {
 /// A frame of the sequence.
 struct WindowFrame {
     buffer: gst::Buffer,
-    slot: Slot,
+    slot: FrameSlot,
     luma: LumaSlot,
     /// Its fields, and how many frames after it those are in which they were found.
     fields: Vec<(isize, Output)>,

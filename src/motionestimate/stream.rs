@@ -12,8 +12,8 @@ use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevi
 use crate::video::frame::{PlaneError, luma};
 use crate::video::pool::PoolLimit;
 use crate::video::sample_format;
-use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References, Slot};
-use motion_search::session::Session;
+use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References};
+use motion_search::session::{FrameSlot, Session};
 
 /// Why a buffer does not get its vectors.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum Leaving {
 /// A frame that later frames are searched together with.
 struct SequenceFrame {
     number: u64,
-    slot: Slot,
+    slot: FrameSlot,
     pts: Option<gst::ClockTime>,
 }
 

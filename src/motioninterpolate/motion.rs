@@ -6,11 +6,11 @@ use std::iter;
 use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
 use motion_search::backend::{self, Choice};
 use motion_search::compensation::CompensationError;
-use motion_search::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError, Slot};
+use motion_search::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError};
 use motion_search::interpolation::{
     FrameFormat, FrameMaker, InterpolationError, Phase, SearchInput, search_parameters,
 };
-use motion_search::session::Session;
+use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
 /// The planes of a mapped frame.
@@ -39,7 +39,7 @@ pub struct MotionSearch {
 /// A frame that is searched.
 struct SearchedFrame {
     frame: Frame,
-    slot: Slot,
+    slot: FrameSlot,
 }
 
 /// What is known of the pair: the two frames that were loaded last.

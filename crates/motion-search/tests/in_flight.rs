@@ -141,7 +141,7 @@ fn wrong_use_is_an_error_and_stops_nothing() {
         let [a, b, c] = [0, 1, 2].map(Slot::new);
         assert!(matches!(opened.load_frame(Slot::new(3), &frames[0]), Err(EstimateError::NoSuchSlot(_))));
         assert!(matches!(opened.unload_frame(Slot::new(3)), Ok(None)));
-        assert!(matches!(opened.start_search(request(a, b)), Err(EstimateError::EmptySlot(s)) if s == a));
+        assert!(matches!(opened.start_search(request(a, b)), Err(EstimateError::EmptySlot(0))));
         for (slot, frame) in [a, b, c].into_iter().zip(&frames) {
             opened.load_frame(slot, frame).unwrap();
         }

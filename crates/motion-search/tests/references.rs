@@ -12,7 +12,7 @@ use motion_search::estimator::{
     Request, SetupError, Slot, Ticket, Window, oracle,
 };
 use motion_search::native::Native;
-use motion_search::session::{Balance, Options, Session, Split, WeightedDevice};
+use motion_search::session::{Balance, FrameSlot, Options, Session, Split, WeightedDevice};
 
 const BOTH: References = References { backward: 3, forward: 2 };
 
@@ -34,7 +34,7 @@ fn check(session: &mut Session<(usize, usize)>, frames: &[Frame], name: &str) {
         assert_eq!(output.vectors[..], expected.vectors, "{current} in {reference}, {name}");
         found += 1;
     };
-    let mut slots: Vec<Slot> = Vec::new();
+    let mut slots: Vec<FrameSlot> = Vec::new();
     for (newest, frame) in frames.iter().enumerate() {
         while session.in_flight() + most_begun > session.depth() {
             finish(session);

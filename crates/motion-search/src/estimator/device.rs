@@ -106,6 +106,13 @@ pub struct Request {
     pub offset: i64,
 }
 
+impl Request {
+    /// The numbers of both slots: that of the current frame, and that of the reference frame.
+    pub(crate) fn slots(&self) -> [usize; 2] {
+        [self.current, self.reference].map(Slot::index)
+    }
+}
+
 /// A search in flight on a [`Device`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(pub(crate) u64);

@@ -1,7 +1,7 @@
 use std::ops::{Range, RangeInclusive};
 
+use super::References;
 use super::units::MAX_DISPLACEMENT;
-use super::{References, Slot};
 
 /// Why a device or a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -109,17 +109,17 @@ pub enum EstimateError {
     #[error("a frame with samples of {0} bits was given, expected {1} bits")]
     BitDepth(u32, u32),
     /// The slot holds no frame.
-    #[error("no frame in slot {0:?}")]
-    EmptySlot(Slot),
+    #[error("no frame in slot {0}")]
+    EmptySlot(usize),
     /// The session keeps no frame for what reads it after the search.
     #[error("the frames of a search are released, but still to be read")]
     NoFrame,
     /// The slot does not exist.
-    #[error("there is no slot {0:?}")]
-    NoSuchSlot(Slot),
+    #[error("there is no slot {0}")]
+    NoSuchSlot(usize),
     /// A search in flight needs the frame in the slot.
-    #[error("the frame in slot {0:?} is being searched")]
-    SlotInUse(Slot),
+    #[error("the frame in slot {0} is being searched")]
+    SlotInUse(usize),
     /// No more searches can be in flight.
     #[error("{0} searches are in flight")]
     InFlight(usize),

@@ -1,10 +1,11 @@
 use std::collections::VecDeque;
 
-use super::{EstimateError, Request, Slot, Ticket};
+use super::EstimateError;
 
-/// The slots that hold a frame, and the searches in flight with data `T` each.
+/// The slots that hold a frame, and the searches in flight with data `T` each, of a device or of a session.
 ///
-/// It reports the errors of callers that use slots and searches in the wrong order.
+/// Both have types of their own for slots and searches; here they are numbers. It reports the errors of callers that use
+/// them in the wrong order.
 #[derive(Debug)]
 pub(crate) struct Flights<T> {
     loaded: Vec<bool>,
@@ -17,8 +18,9 @@ pub(crate) struct Flights<T> {
 /// A search in flight.
 #[derive(Debug)]
 pub(crate) struct Flight<T> {
-    pub(crate) ticket: Ticket,
-    pub(crate) request: Request,
+    pub(crate) number: u64,
+    /// Those of the current frame and of the reference frame.
+    pub(crate) slots: [usize; 2],
     pub(crate) data: T,
 }
 
@@ -34,13 +36,13 @@ impl<T> Flights<T> {
     }
 
     /// Whether `slot` holds a frame.
-    pub(crate) fn is_loaded(&self, slot: Slot) -> bool {
-        self.loaded.get(slot.index()) == Some(&true)
+    pub(crate) fn is_loaded(&self, slot: usize) -> bool {
+        self.loaded.get(slot) == Some(&true)
     }
 
     /// Whether a search in flight needs the frame in `slot`.
-    pub(crate) fn is_searched(&self, slot: Slot) -> bool {
-        self.searches.iter().any(|search| [search.request.current, search.request.reference].contains(&slot))
+    pub(crate) fn is_searched(&self, slot: usize) -> bool {
+        self.searches.iter().any(|search| search.slots.contains(&slot))
     }
 
     /// Empties `slot`, so that a frame can be loaded into it.
@@ -48,37 +50,36 @@ impl<T> Flights<T> {
     /// # Errors
     /// [`EstimateError::NoSuchSlot`], and [`EstimateError::SlotInUse`] if a search in flight needs the
     /// frame in it.
-    pub(crate) fn empty(&mut self, slot: Slot) -> Result<(), EstimateError> {
+    pub(crate) fn empty(&mut self, slot: usize) -> Result<(), EstimateError> {
         if self.is_searched(slot) {
             return Err(EstimateError::SlotInUse(slot));
         }
-        *self.loaded.get_mut(slot.index()).ok_or(EstimateError::NoSuchSlot(slot))? = false;
+        *self.loaded.get_mut(slot).ok_or(EstimateError::NoSuchSlot(slot))? = false;
         Ok(())
     }
 
     /// Notes that `slot`, which was emptied before, holds a frame.
-    pub(crate) fn fill(&mut self, slot: Slot) {
-        self.loaded[slot.index()] = true;
+    pub(crate) fn fill(&mut self, slot: usize) {
+        self.loaded[slot] = true;
     }
 
-    /// Whether a search of `request` can begin.
+    /// Whether a search of the frames in `slots` can start.
     ///
     /// # Errors
     /// [`EstimateError::EmptySlot`] and [`EstimateError::InFlight`].
-    pub(crate) fn check(&self, request: &Request) -> Result<(), EstimateError> {
-        if let Some(&empty) = [request.current, request.reference].iter().find(|&&slot| !self.is_loaded(slot))
-        {
+    pub(crate) fn check(&self, slots: [usize; 2]) -> Result<(), EstimateError> {
+        if let Some(&empty) = slots.iter().find(|&&slot| !self.is_loaded(slot)) {
             return Err(EstimateError::EmptySlot(empty));
         }
         if self.len() == self.depth { Err(EstimateError::InFlight(self.len())) } else { Ok(()) }
     }
 
-    /// Notes that a search has begun, which [`Self::check`] allowed.
-    pub(crate) fn push(&mut self, request: Request, data: T) -> Ticket {
-        let ticket = Ticket(self.next);
+    /// Notes that a search has started, which [`Self::check`] allowed. Returns its number.
+    pub(crate) fn push(&mut self, slots: [usize; 2], data: T) -> u64 {
+        let number = self.next;
         self.next += 1;
-        self.searches.push_back(Flight { ticket, request, data });
-        ticket
+        self.searches.push_back(Flight { number, slots, data });
+        number
     }
 
     /// The searches in flight, oldest first.
@@ -86,12 +87,12 @@ impl<T> Flights<T> {
         self.searches.iter_mut()
     }
 
-    /// The oldest search, which must be that of `ticket`.
+    /// The oldest search, which must have this number.
     ///
     /// # Errors
-    /// [`EstimateError::NothingInFlight`] if there is none, or if it has another ticket.
-    pub(crate) fn oldest(&self, ticket: Ticket) -> Result<&Flight<T>, EstimateError> {
-        self.searches.front().filter(|s| s.ticket == ticket).ok_or(EstimateError::NothingInFlight)
+    /// [`EstimateError::NothingInFlight`] if there is none, or if it has another number.
+    pub(crate) fn oldest(&self, number: u64) -> Result<&Flight<T>, EstimateError> {
+        self.searches.front().filter(|s| s.number == number).ok_or(EstimateError::NothingInFlight)
     }
 
     /// Ends the oldest search.
@@ -99,12 +100,12 @@ impl<T> Flights<T> {
         self.searches.pop_front()
     }
 
-    /// The search of `ticket`, if it is in flight.
-    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut Flight<T>> {
-        self.searches.iter_mut().find(|search| search.ticket == ticket)
+    /// The search with this number, if it is in flight.
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Flight<T>> {
+        self.searches.iter_mut().find(|search| search.number == number)
     }
 
-    /// Ends the search that began last.
+    /// Ends the search that started last.
     pub(crate) fn pop_newest(&mut self) -> Option<Flight<T>> {
         self.searches.pop_back()
     }
@@ -118,33 +119,29 @@ impl<T> Flights<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Parameters, Part, Window};
 
     #[test]
     fn wrong_use_is_reported() {
         let mut flights = Flights::new(3, 2);
-        let part = Part::whole(&Parameters::new(9, 9, 4, Window::symmetric(1, 1).unwrap()));
-        let [a, b, c] = [0, 1, 2].map(Slot::new);
-        let request = |current, reference| Request { current, reference, part, offset: -1 };
-        assert!(matches!(flights.empty(Slot::new(3)), Err(EstimateError::NoSuchSlot(_))));
+        let [a, b, c] = [0, 1, 2];
+        assert!(matches!(flights.empty(3), Err(EstimateError::NoSuchSlot(3))));
         for slot in [a, b, c] {
             flights.empty(slot).unwrap();
-            let checked = flights.check(&request(slot, a));
-            assert!(matches!(checked, Err(EstimateError::EmptySlot(s)) if s == slot));
+            assert!(matches!(flights.check([slot, a]), Err(EstimateError::EmptySlot(s)) if s == slot));
             flights.fill(slot);
         }
-        let tickets = [(b, a), (c, b)].map(|(current, reference)| {
-            flights.check(&request(current, reference)).unwrap();
-            flights.push(request(current, reference), ())
+        let numbers = [[b, a], [c, b]].map(|slots| {
+            flights.check(slots).unwrap();
+            flights.push(slots, ())
         });
-        assert!(matches!(flights.check(&request(a, c)), Err(EstimateError::InFlight(2))));
+        assert!(matches!(flights.check([a, c]), Err(EstimateError::InFlight(2))));
         assert!(matches!(flights.empty(a), Err(EstimateError::SlotInUse(_))));
-        assert!(matches!(flights.oldest(tickets[1]), Err(EstimateError::NothingInFlight)));
-        assert_eq!(flights.oldest(tickets[0]).unwrap().request, request(b, a));
+        assert!(matches!(flights.oldest(numbers[1]), Err(EstimateError::NothingInFlight)));
+        assert_eq!(flights.oldest(numbers[0]).unwrap().slots, [b, a]);
         flights.pop_oldest();
         flights.empty(a).unwrap();
         assert!(matches!(flights.empty(b), Err(EstimateError::SlotInUse(_))));
         flights.clear();
-        assert!(matches!(flights.oldest(tickets[1]), Err(EstimateError::NothingInFlight)));
+        assert!(matches!(flights.oldest(numbers[1]), Err(EstimateError::NothingInFlight)));
     }
 }

@@ -30,7 +30,7 @@ mod window;
 pub use costs::{CostKind, CostKinds};
 pub use device::{Device, DeviceInfo, Request, Ticket, search};
 pub use error::{EstimateError, FrameError, SetupError};
-pub(crate) use flights::Flights;
+pub(crate) use flights::{Flight, Flights};
 pub use frame::{BlockHandle, Frame, FrameSource, HostBlock, HostMemory};
 pub use frame_view::FrameView;
 pub(crate) use half_samples::{half_samples_around, six_taps};

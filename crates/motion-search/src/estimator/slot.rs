@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// One of the places in which a device or a session keeps a frame, numbered from 0.
+/// One of the places in which a [`Device`](super::Device) keeps a frame, numbered from 0.
 ///
 /// There is at least one slot more than there may be searches in flight. A caller that searches one frame
 /// at a time needs two, [`Self::A`] and [`Self::B`].

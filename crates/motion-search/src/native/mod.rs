@@ -51,7 +51,7 @@ pub struct Native {
     search: Box<dyn FrameSearch>,
     /// How long the frame of each slot took to load.
     uploads: Vec<Duration>,
-    flights: Flights<()>,
+    flights: Flights<Request>,
     threads: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -166,18 +166,18 @@ impl Device for Native {
     }
 
     fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
-        self.flights.empty(slot)?;
+        self.flights.empty(slot.index())?;
         frame.view().check(&self.info.parameters)?;
         let start = Instant::now();
         let search = &mut self.search;
         run(self.threads.as_deref(), || search.load(slot.index(), frame));
-        self.flights.fill(slot);
+        self.flights.fill(slot.index());
         self.uploads[slot.index()] = start.elapsed();
         Ok(())
     }
 
     fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        if !self.flights.is_loaded(slot) {
+        if !self.flights.is_loaded(slot.index()) {
             return Ok(None);
         }
         let frame = self.search.frame(slot.index());
@@ -188,21 +188,22 @@ impl Device for Native {
 
     fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         request.part.check(&self.info.parameters)?;
-        self.flights.check(&request)?;
-        Ok(self.flights.push(request, ()))
+        self.flights.check(request.slots())?;
+        Ok(Ticket(self.flights.push(request.slots(), request)))
     }
 
     fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
-        let Request { current, reference, part, offset } = self.flights.oldest(ticket)?.request;
+        let request = self.flights.oldest(ticket.0)?.data;
+        let Request { part, offset, .. } = request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
         self.flights.pop_oldest();
         let (search, vectors) = (&mut self.search, &mut output.vectors[..]);
-        let frames = [current, reference].map(Slot::index);
+        let frames = request.slots();
         let history = self.info.parameters.references.index_of(offset);
         let start = Instant::now();
         run(self.threads.as_deref(), || search.search(frames, history, part, vectors));
         output.times = StageTimes {
-            upload: self.uploads[current.index()],
+            upload: self.uploads[request.current.index()],
             search: start.elapsed(),
             ..StageTimes::default()
         };

@@ -11,7 +11,7 @@ use super::frame::{FrameSlots, Geometry};
 use super::host::PinnedBlock;
 use super::kernel_family::{KernelFamily, LaunchRequest, SEARCH_QUEUES, SearchBuffers};
 use super::watch::Watch;
-use crate::estimator::{DeviceInfo, MotionVector, SetupError, Slot, StageTimes};
+use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, StageTimes};
 use crate::pace::{self, PATIENCE, Pace};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
@@ -102,9 +102,9 @@ struct FieldRoom {
 }
 
 /// What to search.
+#[derive(Clone, Copy)]
 pub(super) struct SearchPlan {
-    pub(super) current: Slot,
-    pub(super) reference: Slot,
+    pub(super) request: Request,
     /// The number of blocks that are searched.
     pub(super) blocks: usize,
     /// The number of blocks at the start whose vectors are not wanted.
@@ -118,20 +118,12 @@ pub(super) struct SearchPlan {
 
 /// A search in flight.
 pub(super) struct BegunSearch {
+    pub(super) plan: SearchPlan,
     room: usize,
-    share: f64,
-    skipped: usize,
     begun: Instant,
 }
 
-/// What searches are queued with.
-pub(super) struct QueueContext<'a> {
-    pub(super) queues: &'a Queues,
-    pub(super) family: &'a mut dyn KernelFamily,
-    pub(super) slots: &'a FrameSlots,
-}
-
-/// Begins searches and collects their vectors.
+/// Starts searches and collects their vectors.
 pub(super) struct Searches {
     /// One for each search in flight, used in turn.
     rooms: Vec<FieldRoom>,
@@ -146,28 +138,31 @@ pub(super) struct Searches {
     /// When the previous search was done, by the device's clock.
     searched: Option<u64>,
     /// When its vectors were on the host.
-    copied: Option<Instant>,
+    arrived: Option<Instant>,
     watch: Arc<Watch>,
     pace: Pace,
     /// The absolute differences of a whole search.
     differences: f64,
     /// How long a search may take at least before the device counts as lost.
     pub(super) patience: Duration,
+    pub(super) family: Box<dyn KernelFamily>,
+    pub(super) queues: Queues,
 }
 
 impl Searches {
-    /// Room for the searches in flight that `info` announces. `queue` maps memory on the host.
+    /// Room for the searches in flight that `info` announces.
     pub(super) fn new(
         context: &Arc<Context>,
         device: &OpenClDevice,
-        queue: &Arc<Queue>,
+        family: Box<dyn KernelFamily>,
+        queues: Queues,
         info: &DeviceInfo,
     ) -> Result<Self, SetupError> {
         let bytes = size_of::<MotionVector>() * info.parameters.grid().blocks();
         let room = |_| {
             Ok(FieldRoom {
                 device: device.buffer(context, "the vectors", bytes)?,
-                host: PinnedBlock::new(context, device, queue, bytes)?,
+                host: PinnedBlock::new(context, device, queues.search(0), bytes)?,
                 queued: None,
             })
         };
@@ -178,33 +173,30 @@ impl Searches {
             batches: 0,
             latest: None,
             searched: None,
-            copied: None,
+            arrived: None,
             watch: context.watch().clone(),
             pace: Pace::default(),
             differences: pace::differences(&info.parameters),
             patience: PATIENCE,
+            family,
+            queues,
         })
     }
 
-    /// Begins a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
+    /// Starts a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
     /// next searches, or when it is finished. After an error, some of it may be running.
-    pub(super) fn start_search(
-        &mut self,
-        plan: SearchPlan,
-        on: &mut QueueContext<'_>,
-    ) -> cl::Result<BegunSearch> {
+    pub(super) fn start_search(&mut self, plan: SearchPlan, slots: &FrameSlots) -> cl::Result<BegunSearch> {
         self.watch.check()?;
         let (room, begun) = (self.begun % self.rooms.len(), Instant::now());
-        let SearchPlan { share, skipped, .. } = plan;
         self.rooms[room].queued = None;
         self.waiting.push((room, plan));
-        let is_due = self.waiting.len() >= on.family.searches_at_once() || self.is_idle();
-        if is_due && let Err(error) = self.queue_waiting(on) {
+        let is_due = self.waiting.len() >= self.family.searches_at_once() || self.is_idle();
+        if is_due && let Err(error) = self.queue_waiting(slots) {
             self.waiting.pop();
             return Err(error);
         }
         self.begun = self.begun.wrapping_add(1);
-        Ok(BegunSearch { room, share, skipped, begun })
+        Ok(BegunSearch { plan, room, begun })
     }
 
     /// Whether the latest batch is done. If it failed, that is reported when it is waited for.
@@ -213,25 +205,25 @@ impl Searches {
     }
 
     /// Queues the waiting searches and the downloads of their vectors, one flush each.
-    fn queue_waiting(&mut self, on: &mut QueueContext<'_>) -> cl::Result<()> {
-        let Self { rooms, waiting, batches, .. } = self;
+    fn queue_waiting(&mut self, slots: &FrameSlots) -> cl::Result<()> {
+        let Self { rooms, waiting, batches, family, queues, .. } = self;
         let Some((_, SearchPlan { geometry, .. })) = waiting.first() else { return Ok(()) };
-        let queue = &**on.queues.search(*batches);
-        let frame = |slot| on.slots.get(slot).ok_or(cl::Error::NO_FRAME);
+        let queue = &**queues.search(*batches);
+        let frame = |slot| slots.get(slot).ok_or(cl::Error::NO_FRAME);
         let mut searches = Vec::with_capacity(waiting.len());
         let mut ready = Vec::with_capacity(2 * waiting.len());
-        for &(room, SearchPlan { current, reference, history, .. }) in waiting.iter() {
-            let [current, reference] = [frame(current)?, frame(reference)?];
+        for &(room, SearchPlan { request, history, .. }) in waiting.iter() {
+            let [current, reference] = [frame(request.current)?, frame(request.reference)?];
             ready.extend([current.1, reference.1]);
             let vectors = &rooms[room].device;
             searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors, history });
         }
         let started = queue.barrier(ready)?;
-        let queue_number = on.queues.search_number(*batches);
-        on.family.queue_searches(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
+        let queue_number = queues.search_number(*batches);
+        family.queue_searches(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
         let batch = Arc::new(QueuedBatch { started, found: queue.marker()? });
         queue.flush()?;
-        let download = &on.queues.download;
+        let download = &queues.download;
         for (room, plan) in waiting.iter() {
             let FieldRoom { device, host, queued } = &mut rooms[*room];
             let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
@@ -253,55 +245,90 @@ impl Searches {
     }
 
     /// Waits for `search`, the oldest one, as long as it may take, and copies its vectors, as many as
-    /// `vectors` holds. Both frames were on the device at `ready`, by the device's clock.
-    ///
-    /// Returns how long the stages took.
+    /// `vectors` holds. Returns how long the stages took.
     pub(super) fn finish_search(
         &mut self,
-        search: BegunSearch,
+        search: &BegunSearch,
         vectors: &mut [MotionVector],
-        on: &mut QueueContext<'_>,
-        ready: impl FnOnce() -> Option<u64>,
+        slots: &FrameSlots,
     ) -> cl::Result<StageTimes> {
         let is_queued = self.rooms[search.room].queued.is_some();
         if !is_queued || (!self.waiting.is_empty() && self.is_idle()) {
-            self.queue_waiting(on)?;
+            self.queue_waiting(slots)?;
         }
-        let room = &mut self.rooms[search.room];
-        let Some(QueuedSearch { batch, read }) = room.queued.take() else { return Err(cl::Error::NO_FRAME) };
-        let (allowed, waiting) = (self.pace.allowed(self.patience, self.differences), Instant::now());
-        self.watch.wait(&read, allowed)?;
-        batch.check()?;
-        let copied = Instant::now();
-        let previous_copied = self.copied.replace(copied);
-        // SAFETY: the download is done, and the device writes here again only for a later search.
-        let bytes = unsafe { room.host.as_slice() };
-        let vectors = bytemuck::cast_slice_mut(vectors);
-        vectors.copy_from_slice(&bytes[search.skipped * size_of::<MotionVector>()..][..vectors.len()]);
-        let found = batch.found.ended();
-        let previous = std::mem::replace(&mut self.searched, found);
-        // Some drivers note when a barrier was next in its queue, not when it was passed.
-        let start = batch.started.ended().max(ready()).max(previous);
-        // Without the device's clock, everything counts as search since it was begun and the search before was over.
-        let begun = previous_copied.map_or(search.begun, |previous| previous.max(search.begun));
-        let times = StageTimes {
-            search: cl::between(start, found).unwrap_or_else(|| copied.saturating_duration_since(begun)),
-            download: cl::between(read.started(), read.ended()).unwrap_or_default() + copied.elapsed(),
-            ..StageTimes::default()
-        };
+        let Some(queued) = self.rooms[search.room].queued.take() else { return Err(cl::Error::NO_FRAME) };
+        let (allowed, waiting) = (self.allowed(), Instant::now());
+        self.watch.wait(&queued.read, allowed)?;
+        queued.batch.check()?;
+        let arrived = Instant::now();
+        self.copy_vectors(search, vectors);
+        let times = self.times(search, &queued, slots, arrived);
         // Other work may have had the device, or the host may have waited late: the longer time counts.
-        self.pace.count(search.share, (copied - waiting).max(times.search));
+        self.pace.count(search.plan.share, (arrived - waiting).max(times.search));
         Ok(times)
     }
 
-    /// The vectors on the device of the search that is begun `turn` searches after the next one.
-    pub(super) fn vectors(&self, turn: usize) -> &Buffer {
-        &self.rooms[(self.begun + turn) % self.rooms.len()].device
+    /// Copies the vectors of `search`, whose download is done.
+    fn copy_vectors(&self, search: &BegunSearch, vectors: &mut [MotionVector]) {
+        // SAFETY: the download is done, and the device writes here again only for a later search.
+        let bytes = unsafe { self.rooms[search.room].host.as_slice() };
+        let vectors = bytemuck::cast_slice_mut(vectors);
+        vectors.copy_from_slice(&bytes[search.plan.skipped * size_of::<MotionVector>()..][..vectors.len()]);
+    }
+
+    /// How long the stages of `search` took, whose vectors were on the host at `arrived` and have been copied.
+    fn times(
+        &mut self,
+        search: &BegunSearch,
+        QueuedSearch { batch, read }: &QueuedSearch,
+        slots: &FrameSlots,
+        arrived: Instant,
+    ) -> StageTimes {
+        let Request { current, reference, .. } = search.plan.request;
+        let found = batch.found.ended();
+        let previous = std::mem::replace(&mut self.searched, found);
+        let ready = [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
+        // Some drivers note when a barrier was next in its queue, not when it was passed.
+        let start = batch.started.ended().max(ready).max(previous);
+        // Without the device's clock, everything counts as search since it was begun and the search before was over.
+        let previous_arrived = self.arrived.replace(arrived);
+        let begun = previous_arrived.map_or(search.begun, |previous| previous.max(search.begun));
+        StageTimes {
+            search: cl::between(start, found).unwrap_or_else(|| arrived.saturating_duration_since(begun)),
+            download: cl::between(read.started(), read.ended()).unwrap_or_default() + arrived.elapsed(),
+            ..StageTimes::default()
+        }
+    }
+
+    /// Searches the current frame in the reference frame, the two `frames`, `count` times, at least 1, without waiting in
+    /// between. Returns the time of one search.
+    pub(super) fn time_searches(
+        &mut self,
+        [current, reference]: [&Buffer; 2],
+        geometry: &Geometry,
+        count: u32,
+    ) -> cl::Result<Duration> {
+        self.queues.wait_for_all(&self.watch, Duration::MAX)?;
+        let start = Instant::now();
+        let turns = Vec::from_iter(0..count.max(1) as usize);
+        for (batch, turns) in turns.chunks(self.family.searches_at_once()).enumerate() {
+            let room = |turn: usize| &self.rooms[turn % self.rooms.len()];
+            let buffers =
+                |&turn| SearchBuffers { current, reference, vectors: &room(turn).device, history: 0 };
+            self.family.queue_searches(&LaunchRequest {
+                queue: self.queues.search(batch),
+                queue_number: self.queues.search_number(batch),
+                searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
+                geometry,
+            })?;
+        }
+        self.queues.wait_for_all(&self.watch, Duration::MAX)?;
+        Ok(start.elapsed() / count.max(1))
     }
 
     /// Forgets all searches. None may be running.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
-        (self.searched, self.copied) = (None, None);
+        (self.searched, self.arrived) = (None, None);
     }
 }

@@ -149,8 +149,8 @@ pub(super) fn sample_bytes(parameters: &Parameters) -> usize {
 /// Items of a group that extends a frame by its margins.
 const EXTEND_ITEMS: usize = 64;
 
-/// A slot: a frame on the device, and how it gets there.
-struct FrameSlot {
+/// What a slot holds: a frame on the device, and how it gets there.
+struct PaddedFrame {
     /// Page-locked memory to which frames are copied that the device cannot read where they are; allocated with the
     /// first of them.
     staging: Option<Box<dyn HostBlock>>,
@@ -175,7 +175,7 @@ pub(super) struct FrameSlots {
     format: SampleFormat,
     /// For deep samples: puts them into the lowest bits.
     normalise: Option<KernelObject>,
-    slots: Vec<FrameSlot>,
+    slots: Vec<PaddedFrame>,
     extend: KernelObject,
     /// Items of a group of `extend`.
     extend_items: usize,
@@ -199,7 +199,7 @@ impl FrameSlots {
         let normalise = is_deep.then(|| program.kernel(c"normalise")).transpose();
         let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
-            Ok(FrameSlot {
+            Ok(PaddedFrame {
                 padded: device.buffer(context, "a frame and its margins", layout.slot_bytes())?,
                 staging: None,
                 source: None,
@@ -234,7 +234,7 @@ impl FrameSlots {
     /// # Errors
     /// The error of the command.
     pub(super) fn check(&self, slot: Slot) -> cl::Result<()> {
-        let FrameSlot { written, ready, .. } = &self.slots[slot.index()];
+        let PaddedFrame { written, ready, .. } = &self.slots[slot.index()];
         written.iter().chain(ready).try_for_each(Event::check)
     }
 
@@ -243,9 +243,8 @@ impl FrameSlots {
         self.slots[slot.index()].upload
     }
 
-    /// Begins to upload the needed rows of `frame`, which must be of the size that the slots were made for,
-    /// and to extend it: one flush. The device reads a frame in page-locked memory where it is; any other
-    /// frame is copied first. An upload to the same slot that is not done is waited for, `limit` long. `prepare` queues
+    /// Starts to upload the needed rows of `frame`, which must be of the size that the slots were made for,
+    /// and to extend it: one flush. An upload to the same slot that is not done is waited for, `limit` long. `prepare` queues
     /// what is made of the frame, and returns its event, if there is one.
     pub(super) fn load_frame(
         &mut self,
@@ -256,33 +255,58 @@ impl FrameSlots {
         prepare: impl FnOnce(&Buffer) -> cl::Result<Option<Event>>,
     ) -> cl::Result<()> {
         let start = Instant::now();
-        let view = frame.view().band(frame.rows());
-        let Self { width, height, format, ref mut slots, ref mut extend, ref memory, ref context, .. } =
-            *self;
-        let normalise = &mut self.normalise;
-        let watch = context.watch();
+        self.wait_for_upload(slot, limit)?;
+        self.write_rows(queue, slot, frame)?;
+        self.normalise(queue, slot, frame.view().format().shift())?;
+        let extended = self.extend(queue, slot)?;
+        let loaded = &mut self.slots[slot.index()];
+        let ready = prepare(&loaded.padded)?.unwrap_or(extended);
+        queue.flush()?;
+        loaded.ready = Some(ready);
+        // The upload itself goes on while the host does something else.
+        loaded.upload = start.elapsed();
+        Ok(())
+    }
+
+    /// Empties `slot`, and waits until no upload to it is in progress.
+    fn wait_for_upload(&mut self, slot: Slot, limit: Duration) -> cl::Result<()> {
+        let watch = self.context.watch();
         watch.check()?;
-        let slot = &mut slots[slot.index()];
-        slot.ready = None;
-        if let Some(written) = slot.written.take() {
-            // It must be over; whether it succeeded does not matter any more.
-            if watch.wait(&written, limit) == Err(cl::Error::SILENT) {
-                slot.written = Some(written);
-                return Err(cl::Error::SILENT);
-            }
+        let loaded = &mut self.slots[slot.index()];
+        loaded.ready = None;
+        let Some(written) = loaded.written.take() else { return Ok(()) };
+        // It must be over; whether it succeeded does not matter any more.
+        if watch.wait(&written, limit) == Err(cl::Error::SILENT) {
+            loaded.written = Some(written);
+            return Err(cl::Error::SILENT);
         }
+        Ok(())
+    }
+
+    /// Queues the upload of the needed rows of `frame`. The device reads a frame in page-locked memory where it is; any
+    /// other frame is copied first.
+    fn write_rows(&mut self, queue: &Queue, slot: Slot, frame: &Frame) -> cl::Result<()> {
+        let view = frame.view().band(frame.rows());
         // Hierarchical search has the upper eight bits of deeper samples on the device.
-        let is_narrowed = view.format().bytes() > format.bytes();
-        slot.source = (!is_narrowed && PinnedBlock::holds(frame)).then(|| frame.clone());
-        let Layout { geometry, padded_rows, .. } = self.layout;
-        let (left, top) = (geometry.left as usize, geometry.top as usize + frame.rows().start);
-        let row_bytes = width * format.bytes();
-        let pitch = geometry.pitch as usize;
-        let rows = Rectangle { left, top, width: row_bytes, height: view.height(), pitch };
-        let written = if slot.source.is_none() {
-            let staging = match &mut slot.staging {
+        let is_narrowed = view.format().bytes() > self.format.bytes();
+        let Geometry { left, top, pitch, .. } = self.layout.geometry;
+        let row_bytes = self.width * self.format.bytes();
+        let rows = Rectangle {
+            left: left as usize,
+            top: top as usize + frame.rows().start,
+            width: row_bytes,
+            height: view.height(),
+            pitch: pitch as usize,
+        };
+        let loaded = &mut self.slots[slot.index()];
+        loaded.source = (!is_narrowed && PinnedBlock::holds(frame)).then(|| frame.clone());
+        let written = if loaded.source.is_some() {
+            // SAFETY: `source` keeps the samples until the event is done.
+            unsafe { queue.begin_write_rows(&loaded.padded, rows, view.as_bytes(), view.stride())? }
+        } else {
+            let staging = match &mut loaded.staging {
                 Some(staging) => staging,
-                none => none.insert(memory.block(row_bytes * height)?),
+                none => none.insert(self.memory.block(row_bytes * self.height)?),
             };
             // The device has read what was there before.
             let staging = &mut (**staging).as_mut()[..row_bytes * view.height()];
@@ -292,44 +316,44 @@ impl FrameSlots {
                 view.copy_to(staging);
             }
             // SAFETY: the memory lives as long as the device, which waits for its queues.
-            unsafe { queue.begin_write_rows(&slot.padded, rows, staging, row_bytes)? }
-        } else {
-            // SAFETY: `source` keeps the samples until the event is done.
-            unsafe { queue.begin_write_rows(&slot.padded, rows, view.as_bytes(), view.stride())? }
+            unsafe { queue.begin_write_rows(&loaded.padded, rows, staging, row_bytes)? }
         };
-        slot.written = Some(written);
+        loaded.written = Some(written);
+        Ok(())
+    }
+
+    /// Queues what puts deep samples, which have `shift` bits below them, into the lowest bits.
+    fn normalise(&mut self, queue: &Queue, slot: Slot, shift: u32) -> cl::Result<()> {
+        let Some(normalise) = &mut self.normalise else { return Ok(()) };
         let args = [
-            Arg::Buffer(&slot.padded),
+            Arg::Buffer(&self.slots[slot.index()].padded),
+            Arg::Int(self.width as i32),
+            Arg::Int(self.height as i32),
+            Arg::Int(shift as i32),
+            Arg::Int(i32::from(self.format.peak())),
+            Arg::Struct(bytemuck::bytes_of(&self.layout.geometry)),
+        ];
+        let groups = [(self.width * self.height).div_ceil(self.extend_items), 1];
+        // SAFETY: it reads and writes the samples of the frame alone.
+        unsafe { queue.launch(normalise, &args, groups, [self.extend_items, 1]) }
+    }
+
+    /// Queues what fills the margins of the frame in `slot`. Returns the event of it.
+    fn extend(&mut self, queue: &Queue, slot: Slot) -> cl::Result<Event> {
+        let Self { width, height, extend_items: items, layout: Layout { geometry, padded_rows, .. }, .. } =
+            *self;
+        let args = [
+            Arg::Buffer(&self.slots[slot.index()].padded),
             Arg::Int(width as i32),
             Arg::Int(height as i32),
             Arg::Int(padded_rows as i32),
             Arg::Struct(bytemuck::bytes_of(&geometry)),
         ];
-        if let Some(normalise) = normalise {
-            let args = [
-                Arg::Buffer(&slot.padded),
-                Arg::Int(width as i32),
-                Arg::Int(height as i32),
-                Arg::Int(view.format().shift() as i32),
-                Arg::Int(i32::from(format.peak())),
-                Arg::Struct(bytemuck::bytes_of(&geometry)),
-            ];
-            let groups = [(width * height).div_ceil(self.extend_items), 1];
-            // SAFETY: it reads and writes the samples of the frame alone.
-            unsafe { queue.launch(normalise, &args, groups, [self.extend_items, 1])? };
-        }
-        let (items, words) = (self.extend_items, pitch / 4);
-        let margin = (padded_rows - height) * words + height * (words - row_bytes / 4);
+        let (words, row_words) = (geometry.pitch as usize / 4, width * self.format.bytes() / 4);
+        let margin = (padded_rows - height) * words + height * (words - row_words);
         // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
         // first part of `padded`.
-        let ready =
-            unsafe { queue.launch_after(extend, &args, [margin.div_ceil(items), 1], [items, 1], &[])? };
-        let ready = prepare(&slot.padded)?.unwrap_or(ready);
-        queue.flush()?;
-        slot.ready = Some(ready);
-        // The upload itself goes on while the host does something else.
-        slot.upload = start.elapsed();
-        Ok(())
+        unsafe { queue.launch_after(&mut self.extend, &args, [margin.div_ceil(items), 1], [items, 1], &[]) }
     }
 
     /// Releases the memory from which the frame in `slot` was read. The frame must be on the device.

@@ -21,7 +21,7 @@ mod watch;
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use device::{DeviceKind, OpenClDevice, devices};
 pub use interpolation::OpenClInterpolator;
@@ -32,12 +32,11 @@ use crate::estimator::{
     StageTimes, Ticket, Window,
 };
 use crate::tuning::{Kernel, Tuning};
-use cl::Buffer;
 use context::Context;
-use flight::{BegunSearch, QueueContext, Queues, SearchPlan, Searches};
+use flight::{BegunSearch, Queues, SearchPlan, Searches};
 use frame::{FrameSlots, Layout};
 use host::PinnedMemory;
-use kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers};
+use kernel_family::BuildContext;
 
 /// Full, three-step or hierarchical search on one OpenCL device.
 ///
@@ -54,31 +53,27 @@ pub struct OpenCl {
     window: Window,
     flights: Flights<BegunSearch>,
     // A device that hangs may still use these: they are dropped only if it does not.
-    slots: ManuallyDrop<FrameSlots>,
-    searches: ManuallyDrop<Searches>,
-    family: ManuallyDrop<Box<dyn KernelFamily>>,
-    queues: ManuallyDrop<Queues>,
-    context: ManuallyDrop<Arc<Context>>,
+    objects: ManuallyDrop<SearchObjects>,
+}
+
+/// What was made in the context, and the context, which is dropped last.
+struct SearchObjects {
+    slots: FrameSlots,
+    searches: Searches,
+    context: Arc<Context>,
 }
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
         // Commands in flight may write to host memory that is freed below.
         let _ = self.wait_for_all();
-        if self.context.watch().is_lost() {
+        if self.objects.context.watch().is_lost() {
             // The driver may still use these objects, and may wait forever when they are released: their
             // memory is leaked.
             return;
         }
-        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
-        // is dropped before the context.
-        unsafe {
-            ManuallyDrop::drop(&mut self.slots);
-            ManuallyDrop::drop(&mut self.searches);
-            ManuallyDrop::drop(&mut self.family);
-            ManuallyDrop::drop(&mut self.queues);
-            ManuallyDrop::drop(&mut self.context);
-        }
+        // SAFETY: it is dropped once, here, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.objects) };
     }
 }
 
@@ -128,29 +123,23 @@ impl OpenCl {
             can_hang: device.kind == DeviceKind::Gpu,
             memory: Some(Arc::new(memory.clone())),
         };
-        let frame_slots = FrameSlots::new(&context, device, memory, &info, layout)?;
-        let searches = Searches::new(&context, device, queues.search(0), &info)?;
-        // Nothing may fail from here on: what is in a `ManuallyDrop` is not dropped by itself.
-        Ok(Self {
-            slots: ManuallyDrop::new(frame_slots),
-            searches: ManuallyDrop::new(searches),
-            layout,
-            window,
-            flights: Flights::new(slots, depth),
-            family: ManuallyDrop::new(family),
-            queues: ManuallyDrop::new(queues),
-            context: ManuallyDrop::new(context),
-            info,
-        })
+        let objects = SearchObjects {
+            slots: FrameSlots::new(&context, device, memory, &info, layout)?,
+            searches: Searches::new(&context, device, family, queues, &info)?,
+            context,
+        };
+        let flights = Flights::new(slots, depth);
+        Ok(Self { layout, window, flights, objects: ManuallyDrop::new(objects), info })
     }
 
     /// What is searched if `part` is wanted: the same, or the smallest larger rows of blocks and window that
     /// the kernel can search.
     fn searched_for(&self, part: Part) -> (Part, Window) {
         let (rows, all) = (part.rows(), self.info.parameters.grid().rows);
-        let end = (rows.start + self.family.least_rows()).clamp(rows.end, all.max(rows.end));
-        let start = rows.start.min(end.saturating_sub(self.family.least_rows()));
-        let window = match self.family.least_window_rows() {
+        let family = &self.objects.searches.family;
+        let end = (rows.start + family.least_rows()).clamp(rows.end, all.max(rows.end));
+        let start = rows.start.min(end.saturating_sub(family.least_rows()));
+        let window = match family.least_window_rows() {
             None => self.window,
             Some(least) => {
                 let wanted = part.window(&self.window);
@@ -162,13 +151,14 @@ impl OpenCl {
     }
 
     fn failed(&self, error: cl::Error) -> EstimateError {
-        self.context.watch().failure(&self.info.name, error)
+        self.objects.context.watch().failure(&self.info.name, error)
     }
 
     /// Waits until no command runs any more, however long that may take.
     fn wait_for_all(&self) -> cl::Result<()> {
-        let searches = self.flights.len().max(1) as u32;
-        self.queues.wait_for_all(self.context.watch(), self.searches.allowed().saturating_mul(searches))
+        let SearchObjects { searches, context, .. } = &*self.objects;
+        let in_flight = self.flights.len().max(1) as u32;
+        searches.queues.wait_for_all(context.watch(), searches.allowed().saturating_mul(in_flight))
     }
 
     /// Searches `count` times, at least 1, without waiting in between, and returns the time of one search:
@@ -187,28 +177,11 @@ impl OpenCl {
         if self.flights.len() > 0 {
             return Err(EstimateError::InFlight(self.flights.len()));
         }
-        let (watch, ever) = (self.context.watch(), Duration::MAX);
-        self.queues.wait_for_all(watch, ever).map_err(|error| self.failed(error))?;
-        let start = Instant::now();
-        let (at_once, turns) = (self.family.searches_at_once(), Vec::from_iter(0..count as usize));
-        for (batch, turns) in turns.chunks(at_once).enumerate() {
-            let frame = |slot| self.slots.get(slot).ok_or(EstimateError::EmptySlot(slot));
-            let ((current, _), (reference, _)) = (frame(current)?, frame(reference)?);
-            let buffers = |&turn| {
-                let vectors = self.searches.vectors(turn);
-                SearchBuffers { current, reference, vectors, history: 0 }
-            };
-            let request = LaunchRequest {
-                queue: self.queues.search(batch),
-                queue_number: self.queues.search_number(batch),
-                searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
-                geometry: &self.layout.geometry,
-            };
-            self.family.queue_searches(&request).map_err(|error| self.failed(error))?;
-        }
-        let finished = self.queues.wait_for_all(self.context.watch(), ever);
-        finished.map_err(|error| self.failed(error))?;
-        Ok(start.elapsed() / count.max(1))
+        let SearchObjects { slots, searches, context } = &mut *self.objects;
+        let frame = |slot: Slot| slots.get(slot).ok_or(EstimateError::EmptySlot(slot.index()));
+        let frames = [frame(current)?.0, frame(reference)?.0];
+        let time = searches.time_searches(frames, &self.layout.geometry, count);
+        time.map_err(|error| context.watch().failure(&self.info.name, error))
     }
 }
 
@@ -218,33 +191,33 @@ impl estimator::Device for OpenCl {
     }
 
     fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
-        self.flights.empty(slot)?;
+        self.flights.empty(slot.index())?;
         frame.view().check(&self.info.parameters)?;
-        let (queue, family) = (&self.queues.upload, &mut self.family);
-        let prepare = |frame: &Buffer| family.prepare_frame(queue, frame);
-        let loaded = self.slots.load_frame(queue, self.searches.allowed(), slot, frame, prepare);
+        let SearchObjects { slots, searches, .. } = &mut *self.objects;
+        let (limit, queue, family) = (searches.allowed(), &searches.queues.upload, &mut searches.family);
+        let loaded = slots.load_frame(queue, limit, slot, frame, |frame| family.prepare_frame(queue, frame));
         loaded.map_err(|error| self.failed(error))?;
-        self.flights.fill(slot);
+        self.flights.fill(slot.index());
         Ok(())
     }
 
     fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        if !self.flights.is_loaded(slot) {
+        if !self.flights.is_loaded(slot.index()) {
             return Ok(None);
         }
-        let unloaded = self.slots.unload_frame(&self.queues.upload, self.searches.allowed(), slot);
+        let SearchObjects { slots, searches, .. } = &*self.objects;
+        let unloaded = slots.unload_frame(&searches.queues.upload, searches.allowed(), slot);
         unloaded.map_err(|error| self.failed(error))
     }
 
     fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
         let (parameters, part) = (&self.info.parameters, request.part);
         part.check(parameters)?;
-        self.flights.check(&request)?;
+        self.flights.check(request.slots())?;
         let (done, window) = self.searched_for(part);
         let grid = parameters.grid();
         let plan = SearchPlan {
-            current: request.current,
-            reference: request.reference,
+            request,
             blocks: done.grid(parameters).blocks(),
             skipped: (part.rows().start - done.rows().start) * grid.columns,
             share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
@@ -252,38 +225,36 @@ impl estimator::Device for OpenCl {
             history: parameters.references.index_of(request.offset),
             geometry: self.layout.geometry_of(done, parameters.block_size, &window),
         };
-        let Self { queues, family, slots, .. } = self;
-        let begun =
-            self.searches.start_search(plan, &mut QueueContext { queues, family: family.as_mut(), slots });
-        let flight = begun.map_err(|error| {
+        let SearchObjects { slots, searches, .. } = &mut *self.objects;
+        let begun = searches.start_search(plan, slots).map_err(|error| {
             // Some commands may have been queued: they must end before their memory is used again.
             let _ = self.wait_for_all();
             self.failed(error)
         })?;
-        Ok(self.flights.push(request, flight))
+        Ok(Ticket(self.flights.push(request.slots(), begun)))
     }
 
     fn finish_search(&mut self, ticket: Ticket, output: &mut Output) -> Result<(), EstimateError> {
-        let Request { current, reference, part, .. } = self.flights.oldest(ticket)?.request;
+        let Request { current, reference, part, .. } = self.flights.oldest(ticket.0)?.data.plan.request;
         part.grid(&self.info.parameters).check(&output.vectors)?;
         let Some(flight) = self.flights.pop_oldest() else { return Err(EstimateError::NothingInFlight) };
-        let Self { queues, family, slots, .. } = self;
-        let ready = || [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
-        let context = &mut QueueContext { queues, family: family.as_mut(), slots };
-        let finished = self.searches.finish_search(flight.data, &mut output.vectors, context, ready);
-        let uploaded = [current, reference].into_iter().try_for_each(|slot| self.slots.check(slot));
+        let SearchObjects { slots, searches, .. } = &mut *self.objects;
+        let finished = searches.finish_search(&flight.data, &mut output.vectors, slots);
+        let uploaded = [current, reference].into_iter().try_for_each(|slot| slots.check(slot));
         let times = finished.and_then(|times| uploaded.map(|()| times));
         let times = times.map_err(|error| self.failed(error))?;
-        output.times = StageTimes { upload: self.slots.upload_time(current), ..times };
+        let slots = &mut self.objects.slots;
+        output.times = StageTimes { upload: slots.upload_time(current), ..times };
         // Both frames are on the device.
-        [current, reference].into_iter().for_each(|slot| self.slots.release(slot));
+        [current, reference].into_iter().for_each(|slot| slots.release(slot));
         Ok(())
     }
 
     fn cancel(&mut self) {
         let _ = self.wait_for_all();
-        (0..self.info.slots).for_each(|slot| self.slots.release(Slot::new(slot)));
-        self.searches.clear();
+        let SearchObjects { slots, searches, .. } = &mut *self.objects;
+        (0..self.info.slots).for_each(|slot| slots.release(Slot::new(slot)));
+        searches.clear();
         self.flights.clear();
     }
 }
@@ -327,7 +298,7 @@ mod tests {
             let opens = |device: &OpenClDevice| {
                 OpenCl::new(device, Kernel::ReferenceNaive, &Tuning::default(), &parameters).unwrap()
             };
-            let lacks = |opened: &OpenCl| opened.context.lacks_four_samples();
+            let lacks = |opened: &OpenCl| opened.objects.context.lacks_four_samples();
             if device.four_samples() > 0 {
                 assert!(!lacks(&opens(&device)), "{}", device.name);
                 continue;

@@ -215,11 +215,11 @@ mod tests {
         for depth in [1, 4] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
-            opened.searches.patience = LIMIT;
+            opened.objects.searches.patience = LIMIT;
             // The slots allocate their memory now, while the queue is free.
             [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
-            let never = opened.context.user_event().unwrap();
-            let _held = opened.queues.upload.barrier([&never]).unwrap();
+            let never = opened.objects.context.user_event().unwrap();
+            let _held = opened.objects.searches.queues.upload.barrier([&never]).unwrap();
             opened.load_frame(Slot::B, &frame(1)).unwrap();
             let request =
                 Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };

@@ -4,12 +4,22 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::channel::receive;
+use super::handles::SearchTicket;
 use super::member::{Member, Report};
 use super::share::{by_displacements, by_rows, divide};
 use super::worker::{DeviceJob, JobResult};
 use super::{Session, Share, Split};
-use crate::estimator::{EstimateError, Notice, Output, Part, Ticket};
+use crate::estimator::{EstimateError, Notice, Output, Part};
 use crate::pace;
+
+/// The way of a job to its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// By a direct call.
+    Call,
+    /// By a message to the device's thread.
+    Thread,
+}
 
 impl<T> Session<T> {
     /// The members that are not evicted.
@@ -23,13 +33,14 @@ impl<T> Session<T> {
         active.next().filter(|_| active.next().is_none())
     }
 
-    /// Whether a member that works alone may be called directly: its thread has nothing to do.
+    /// The way to `member`, for a job beside which no other device works if it is `alone`.
     ///
-    /// With several searches in flight, a device that may fail has its thread, which uploads frames and waits
-    /// for results while the caller copies the next frame.
-    pub(super) fn may_call(&self, member: usize) -> bool {
+    /// A device that works alone is called directly, unless its thread has work. With several searches in flight, a device
+    /// that may fail has its thread, which uploads frames and waits for results while the caller copies the next frame.
+    pub(super) fn route(&self, member: usize, alone: bool) -> Route {
         let member = &self.members[member];
-        (self.depth == 1 || !member.info().can_fail) && !member.is_threaded()
+        let may_wait = self.depth == 1 || !member.info().can_fail;
+        if alone && may_wait && !member.is_threaded() { Route::Call } else { Route::Thread }
     }
 
     /// Has `member` do `work` by a direct call, and notes the jobs that it finishes meanwhile.
@@ -65,36 +76,45 @@ impl<T> Session<T> {
     /// [`EstimateError::Device`] if no device is left.
     pub(super) fn hand_out(
         &mut self,
-        ticket: Ticket,
+        ticket: SearchTicket,
         parts: Vec<(usize, Part)>,
     ) -> Result<(), EstimateError> {
-        let is_alone = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
-        let is_alone = is_alone || self.only_active().is_some();
+        let one_works = parts.len() == 1 && (self.split != Split::Frames || self.depth == 1);
+        let alone = one_works || self.only_active().is_some();
         for (member, part) in parts {
-            let blocks = part.grid(&self.parameters).blocks();
-            let is_whole = blocks == self.parameters.grid().blocks();
-            let pool = if is_whole { &self.vectors } else { &self.part_vectors };
-            let Some(search) = self.flights.get_mut(ticket) else { return Ok(()) };
-            let search = &mut search.data;
-            search.shares.push(Share { member, part, result: None });
-            let job = DeviceJob {
-                search: ticket,
-                part,
-                current: search.current.clone(),
-                reference: search.reference.clone(),
-                output: Output::from_pool(pool, blocks),
-            };
-            if is_alone && self.may_call(member) {
-                if let Err(error) = self.call(member, |member, done| member.start_job(job, done)) {
-                    self.take_failure(member, error)?;
+            let Some(job) = self.job(ticket, member, part) else { return Ok(()) };
+            match self.route(member, alone) {
+                Route::Call => {
+                    if let Err(error) = self.call(member, |member, done| member.start_job(job, done)) {
+                        self.take_failure(member, error)?;
+                    }
                 }
-            } else if !self.members[member].send(job) {
-                // The thread may have reported why it ended.
-                self.listen()?;
-                self.evict(member, "it takes no work any more")?;
+                Route::Thread => {
+                    if !self.members[member].send(job) {
+                        // The thread may have reported why it ended.
+                        self.listen()?;
+                        self.evict(member, "it takes no work any more")?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// The job of `member` to do `part` of the search of `ticket`, which becomes a share of it; `None` if it is over.
+    fn job(&mut self, ticket: SearchTicket, member: usize, part: Part) -> Option<DeviceJob> {
+        let search = &mut self.flights.get_mut(ticket.0)?.data;
+        search.shares.push(Share { member, part, result: None });
+        let blocks = part.grid(&self.parameters).blocks();
+        let is_whole = blocks == self.parameters.grid().blocks();
+        let pool = if is_whole { &self.vectors } else { &self.part_vectors };
+        Some(DeviceJob {
+            search: ticket,
+            part,
+            current: search.current.clone(),
+            reference: search.reference.clone(),
+            output: Output::from_pool(pool, blocks),
+        })
     }
 
     /// Evicts `member` if `error` is a failure of its device.
@@ -134,7 +154,7 @@ impl<T> Session<T> {
             let is_lost = |share: &mut Share| share.member == member && share.result.is_none();
             let shares: Vec<Share> = search.data.shares.extract_if(.., is_lost).collect();
             search.data.is_as_planned &= shares.is_empty();
-            lost.extend(shares.into_iter().map(|share| (search.ticket, share.part)));
+            lost.extend(shares.into_iter().map(|share| (SearchTicket(search.number), share.part)));
         }
         for (ticket, part) in lost {
             let rows = divide(part.rows().len(), &self.balancer.weights());
@@ -218,7 +238,7 @@ impl<T> Session<T> {
     /// Notes that `member` has done a job. The result of a cancelled search is dropped.
     fn note(&mut self, member: usize, result: JobResult) {
         self.members[member].done();
-        let share = self.flights.get_mut(result.search).and_then(|search| {
+        let share = self.flights.get_mut(result.search.0).and_then(|search| {
             search.data.shares.iter_mut().find(|s| s.member == member && s.part == result.part)
         });
         if let Some(share) = share {

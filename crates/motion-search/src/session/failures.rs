@@ -5,7 +5,7 @@ use std::thread;
 
 use super::*;
 use crate::estimator::prediction::median_predictors;
-use crate::estimator::{Prediction, Ticket, Window, oracle};
+use crate::estimator::{Prediction, Request, Slot, Ticket, Window, oracle};
 use crate::native::Native;
 
 /// Where a device fails.
@@ -305,7 +305,7 @@ fn frames_are_kept_only_if_a_device_may_fail() {
         check(&mut session, 9, "frames are kept");
         let held = session.slots.iter().filter(|slot| slot.frame.is_some()).count();
         assert_eq!(held, kept);
-        session.release_frame(Slot::A);
+        session.release_frame(FrameSlot(0));
         assert!(session.slots[0].frame.is_none());
         session.release_frames();
         assert!(session.slots.iter().all(|slot| slot.frame.is_none()));
@@ -320,7 +320,7 @@ fn the_reference_frame_moves_to_another_session() {
     {
         let mut one = session(devices, 1, Split::Rows, None);
         let slot = one.add_frame(frame(3)).unwrap();
-        assert!(matches!(one.unload_frame(Slot::new(1)), Ok(None)));
+        assert!(matches!(one.unload_frame(FrameSlot(1)), Ok(None)));
         let moved = one.unload_frame(slot).unwrap().unwrap();
         assert_eq!(moved, frame(3));
         let mut other = session(vec![native(1)], 1, Split::Rows, None);
@@ -367,20 +367,20 @@ fn a_reference_is_searched_again_and_again() {
         // Each frame is loaded once: the device fails at one load more.
         let devices = vec![faulty(Point::Load, Fault::Error, 8, depth)];
         let mut session = session(devices, depth, Split::Rows, None);
-        session.load_frame(Slot::A, frame(0)).unwrap();
+        session.load_frame(FrameSlot(0), frame(0)).unwrap();
         for time in 1..8 {
-            session.load_frame(Slot::B, frame(time)).unwrap();
-            session.start_search(Slot::B, Slot::A, time).unwrap();
+            session.load_frame(FrameSlot(1), frame(time)).unwrap();
+            session.start_search(FrameSlot(1), FrameSlot(0), time).unwrap();
             let (_, output) = session.finish_search().unwrap();
             let expected = oracle::search(session.parameters(), &frame(time).view(), &frame(0).view());
             assert_eq!(output.vectors[..], expected.vectors);
         }
     }
     let mut session = session(vec![native(1)], 1, Split::Rows, None);
-    session.load_frame(Slot::A, frame(0)).unwrap();
+    session.load_frame(FrameSlot(0), frame(0)).unwrap();
     for time in 1..4 {
-        session.load_frame(Slot::B, frame(time)).unwrap();
-        session.start_search(Slot::B, Slot::A, time).unwrap();
+        session.load_frame(FrameSlot(1), frame(time)).unwrap();
+        session.start_search(FrameSlot(1), FrameSlot(0), time).unwrap();
         session.finish_search().unwrap();
     }
 }
@@ -389,11 +389,11 @@ fn a_reference_is_searched_again_and_again() {
 fn wrong_use_is_an_error_and_no_failure() {
     for devices in [vec![native(2)], vec![faulty(Point::Load, Fault::Error, NEVER, 2)]] {
         let mut session = session(devices, 2, Split::Rows, None);
-        let [a, b, c] = [0, 1, 2].map(Slot::new);
-        assert!(matches!(session.load_frame(Slot::new(3), frame(0)), Err(EstimateError::NoSuchSlot(_))));
+        let [a, b, c] = [0, 1, 2].map(FrameSlot);
+        assert!(matches!(session.load_frame(FrameSlot(3), frame(0)), Err(EstimateError::NoSuchSlot(_))));
         let small = Frame::from_fn(60, 67, |_, _| 0);
         assert!(matches!(session.load_frame(a, small), Err(EstimateError::FrameSize(60, 67, 61, 67))));
-        assert!(matches!(session.start_search(a, b, 0), Err(EstimateError::EmptySlot(s)) if s == a));
+        assert!(matches!(session.start_search(a, b, 0), Err(EstimateError::EmptySlot(s)) if s == a.0));
         for (time, slot) in [a, b, c].into_iter().enumerate() {
             session.load_frame(slot, frame(time)).unwrap();
         }

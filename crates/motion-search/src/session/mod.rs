@@ -11,6 +11,24 @@
 //! directly, without its thread, unless it may fail and several searches are in flight: its thread then uploads
 //! frames and waits for results while the caller copies the next frame.
 //!
+//! From the start of a search to its vectors:
+//!
+//! ```text
+//! caller            Session                        Member, Worker: one a device       Device
+//!
+//! add_frame ──────▶ NumberedFrame, in a FrameSlot
+//!
+//! start_search ───▶ SharedSearch, by SearchTicket
+//!                   ├─ Share: part, device         the way is a Route
+//!                   │    └───── DeviceJob ───────▶ rows that the device lacks ──────▶ load_frame: Slot
+//!                   │                              BegunJob ────────────────────────▶ start_search: Ticket
+//!                   │                                 └─────────────────────────────▶ finish_search: Output
+//!                   │    ┌───── JobResult ◀─────────────────────────────────────────────┘
+//!                   ├─ Share: its result           (a thread sends it in a Report)
+//!                   └─ further Shares, of other devices
+//! finish_search ◀── Output: the parts merged, then completed by the stages
+//! ```
+//!
 //! A device that fails, panics or does not answer in time is evicted, and the other devices do its parts
 //! again, or [`Options::fallback`] does. The session keeps the frames that this needs.
 
@@ -20,6 +38,7 @@ mod channel;
 mod dispatch;
 #[cfg(test)]
 mod failures;
+mod handles;
 mod member;
 mod options;
 mod results;
@@ -31,8 +50,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Device, DeviceInfo, DeviceShare, EstimateError, Flights, Frame, HostMemory, MotionVector, Notice, Output,
-    Parameters, Part, RecordPool, Request, SetupError, Slot,
+    Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, MotionVector, Notice,
+    Output, Parameters, Part, RecordPool, SetupError,
 };
 use crate::native::threads;
 use crate::pace;
@@ -40,7 +59,9 @@ use crate::stages::{SearchedFrames, Stage, stages};
 pub use balance::Balance;
 use balance::{Balancer, Measured};
 use block_cache::BlockCache;
-use dispatch::names;
+use dispatch::{Route, names};
+pub use handles::FrameSlot;
+use handles::SearchTicket;
 use member::{Member, Report};
 pub use options::{Fallback, Options, Split};
 pub use share::divide;
@@ -80,16 +101,14 @@ struct SharedSearch<T> {
     current: NumberedFrame,
     reference: NumberedFrame,
     shares: Vec<Share>,
-    /// When it began.
-    begun: Instant,
+    started: Instant,
     /// Whether every device did what it was given.
     is_as_planned: bool,
 }
 
 /// A stream of frames, searched on one device or on several.
 ///
-/// A caller loads each frame into a [`Slot`], begins searches with a `payload` each, and finishes them in the
-/// same order.
+/// A caller adds each frame, starts searches with a `payload` each, and finishes them in the same order.
 pub struct Session<T = ()> {
     parameters: Parameters,
     name: String,
@@ -197,7 +216,7 @@ impl<T> Session<T> {
             reports,
             reporter,
             flights: Flights::new(slots, depth),
-            slots: vec![NumberedFrame::default(); slots],
+            slots: (0..slots).map(FrameSlot).map(NumberedFrame::none).collect(),
             loaded: 0,
             memory,
             copies: RecordPool::default(),
@@ -264,30 +283,30 @@ impl<T> Session<T> {
         std::mem::take(&mut self.notices)
     }
 
-    /// Loads `frame` into `slot`.
+    /// Loads `frame` into `slot`, in the place of the frame there.
     ///
     /// # Errors
     /// [`EstimateError::NoSuchSlot`], [`EstimateError::SlotInUse`], [`EstimateError::FrameSize`];
     /// [`EstimateError::Device`] if no device is left.
-    pub fn load_frame(&mut self, slot: Slot, frame: Frame) -> Result<(), EstimateError> {
-        self.flights.empty(slot)?;
+    pub fn load_frame(&mut self, slot: FrameSlot, frame: Frame) -> Result<(), EstimateError> {
+        self.flights.empty(slot.0)?;
         frame.view().check(&self.parameters)?;
         self.loaded += 1;
         let start = Instant::now();
         let copy = self.memory.as_ref().filter(|_| frame.block().is_none()).and_then(|m| m.copy(&frame));
         let (is_own, copy_time) = (copy.is_some(), start.elapsed());
         let frame = Some(copy.unwrap_or(frame));
-        let mut loaded = NumberedFrame { number: self.loaded, slot: slot.index(), frame, is_own, copy_time };
+        let mut loaded = NumberedFrame { number: self.loaded, slot, frame, is_own, copy_time };
         // A device that is alone and called directly takes the frame now, so that its buffer is free.
-        if let Some(member) = self.only_active().filter(|&member| self.may_call(member)) {
+        if let Some(member) = self.only_active().filter(|&member| self.route(member, true) == Route::Call) {
             match self.call(member, |member, done| member.call(|worker| worker.load_frame(&loaded, done))) {
                 Ok(()) if !self.keeps_frames() => loaded.frame = None,
                 Ok(()) => (),
                 Err(error) => self.take_failure(member, error)?,
             }
         }
-        self.slots[slot.index()] = loaded;
-        self.flights.fill(slot);
+        self.slots[slot.0] = loaded;
+        self.flights.fill(slot.0);
         Ok(())
     }
 
@@ -295,16 +314,16 @@ impl<T> Session<T> {
     ///
     /// # Errors
     /// As [`Self::load_frame`], and [`EstimateError::InFlight`] if every slot is needed.
-    pub fn add_frame(&mut self, frame: Frame) -> Result<Slot, EstimateError> {
-        let free = (0..self.slots.len()).filter(|&index| !self.flights.is_searched(Slot::new(index)));
-        let oldest = free.min_by_key(|&index| self.slots[index].number).map(Slot::new);
+    pub fn add_frame(&mut self, frame: Frame) -> Result<FrameSlot, EstimateError> {
+        let free = (0..self.slots.len()).filter(|&index| !self.flights.is_searched(index));
+        let oldest = free.min_by_key(|&index| self.slots[index].number).map(FrameSlot);
         let slot = oldest.ok_or(EstimateError::InFlight(self.in_flight()))?;
         self.load_frame(slot, frame).map(|()| slot)
     }
 
     /// Releases the frame in `slot` as soon as no search in flight needs it: no later search will.
-    pub fn release_frame(&mut self, slot: Slot) {
-        if let Some(slot) = self.slots.get_mut(slot.index()) {
+    pub fn release_frame(&mut self, slot: FrameSlot) {
+        if let Some(slot) = self.slots.get_mut(slot.0) {
             // The searches in flight have clones.
             slot.frame = None;
         }
@@ -313,7 +332,7 @@ impl<T> Session<T> {
     /// Releases the frames that the session keeps and no search in flight needs. Their slots are empty then.
     pub fn release_frames(&mut self) {
         for index in 0..self.slots.len() {
-            if self.flights.empty(Slot::new(index)).is_ok() {
+            if self.flights.empty(index).is_ok() {
                 self.slots[index].frame = None;
             }
         }
@@ -323,11 +342,11 @@ impl<T> Session<T> {
     ///
     /// # Errors
     /// [`EstimateError::Device`] if the only device that has the frame fails.
-    pub fn unload_frame(&mut self, slot: Slot) -> Result<Option<Frame>, EstimateError> {
-        if !self.flights.is_loaded(slot) {
+    pub fn unload_frame(&mut self, slot: FrameSlot) -> Result<Option<Frame>, EstimateError> {
+        if !self.flights.is_loaded(slot.0) {
             return Ok(None);
         }
-        let loaded = self.slots[slot.index()].clone();
+        let loaded = self.slots[slot.0].clone();
         match (loaded.frame.as_ref(), self.only_active()) {
             (None, Some(member)) => self.members[member].call(|worker| worker.unload_frame(&loaded)),
             (frame, _) => Ok(frame.cloned()),
@@ -360,29 +379,32 @@ impl<T> Session<T> {
         }
     }
 
-    /// Begins to search the frame in `current` in the frame in `reference`. [`Self::finish_search`] returns
+    /// Starts to search the frame in `current` in the frame in `reference`. [`Self::finish_search`] returns
     /// `payload` with the result.
     ///
     /// # Errors
     /// [`EstimateError::EmptySlot`], [`EstimateError::InFlight`] if [`Self::depth`] searches are in
-    /// flight; [`EstimateError::Device`] if no device is left. Nothing has begun after an error.
-    pub fn start_search(&mut self, current: Slot, reference: Slot, payload: T) -> Result<(), EstimateError> {
-        let part = Part::whole(&self.parameters);
-        let frame = |slot: Slot| self.slots.get(slot.index()).ok_or(EstimateError::EmptySlot(slot));
-        let offset = frame(current)?.offset_to(frame(reference)?);
-        let request = Request { current, reference, part, offset };
-        self.flights.check(&request)?;
+    /// flight; [`EstimateError::Device`] if no device is left. Nothing has started after an error.
+    pub fn start_search(
+        &mut self,
+        current: FrameSlot,
+        reference: FrameSlot,
+        payload: T,
+    ) -> Result<(), EstimateError> {
+        let slots = [current.0, reference.0];
+        self.flights.check(slots)?;
         self.listen()?;
-        let parts = self.plan(part);
+        let parts = self.plan(Part::whole(&self.parameters));
+        let [current, reference] = slots.map(|slot| self.slots[slot].clone());
         let search = SharedSearch {
             payload,
-            current: self.slots[current.index()].clone(),
-            reference: self.slots[reference.index()].clone(),
+            current,
+            reference,
             shares: Vec::new(),
-            begun: Instant::now(),
+            started: Instant::now(),
             is_as_planned: true,
         };
-        let ticket = self.flights.push(request, search);
+        let ticket = SearchTicket(self.flights.push(slots, search));
         let given = self.hand_out(ticket, parts);
         if given.is_err() {
             self.flights.pop_newest();
@@ -397,33 +419,48 @@ impl<T> Session<T> {
     /// then, those that began later are not.
     pub fn finish_search(&mut self) -> Result<(T, Output), EstimateError> {
         let collected = self.collect();
-        let Some(flight) = self.flights.pop_oldest() else { return Err(EstimateError::NothingInFlight) };
-        let Request { current, reference, offset, .. } = flight.request;
-        let search = flight.data;
+        let Some(Flight { slots, data: search, .. }) = self.flights.pop_oldest() else {
+            return Err(EstimateError::NothingInFlight);
+        };
         collected?;
         self.learn(&search);
-        let (only, whole) = (self.only_active(), Part::whole(&self.parameters));
-        let has_both = |share: &Share| only == Some(share.member) && share.part == whole;
-        let needs_neither = !self.keeps_frames() && search.shares.iter().all(has_both);
+        if self.needs_no_frame_of(&search) {
+            slots.iter().for_each(|&slot| self.slots[slot].frame = None);
+        }
         let mut output = self.merge(search.shares);
         output.times.upload += search.current.copy_time;
-        if needs_neither {
-            // The only device has all rows of both frames. It may not have them if another device did a part and failed.
-            [current, reference].iter().for_each(|slot| self.slots[slot.index()].frame = None);
-        }
-        if let Some(threads) = &self.stage_threads {
-            let start = Instant::now();
-            let frames = search.current.frame.as_ref().zip(search.reference.frame.as_ref());
-            let frames = frames.map(|(current, reference)| SearchedFrames {
-                current: current.view(),
-                reference: reference.view(),
-                offset,
-            });
-            let stages = &mut self.stages;
-            threads.install(|| stages.iter_mut().try_for_each(|stage| stage.apply(frames, &mut output)))?;
-            output.times.prediction = start.elapsed();
-        }
+        self.run_stages(&search.current, &search.reference, &mut output)?;
         Ok((search.payload, output))
+    }
+
+    /// Whether neither frame of `search`, which is done, needs to be kept: the only device has all rows of both. It may not
+    /// have them if another device did a part and failed.
+    fn needs_no_frame_of(&self, search: &SharedSearch<T>) -> bool {
+        let (only, whole) = (self.only_active(), Part::whole(&self.parameters));
+        let has_both = |share: &Share| only == Some(share.member) && share.part == whole;
+        !self.keeps_frames() && search.shares.iter().all(has_both)
+    }
+
+    /// Has the stages complete `output`, what was found between the two frames.
+    fn run_stages(
+        &mut self,
+        current: &NumberedFrame,
+        reference: &NumberedFrame,
+        output: &mut Output,
+    ) -> Result<(), EstimateError> {
+        let Some(threads) = &self.stage_threads else { return Ok(()) };
+        let start = Instant::now();
+        let offset = current.offset_to(reference);
+        let frames = current.frame.as_ref().zip(reference.frame.as_ref());
+        let frames = frames.map(|(current, reference)| SearchedFrames {
+            current: current.view(),
+            reference: reference.view(),
+            offset,
+        });
+        let stages = &mut self.stages;
+        threads.install(|| stages.iter_mut().try_for_each(|stage| stage.apply(frames, output)))?;
+        output.times.prediction = start.elapsed();
+        Ok(())
     }
 
     /// Cancels all searches in flight. Frames stay in their slots.

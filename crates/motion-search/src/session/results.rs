@@ -32,7 +32,7 @@ impl<T> Session<T> {
             let seconds = match self.depth {
                 1 => results
                     .clone()
-                    .map(|(_, result)| (result.at - search.begun).as_secs_f64())
+                    .map(|(_, result)| (result.at - search.started).as_secs_f64())
                     .reduce(f64::max),
                 // With several searches in flight, no device waits for the others.
                 _ => measured.iter().map(|m| m.seconds).reduce(f64::max),

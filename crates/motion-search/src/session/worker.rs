@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::handles::{FrameSlot, SearchTicket};
 use crate::estimator::{Device, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Ticket};
 
 /// A frame of a session.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct NumberedFrame {
-    /// No other frame of the session has this number.
+    /// No other frame of the session has this number, which counts from 1.
     pub(super) number: u64,
-    /// Index of the session's slot that it is in.
-    pub(super) slot: usize,
+    /// The slot that it is in.
+    pub(super) slot: FrameSlot,
     /// `None` once a device has the frame and no other device may need it.
     pub(super) frame: Option<Frame>,
     /// Whether the frame is a copy of the session's own.
@@ -27,6 +28,11 @@ pub(super) struct NumberedFrame {
 }
 
 impl NumberedFrame {
+    /// None yet in `slot`.
+    pub(super) fn none(slot: FrameSlot) -> Self {
+        Self { number: 0, slot, frame: None, is_own: false, copy_time: Duration::ZERO }
+    }
+
     /// Frames from this one to `other`, in the order in which they were loaded.
     pub(super) fn offset_to(&self, other: &Self) -> i64 {
         other.number as i64 - self.number as i64
@@ -35,7 +41,7 @@ impl NumberedFrame {
 
 /// A part of a search that a device is to do.
 pub(super) struct DeviceJob {
-    pub(super) search: Ticket,
+    pub(super) search: SearchTicket,
     pub(super) part: Part,
     pub(super) current: NumberedFrame,
     pub(super) reference: NumberedFrame,
@@ -45,7 +51,7 @@ pub(super) struct DeviceJob {
 
 /// A job that is done.
 pub(super) struct JobResult {
-    pub(super) search: Ticket,
+    pub(super) search: SearchTicket,
     pub(super) part: Part,
     pub(super) output: Output,
     /// How long the device worked on it: from when the device was free for the job to its end.
@@ -60,7 +66,7 @@ pub(super) struct JobResult {
 /// A job that has begun.
 struct BegunJob {
     ticket: Ticket,
-    search: Ticket,
+    search: SearchTicket,
     part: Part,
     output: Output,
     slots: [Slot; 2],
@@ -72,8 +78,8 @@ struct BegunJob {
 #[derive(Clone)]
 struct LoadedFrame {
     number: u64,
-    /// Index of the session's slot that it was in.
-    slot: usize,
+    /// The session's slot that it was in.
+    slot: FrameSlot,
     rows: Range<usize>,
 }
 
@@ -216,7 +222,7 @@ impl Worker {
                 Some(index) => {
                     let (slot, start) = (Slot::new(index), Instant::now());
                     self.loaded[index] = None;
-                    let samples = frame.frame.as_ref().ok_or(EstimateError::EmptySlot(slot))?;
+                    let samples = frame.frame.as_ref().ok_or(EstimateError::EmptySlot(index))?;
                     self.device.load_frame(slot, &samples.with_rows(rows.clone()))?;
                     self.loaded[index] = Some(LoadedFrame { number: frame.number, slot: frame.slot, rows });
                     return Ok((slot, start.elapsed()));

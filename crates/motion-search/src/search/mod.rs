@@ -7,8 +7,8 @@ mod tests;
 pub use builder::MotionSearchBuilder;
 
 use crate::backend::Choice;
-use crate::estimator::{EstimateError, Frame, MotionField, Notice, Parameters, Slot};
-use crate::session::Session;
+use crate::estimator::{EstimateError, Frame, MotionField, Notice, Parameters};
+use crate::session::{FrameSlot, Session};
 
 /// A motion search in frames of one size, on one device or on several.
 ///
@@ -20,7 +20,7 @@ pub struct MotionSearch {
     session: Session,
     choice: Choice,
     /// Where the session has the newest frame of the sequence.
-    previous: Option<Slot>,
+    previous: Option<FrameSlot>,
 }
 
 impl MotionSearch {

@@ -1,19 +1,11 @@
-//! Motion estimation for GStreamer: elements that find, draw and export block motion vectors.
+//! Motion estimation for GStreamer: elements that find block motion in video and use it.
 //!
-//! # What is public, and for whom
+//! What is public is for applications with GStreamer: [`plugin_register_static`]; [`meta`], which reads and attaches motion
+//! fields; and a module for each element with its documentation, its type, and the enums of its properties. The search
+//! itself, without GStreamer, is the crate `motion_search`.
 //!
-//! | for | what |
-//! |---|---|
-//! | applications with GStreamer | [`plugin_register_static`]; [`meta`], which reads and attaches motion fields; a module for each element with its type and the enums of its properties |
-//! | programs without GStreamer | [`backend`], which opens a [`session`] on a device or several; [`estimator`], the vocabulary: frames, parameters, fields, and the trait of devices; [`tuning`]; [`stages`]; [`compensation`], [`interpolation`], [`denoising`] and [`packers`], what can be made of a field |
-//! | tests and benchmarks of this crate, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
-//!
-//! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
-//! is 0, a change that breaks users raises the second.
-//!
-//! What may grow is `non_exhaustive`: errors, notices, reports, kernels, algorithms, and the values of properties. The
-//! metrics, borders, precisions, qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of
-//! them, so that another one breaks devices.
+//! All of it follows Semantic Versioning. While the first number is 0, a change that breaks users raises the second. The
+//! values of properties are `non_exhaustive`: they may grow.
 //!
 //! The names of elements, properties, messages and fields of the meta are as public as the Rust items, and more widely
 //! used. `CHANGELOG.md` tells of every change.

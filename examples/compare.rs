@@ -9,11 +9,10 @@ use std::env;
 use std::error::Error;
 use std::path::Path;
 
-use motion_search::backend::{self, DeviceSelector};
-use motion_search::estimator::{
-    Algorithm, Border, Metric, MotionField, Output, Parameters, SetupError, Slot, Window, oracle, search,
+use motion_search::estimator::oracle;
+use motion_search::{
+    Algorithm, Border, DeviceSelector, Kernel, Metric, MotionField, MotionSearch, SetupError, devices,
 };
-use motion_search::tuning::{Kernel, Tuning};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -29,32 +28,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = [(Metric::Sad, Border::Extend), (Metric::Ssd, Border::Restrict)];
     let algorithms = [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical];
     for (algorithm, (metric, border)) in algorithms.into_iter().flat_map(|a| settings.map(|s| (a, s))) {
-        let parameters = Parameters {
-            algorithm,
-            metric,
-            border,
-            ..Parameters::new(first.width(), first.height(), 16, Window::symmetric(16, 16)?)
-        };
+        let builder = MotionSearch::builder(first.width(), first.height());
+        let builder = builder.algorithm(algorithm).metric(metric).border(border);
+        let parameters = builder.clone().device("native").build()?.parameters().clone();
         let expected: Vec<MotionField> = frames
             .windows(2)
             .map(|pair| oracle::search(&parameters, &pair[1].view(), &pair[0].view()))
             .collect();
-        for device in backend::devices() {
+        for device in devices() {
             for kernel in kernels(&device.selector, algorithm) {
                 let name =
                     format!("  {} {} {border:?} {} {kernel}", algorithm.name(), metric.name(), device.name);
-                match backend::open_device(&device.selector, kernel, &Tuning::default(), &parameters) {
-                    Ok((mut opened, _)) => {
-                        let mut slot = Slot::A;
-                        opened.load_frame(slot, &frames[0])?;
-                        let mut found = Output::new(parameters.grid().blocks());
-                        for (frame, expected) in frames[1..].iter().zip(&expected) {
-                            slot = slot.other();
-                            opened.load_frame(slot, frame)?;
-                            search(opened.as_mut(), slot, slot.other(), &mut found)?;
-                            if found.vectors[..] != expected.vectors {
-                                return Err(format!("{name}: not what the oracle finds").into());
-                            }
+                match builder.clone().device(device.selector.clone()).kernel(kernel).build() {
+                    Ok(mut search) => {
+                        let found: Result<Vec<_>, _> = search.fields(frames.iter().cloned()).collect();
+                        if found? != expected {
+                            return Err(format!("{name}: not what the oracle finds").into());
                         }
                         println!("{name}: equal");
                     }

@@ -21,8 +21,9 @@ fn expected(search: &MotionSearch, current: usize, reference: usize) -> MotionFi
 
 #[test]
 fn pairs_streams_and_iterators_find_what_the_oracle_finds() {
-    for in_flight in [1, 3] {
-        let mut search = builder().sub_sample(SubSample::Half).in_flight(in_flight).build().unwrap();
+    for (device, in_flight) in [("native", 1), ("native", 3), ("all", 3)] {
+        let builder = builder().device(device).in_flight(in_flight);
+        let mut search = builder.sub_sample(SubSample::Half).build().unwrap();
         let expected: Vec<MotionField> = (1..6).map(|n| expected(&search, n, n - 1)).collect();
         assert_eq!(search.search(&frame(1), &frame(0)).unwrap(), expected[0]);
         // The stream goes on from the current frame of a pair, and begins anew where it is told to.

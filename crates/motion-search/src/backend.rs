@@ -26,11 +26,11 @@ pub use table::{Entry, Table, TableError};
 #[cfg(feature = "opencl")]
 pub use tables::{read_file, user_file};
 
-/// What a user may call a device.
+/// A device, or several, by the names of the property `device`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceSelector {
-    /// The best OpenCL GPU, else the CPU without OpenCL. Never fails for want of a device.
+    /// The best OpenCL GPU, else the CPU without OpenCL. Always finds a device.
     #[default]
     Auto,
     /// The CPU, without OpenCL.
@@ -50,7 +50,7 @@ pub enum DeviceSelector {
 }
 
 impl From<&str> for DeviceSelector {
-    /// What `text` names. Every text names something: what is no keyword, index or list is part of a device's name.
+    /// The device that `text` names. A text that is no keyword, index or list is part of a device's name.
     fn from(text: &str) -> Self {
         let text = text.trim();
         let index = || {
@@ -92,17 +92,17 @@ impl fmt::Display for DeviceSelector {
     }
 }
 
-/// A device that is there.
+/// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AvailableDevice {
-    /// What selects exactly this device: `native` or `P:D`.
+    /// Selects exactly this device: `native` or `P:D`.
     pub selector: DeviceSelector,
     /// Its name.
     pub name: String,
     /// `native`, `gpu`, `cpu` or `accelerator`.
     pub kind: &'static str,
-    /// Who drives it: instruction set, or OpenCL platform and version.
+    /// Its instruction set, or its OpenCL platform and version.
     pub driver: String,
 }
 
@@ -136,15 +136,15 @@ pub struct Choice {
 /// A device that was opened, and how it was chosen.
 pub type Opened = (Box<dyn Device>, Choice);
 
-/// What makes frames, and why it is not the first choice of [`DeviceSelector::Auto`], if it is not.
+/// A maker of frames, and if it is not the first choice of [`DeviceSelector::Auto`], the reason.
 pub type OpenedMaker = (Box<dyn FrameMaker>, Option<SetupError>);
 
-/// Every device that is there, the native CPU first.
+/// Every device of this machine, the native CPU first.
 pub fn devices() -> Vec<AvailableDevice> {
     devices_and_limits().into_iter().map(|(info, _)| info).collect()
 }
 
-/// Every device that is there, the native CPU first, with the limits of the OpenCL devices.
+/// Every device of this machine, the native CPU first, with the limits of the OpenCL devices.
 pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
     let native = AvailableDevice {
         selector: DeviceSelector::Native,
@@ -161,11 +161,11 @@ pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
 /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; if there is none, or it does
 /// not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU does not have, it takes
 /// the best OpenCL device of any kind that runs the kernel, and the CPU with [`Kernel::Auto`] if there is no
-/// OpenCL device. [`Choice::fallback`] tells.
+/// OpenCL device. [`Choice::fallback`] tells why.
 ///
 /// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that has an
 /// answer: the user's tuning file, the shipped table, the rule for the kind of device. [`Choice::source`]
-/// tells which, [`Choice::warnings`] what the device could not run.
+/// tells which one had, [`Choice::warnings`] which entries the device could not run.
 ///
 /// # Errors
 /// [`SetupError`]: invalid parameters or tuning, no such device, a kernel that the device cannot run; unless
@@ -228,8 +228,8 @@ pub fn open_device(
     }
 }
 
-/// Opens what makes frames of `format` if `device` names what searches: the same device, of several ones the first OpenCL
-/// GPU, else the CPU without OpenCL, which has `threads` threads.
+/// Opens a maker of frames of `format` for a search on `device`: on the same device, or of several ones on the first OpenCL
+/// GPU; else on the CPU without OpenCL, with `threads` threads.
 ///
 /// # Errors
 /// [`SetupError`]: no such device; unless `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
@@ -273,12 +273,12 @@ fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Bo
     Ok(Box::new(native))
 }
 
-/// Whether an OpenCL device may have it.
+/// Whether OpenCL devices may have this kernel.
 fn of_opencl(kernel: Kernel) -> bool {
     !Kernel::NATIVE.contains(&kernel) || Kernel::OPENCL.contains(&kernel)
 }
 
-/// Whether the CPU without OpenCL has it too, so that no OpenCL device but a GPU is worth the way to it.
+/// Whether the CPU without OpenCL has this kernel too: of the OpenCL devices only a GPU is then faster.
 fn of_native(kernel: Kernel) -> bool {
     kernel == Kernel::Auto || Kernel::NATIVE.contains(&kernel)
 }
@@ -286,8 +286,7 @@ fn of_native(kernel: Kernel) -> bool {
 fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
     let fallback = match opencl::open_best(kernel, tuning, parameters) {
         Some(Ok(opened)) => return Ok(opened),
-        // The devices are well, the kernel's limit stands: to hide it would leave the user with
-        // another kernel than the one asked for.
+        // The devices work, but the kernel cannot do this search. The user asked for this kernel, not for another one.
         Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
         Some(Err(error)) => Some(error),
         None if of_native(kernel) => None,
@@ -302,7 +301,7 @@ fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result
     Ok((native(kernel, tuning, parameters)?, Choice { fallback, ..Choice::default() }))
 }
 
-/// The error for a name that no device answers to.
+/// The error for a name that no device has.
 fn no_such_device(wanted: &DeviceSelector) -> SetupError {
     let names = devices().into_iter().map(|d| match d.selector {
         DeviceSelector::Native => "native".to_owned(),
@@ -392,7 +391,7 @@ mod opencl {
         opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))
     }
 
-    /// What selects exactly the device that `selector` names.
+    /// The selector of exactly the device that `selector` names.
     pub(super) fn exactly(selector: &DeviceSelector) -> Result<DeviceSelector, SetupError> {
         find(selector).map(|device| DeviceSelector::Index(device.platform, device.index))
     }
@@ -406,8 +405,8 @@ mod opencl {
         open_on(&find(selector)?, kernel, tuning, parameters)
     }
 
-    /// Opens the best device for `kernel`: a GPU, or with a kernel that only OpenCL has any device, GPUs
-    /// and more compute units first. `None` where there is none; where none starts, the first's error.
+    /// Opens the best device for `kernel`: a GPU; with a kernel that only OpenCL has, any device, but GPUs first. Devices
+    /// with more compute units go first. `None` if there is no device; if none starts, the error of the first.
     pub(super) fn open_best(
         kernel: Kernel,
         tuning: &Tuning,
@@ -416,8 +415,8 @@ mod opencl {
         first_that_opens(!super::of_native(kernel), |device| open_on(device, kernel, tuning, parameters))
     }
 
-    /// What `open` makes of the best device with which it succeeds: GPUs, or devices of any kind, GPUs and more compute
-    /// units first. `None` where there is none; where all fail, the first's error.
+    /// Calls `open` with GPUs, or with devices of any kind, until it succeeds: GPUs first, and devices with more compute
+    /// units first. `None` if there is no device; if all fail, the error of the first.
     fn first_that_opens<T>(
         any_kind: bool,
         open: impl Fn(&OpenClDevice) -> Result<T, SetupError>,
@@ -453,7 +452,7 @@ mod opencl {
     }
 }
 
-/// A build without OpenCL has no such devices.
+/// A build without OpenCL has no OpenCL devices.
 #[cfg(not(feature = "opencl"))]
 mod opencl {
     use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};

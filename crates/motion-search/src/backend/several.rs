@@ -12,7 +12,7 @@ pub struct Grouping {
     pub split: Split,
     /// How much each device gets.
     pub balance: Balance,
-    /// What happens when no device is left.
+    /// What happens when the last device has failed.
     pub on_failure: OnDeviceFailure,
 }
 

@@ -51,7 +51,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use gst::buffer::BufferMetaForeachAction;
-use gst::prelude::*;
 
 use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References};
 
@@ -308,12 +307,11 @@ pub fn attach(
     Ok(())
 }
 
-/// The property `reference-offset` of elements that use one field of a buffer: 0 for the default, or the offset of its
-/// reference frame.
-pub(crate) fn offset_property(blurb: &str) -> glib::ParamSpec {
+/// The specification of the property `reference-offset` of elements that use one field of a buffer: 0 for the default, or the
+/// offset of its reference frame.
+pub(crate) fn offset_spec(name: &str, default: i32) -> glib::ParamSpecIntBuilder<'_> {
     let most = References::MOST as i32;
-    let spec = glib::ParamSpecInt::builder("reference-offset").nick("Reference offset").blurb(blurb);
-    spec.minimum(-most).maximum(most).default_value(0).mutable_playing().build()
+    glib::ParamSpecInt::builder(name).minimum(-most).maximum(most).default_value(default)
 }
 
 /// Whether `buffer` has a motion field.

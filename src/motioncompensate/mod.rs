@@ -1,7 +1,5 @@
-//! `motioncompensate`: predicts each frame from another one and its motion field.
-/**
- * element-motioncompensate:
- * @short_description: Predicts frames from their motion vectors and measures the prediction
+/*!
+ * `motioncompensate`: predicts each frame from another one and its motion field.
  *
  * `motioncompensate` keeps the previous frame. It builds the prediction of each frame, luma and
  * chroma, from that frame and the vectors of the `MotionVectorMeta` on the buffer. Place it right
@@ -55,20 +53,20 @@
  *
  * ## Frames that are not predicted
  *
- * The reference is dropped at a discontinuity, a gap, a flush, a new segment or new caps, as in
- * `motionestimate`. A field may refer to a frame that this element does not have: its timestamp is not
- * that of the reference frame, because buffers were dropped or got new timestamps in between, or all
- * fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes
- * unchanged, and a warning is posted once.
+ * The reference is dropped where a sequence of `motionestimate` ends. A field may refer to a frame that this element does
+ * not have: its timestamp is not that of the reference frame, because buffers were dropped or got new timestamps in between,
+ * or all fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes unchanged, and a
+ * warning is posted once.
  *
  * A malformed field, or a field for another frame size, is an error.
  *
  * ## Buffers
  *
  * One buffer, the previous frame, is held and not copied, with another `reference-offset` as many as
- * frames lie between; the ALLOCATION query asks upstream pools for as many more. In `mode=original` the query is forwarded downstream, because the same memory
- * is sent on; a downstream writer triggers copy-on-write. `qos` is off by default, because a dropped
- * late frame would be missing as the reference of the next one.
+ * frames lie between; the ALLOCATION query asks upstream pools for as many more. If a pool has too few, buffers are copied,
+ * and what is held is copied for a serialized query. In `mode=original` the query is forwarded downstream, because the same
+ * memory is sent on; a downstream writer triggers copy-on-write. `qos` is off by default, because a dropped late frame would
+ * be missing as the reference of the next one.
  *
  * ## Example launch lines
  * ```text
@@ -79,13 +77,13 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=100 pattern=ball ! motionestimate ! motioncompensate mode=original measure=psnr ! fakesink
  * ```
  * Prints the quality of each frame's prediction and the total.
- *
- * Since: plugins-motionestimate-0.1.0
  */
 use gst::prelude::*;
 
+mod flow;
 mod imp;
 mod quality;
+mod settings;
 mod stream;
 
 pub use quality::NAME as QUALITY_META_NAME;

@@ -1,7 +1,5 @@
-//! `motiondenoise`: takes noise out of frames along the motion between them.
-/**
- * element-motiondenoise:
- * @short_description: Takes noise out of frames along the motion between them
+/*!
+ * `motiondenoise`: takes noise out of frames along the motion between them.
  *
  * `motiondenoise` averages each frame with up to `past` frames before and `future` frames after it, along the motion
  * between them. An encoder behind it needs fewer bits for the same picture: noise is what it cannot predict. How much
@@ -12,10 +10,11 @@
  *
  * ## Sequences
  *
- * A sequence is a run of frames without an interruption. It ends at a discontinuity, a gap, a flush, a segment, a new
- * stream, new caps, a change of any property but `strength`, and EOS. No frame is averaged with one of another sequence:
+ * A sequence is a run of frames without an interruption. It ends where a sequence of `motionestimate` does, and at a change
+ * of any property but `strength`. No frame is averaged with one of another sequence:
  * at its ends there are fewer frames, or none. A flush drops what waits; otherwise each frame leaves once, in order, and
- * events leave between the same frames as they came.
+ * events leave between the same frames as they came. Before a serialized event or query all frames leave that wait for no
+ * later one; before a query the buffers that are still held are copied.
  *
  * Scene cuts need no setting: frames that do not match have no weight.
  *
@@ -68,11 +67,10 @@
  * gst-launch-1.0 v4l2src ! videoconvert ! motiondenoise future=0 ! x264enc tune=zerolatency ! fakesink
  * ```
  * The same without delay.
- *
- * Since: plugins-motionestimate-0.1.0
  */
 use gst::prelude::*;
 
+mod flow;
 mod imp;
 mod settings;
 mod stall;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::settings::mean_ns;
+use crate::settings::statistics::mean_ns;
+use motion_search::denoising::NoiseLevels;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "denoise-stats";
@@ -27,6 +28,14 @@ pub struct DenoiseStatistics {
 }
 
 impl DenoiseStatistics {
+    /// Counts a frame that was measured, and averaged if it `is_denoised`, in this time.
+    pub fn add(&mut self, is_denoised: bool, noise: NoiseLevels, time: Duration) {
+        self.noise += noise.mean_deviation();
+        self.measured += 1;
+        *if is_denoised { &mut self.denoised } else { &mut self.untouched } += 1;
+        self.denoising += time;
+    }
+
     /// The structure that applications read. The element's documentation lists the fields.
     pub fn structure(&self) -> gst::Structure {
         gst::Structure::builder(NAME)

@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
-use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
-use crate::video::pool::PoolLimit;
+use crate::video::frame::{FrameLayout, PlaneError, frame_message};
+use crate::video::pool::{self, HeldBuffers};
+use crate::video::sequence::Leave;
+use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
-use motion_search::compensation::{CompensationError, Sampling};
+use motion_search::compensation::CompensationError;
 use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
 use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
@@ -17,10 +19,7 @@ use motion_search::tuning::{Kernel, Tuning};
 /// Why a frame cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DenoiseError {
-    /// A buffer cannot be mapped as a frame of its caps.
-    #[error("no frame that can be mapped")]
-    Mapping(#[from] glib::BoolError),
-    /// A plane of a buffer cannot be used.
+    /// A buffer does not hold the frame its caps promise.
     #[error(transparent)]
     Plane(#[from] PlaneError),
     /// Planes or fields do not fit together.
@@ -29,6 +28,18 @@ pub enum DenoiseError {
     /// The search failed.
     #[error(transparent)]
     Search(#[from] EstimateError),
+}
+
+impl DenoiseError {
+    /// The error message for the bus about a frame of `info`.
+    pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
+        match self {
+            Self::Search(error) => {
+                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+            }
+            _ => frame_message(self, info),
+        }
+    }
 }
 
 /// The field of a frame, by its number, in the frame so many after it.
@@ -46,36 +57,24 @@ struct WindowFrame {
     fields: Vec<(isize, Output)>,
     /// Its searches in flight.
     in_flight: usize,
-    /// The events behind it.
-    events: Vec<gst::Event>,
-}
-
-/// What becomes of the frame that leaves next.
-pub enum NextFrame {
-    /// It leaves as it came.
-    Untouched(gst::Buffer),
-    /// It has noise: [`DenoiseStream::write`] writes it without.
-    Noisy,
+    /// Whether no later frames of the sequence come.
+    is_last: bool,
 }
 
 /// What holds from one caps, and from one `past` and `future`, to the next.
 pub struct DenoiseStream {
-    info: VideoInfo,
-    samplings: Vec<Sampling>,
+    layout: FrameLayout,
     /// With which it was opened.
     settings: DenoiseSettings,
     references: References,
     session: Session<FieldPlace>,
     denoiser: Denoiser,
-    /// Oldest first: those that have left and later ones are averaged with, then those that wait.
-    sequence: VecDeque<WindowFrame>,
-    /// The number of the first frame of `sequence`.
+    /// Frames that have left and later ones are averaged with, oldest first.
+    past: VecDeque<WindowFrame>,
+    /// The frames of the sequence after those.
+    waiting: Waiting<WindowFrame>,
+    /// The number of frames of the sequence before `past`.
     first: u64,
-    /// How many of them have left.
-    left: usize,
-    pool: PoolLimit,
-    /// Whether no more frames of the sequence come.
-    is_ended: bool,
 }
 
 impl DenoiseStream {
@@ -88,23 +87,21 @@ impl DenoiseStream {
         settings: &DenoiseSettings,
         references: References,
     ) -> Result<(Self, Choice), SetupError> {
-        let format = frame_format(info);
+        let layout = FrameLayout::new(info.clone());
+        let format = layout.format();
         let parameters = search_parameters(format.size.0, format.size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let threads = settings.devices.threads as usize;
-        let denoiser = Denoiser::new(&format, references.count(), settings.held(), threads)?;
+        let denoiser = Denoiser::new(format, references.count(), settings.held(), threads)?;
         let stream = Self {
-            info: info.clone(),
-            samplings: format.samplings,
+            layout,
             settings: settings.clone(),
             references,
             session,
             denoiser,
-            sequence: VecDeque::new(),
+            past: VecDeque::new(),
+            waiting: Waiting::default(),
             first: 0,
-            left: 0,
-            pool: PoolLimit::default(),
-            is_ended: false,
         };
         Ok((stream, choice))
     }
@@ -120,6 +117,10 @@ impl DenoiseStream {
         self.session.device()
     }
 
+    pub fn info(&self) -> &VideoInfo {
+        self.layout.info()
+    }
+
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.session.take_notices()
@@ -129,45 +130,35 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
-    pub fn take_input(&mut self, mut buffer: gst::Buffer) -> Result<(), DenoiseError> {
-        self.pool.note(&buffer, 1);
-        if self.pool.may_wait() < self.settings.held() - 1
-            && let Ok(copy) = buffer.copy_deep()
-        {
-            buffer = copy;
-        }
+    pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<(), DenoiseError> {
         // Searches of this frame may begin.
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
         }
-        let (search_frame, luma) = {
-            let frame = map_readable(&buffer, &self.info)?;
-            let luma = plane(&frame, &self.info, 0, self.samplings[0])?;
-            self.denoiser.load(&luma)?
-        };
+        let (search_frame, luma) = self.denoiser.load(&self.layout.read(&buffer)?.plane(0)?)?;
         let slot = self.session.add_frame(search_frame)?;
-        let (current, number) = (self.sequence.len(), self.first + self.sequence.len() as u64);
+        let number = self.first + (self.past.len() + self.waiting.len()) as u64;
         let References { backward, forward } = self.references;
-        let mut frame =
-            WindowFrame { buffer, slot, luma, fields: Vec::new(), in_flight: 0, events: Vec::new() };
-        for (distance, index) in (1..).zip((0..current).rev()) {
-            let earlier = &mut self.sequence[index];
+        let mut frame = WindowFrame { buffer, slot, luma, fields: Vec::new(), in_flight: 0, is_last: false };
+        let past = self.past.iter_mut().rev().map(|frame| (frame, false));
+        let waiting = self.waiting.frames_mut().rev().map(|frame| (frame, true));
+        for (distance, (earlier, is_waiting)) in (1..).zip(waiting.chain(past)) {
             if distance <= backward {
                 let place = FieldPlace { frame: number, offset: -(distance as isize) };
                 self.session.start_search(slot, earlier.slot, place)?;
                 frame.in_flight += 1;
             }
-            if distance <= forward && index >= self.left {
-                let place = FieldPlace { frame: self.first + index as u64, offset: distance as isize };
+            if distance <= forward && is_waiting {
+                let place = FieldPlace { frame: number - distance as u64, offset: distance as isize };
                 self.session.start_search(earlier.slot, slot, place)?;
                 earlier.in_flight += 1;
             }
+            if distance == self.references.reach() {
+                // Later frames are too far from it to be searched together with it.
+                self.session.release_frame(earlier.slot);
+            }
         }
-        self.sequence.push_back(frame);
-        // Later frames are too far from it to be searched together with it.
-        if let Some(index) = current.checked_sub(self.references.reach()) {
-            self.session.release_frame(self.sequence[index].slot);
-        }
+        self.waiting.push(frame);
         Ok(())
     }
 
@@ -177,121 +168,129 @@ impl DenoiseStream {
     /// As [`Self::take_input`].
     fn finish_search(&mut self) -> Result<(), DenoiseError> {
         let (FieldPlace { frame, offset }, output) = self.session.finish_search()?;
-        // A frame leaves when its searches are over.
-        let frame = &mut self.sequence[(frame - self.first) as usize];
-        frame.in_flight -= 1;
-        frame.fields.push((offset, output));
+        // A frame leaves when its searches are over, so it still waits.
+        let index = (frame - self.first) as usize - self.past.len();
+        if let Some(frame) = self.waiting.frames_mut().nth(index) {
+            frame.in_flight -= 1;
+            frame.fields.push((offset, output));
+        }
         Ok(())
     }
 
     /// Takes `event`, which leaves behind the frames that wait; gives it back if none waits.
     pub fn hold(&mut self, event: gst::Event) -> Option<gst::Event> {
-        match self.sequence.range_mut(self.left..).next_back() {
-            Some(frame) => frame.events.push(event),
-            None => return Some(event),
-        }
-        None
+        self.waiting.hold(event)
+    }
+
+    /// The event that leaves next, if no frame is before it.
+    pub fn pop_event(&mut self) -> Option<gst::Event> {
+        self.waiting.pop_event()
     }
 
     /// Lets the frames that wait leave without those that do not come any more.
-    pub fn end(&mut self) {
-        self.is_ended = true;
+    pub fn expect_no_more(&mut self) {
+        self.waiting.frames_mut().for_each(|frame| frame.is_last = true);
     }
 
-    /// Makes the next frame the first of a sequence. Returns the sticky events that were behind frames.
-    pub fn forget(&mut self) -> Vec<gst::Event> {
+    /// Drops the frames that wait, and makes the next one the first of a sequence. Sticky events still leave.
+    pub fn forget(&mut self) {
         self.session.cancel();
         self.session.release_frames();
-        (self.first, self.left, self.is_ended) = (0, 0, false);
-        let events = self.sequence.drain(..).flat_map(|frame| frame.events);
-        events.filter(|event| event.is_sticky()).collect()
+        self.first = 0;
+        self.past.clear();
+        self.waiting.discard();
     }
 
-    /// Replaces the buffers that are held by copies, because upstream needs them back.
+    /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        for frame in &mut self.sequence {
-            if let Ok(copy) = frame.buffer.copy_deep() {
-                frame.buffer = copy;
-            }
-        }
+        let frames = self.past.iter_mut().chain(self.waiting.frames_mut());
+        frames.for_each(|frame| pool::release(&mut frame.buffer));
     }
 
-    /// The frame that leaves next, if as many wait behind it as may.
-    pub fn leaving(&self) -> Option<&gst::Buffer> {
-        let waiting = self.sequence.len() - self.left;
-        let is_ready = waiting > self.settings.delay() || self.is_ended && waiting > 0;
-        is_ready.then(|| &self.sequence[self.left].buffer)
+    /// The frame that leaves next, if it is one of those that `leave` names.
+    pub fn leaving(&self, leave: Leave) -> Option<&gst::Buffer> {
+        let behind = match leave {
+            Leave::Surplus => self.settings.delay(),
+            Leave::Complete => self.references.forward,
+        };
+        let is_leaving = |frame: &&WindowFrame| frame.is_last || self.waiting.len() > behind;
+        self.waiting.first().filter(is_leaving).map(|frame| &frame.buffer)
     }
 
-    /// Measures the frame that leaves next. Returns what becomes of it, and its noise.
+    /// Measures the frame that leaves next. Returns whether it is to change, and its noise.
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(&mut self, strength: Strength) -> Result<(NextFrame, NoiseLevels), DenoiseError> {
-        while self.sequence[self.left].in_flight > 0 {
+    pub fn measure(&mut self, strength: Strength) -> Result<(bool, NoiseLevels), DenoiseError> {
+        while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
         let noise = self.with_planes(|denoiser, planes, references| {
             Ok(denoiser.measure(&planes[0], references, strength)?)
         })?;
-        let leaving = if noise.is_none() || strength.is_none() {
-            // The copy shares the memory.
-            NextFrame::Untouched(self.sequence[self.left].buffer.copy())
-        } else {
-            NextFrame::Noisy
-        };
-        Ok((leaving, noise))
+        Ok((!noise.is_none() && !strength.is_none(), noise))
     }
 
-    /// Writes the frame that was measured.
+    /// Writes the frame that was measured without its noise.
     ///
     /// # Errors
     /// As [`Self::measure`].
     pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), DenoiseError> {
-        let (info, samplings) = (self.info.clone(), self.samplings.clone());
+        let layout = self.layout.clone();
+        let mut out = layout.write(out)?;
         self.with_planes(|denoiser, planes, references| {
-            let mut out = map_writable(out, &info)?;
             for (index, source) in planes.iter().enumerate() {
-                let mut out = plane_mut(&mut out, &info, index, samplings[index])?;
-                denoiser.write_plane(index, source, references, &mut out)?;
+                denoiser.write_plane(index, source, references, &mut out.plane_mut(index)?)?;
             }
             Ok(())
         })
     }
 
-    /// Counts the frame that leaves next as one that has left. Returns the events behind it.
-    pub fn leave(&mut self) -> Vec<gst::Event> {
-        let events = std::mem::take(&mut self.sequence[self.left].events);
-        self.left += 1;
-        // Fields of frames that have left serve nobody.
-        self.sequence[self.left - 1].fields.clear();
-        if self.left > self.references.backward {
-            self.sequence.pop_front();
-            self.left -= 1;
+    /// Counts the frame that leaves next as one that has left.
+    pub fn leave(&mut self) {
+        let Some(Item::Frame(mut frame)) = self.waiting.pop() else { return };
+        // Only the frame itself is averaged along them.
+        frame.fields.clear();
+        self.past.push_back(frame);
+        if self.past.len() > self.references.backward {
+            self.past.pop_front();
             self.first += 1;
         }
-        events
     }
 
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
-    fn with_planes<T>(
+    fn with_planes<T: Default>(
         &mut self,
         work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, DenoiseError>,
     ) -> Result<T, DenoiseError> {
-        let Self { info, samplings, denoiser, sequence, left, .. } = self;
-        let frame = &sequence[*left];
-        let at = |offset| &sequence[left.saturating_add_signed(offset)];
-        let map = |buffer| map_readable(buffer, info);
-        let mapped = map(&frame.buffer)?;
-        let others = frame.fields.iter().map(|(offset, _)| map(&at(*offset).buffer));
+        let Self { layout, denoiser, past, waiting, .. } = self;
+        let Some(frame) = waiting.first() else { return Ok(T::default()) };
+        let at = |offset: isize| match usize::try_from(offset) {
+            Ok(later) => waiting.frames().nth(later),
+            Err(_) => past.len().checked_add_signed(offset).and_then(|index| past.get(index)),
+        };
+        // A field is there as long as the frame in which it was found.
+        let fields = frame.fields.iter().filter_map(|(offset, field)| Some((*offset, at(*offset)?, field)));
+        let fields: Vec<_> = fields.collect();
+        let others = fields.iter().map(|(_, frame, _)| layout.read(&frame.buffer));
         let others = others.collect::<Result<Vec<_>, _>>()?;
-        let planes_of = |frame| planes(frame, info, samplings);
-        let others = others.iter().map(planes_of).collect::<Result<Vec<_>, _>>()?;
+        let others = others.iter().map(|frame| frame.planes()).collect::<Result<Vec<_>, _>>()?;
         let mut references = Vec::with_capacity(others.len());
-        for (planes, (offset, field)) in others.iter().zip(&frame.fields) {
-            let (slot, is_beside) = (at(*offset).luma, offset.abs() == 1);
+        for (planes, (offset, frame, field)) in others.iter().zip(&fields) {
+            let (slot, is_beside) = (frame.luma, offset.abs() == 1);
             references.push(Reference { slot, planes, vectors: &field.vectors, is_beside });
         }
-        work(denoiser, &planes_of(&mapped)?, &references)
+        work(denoiser, &layout.read(&frame.buffer)?.planes()?, &references)
     }
+}
+
+/// What is done from start to stop.
+#[derive(Default)]
+pub struct DenoiseState {
+    pub info: Option<VideoInfo>,
+    /// While frames may change.
+    pub stream: Option<DenoiseStream>,
+    pub held: HeldBuffers,
+    /// Whether the source is live.
+    pub is_live: bool,
 }

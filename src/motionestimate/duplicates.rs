@@ -1,6 +1,6 @@
 //! Frames that equal the frame before them.
 
-use crate::video::frame::{map_readable, plane, samplings};
+use crate::video::frame::FrameLayout;
 
 /// The frame before, where frames that equal it are dropped.
 #[derive(Default)]
@@ -12,8 +12,8 @@ pub struct Duplicates {
 
 impl Duplicates {
     /// Whether `buffer` has the samples of the frame before, in all planes; else it is the frame before from now on.
-    pub fn has(&mut self, buffer: &gst::BufferRef, info: &gst_video::VideoInfo) -> bool {
-        let is_one = self.previous.as_ref().is_some_and(|previous| is_equal([previous, buffer], info));
+    pub fn has(&mut self, buffer: &gst::BufferRef, layout: &FrameLayout) -> bool {
+        let is_one = self.previous.as_ref().is_some_and(|previous| is_equal([previous, buffer], layout));
         if !is_one {
             *self = Self { previous: Some(buffer.copy()), is_own: false };
         }
@@ -29,12 +29,10 @@ impl Duplicates {
 }
 
 /// Whether two buffers hold the same frame. What cannot be read equals nothing.
-fn is_equal(buffers: [&gst::BufferRef; 2], info: &gst_video::VideoInfo) -> bool {
-    let frames = buffers.map(|buffer| map_readable(buffer, info));
+fn is_equal(buffers: [&gst::BufferRef; 2], layout: &FrameLayout) -> bool {
+    let frames = buffers.map(|buffer| layout.read(buffer));
     let [Ok(first), Ok(second)] = &frames else { return false };
-    samplings(info).into_iter().enumerate().all(|(index, sampling)| {
-        let planes = [first, second].map(|frame| plane(frame, info, index, sampling));
-        let [Ok(first), Ok(second)] = &planes else { return false };
-        (0..first.height()).all(|y| first.row(y) == second.row(y))
-    })
+    let planes = [first, second].map(|frame| frame.planes());
+    let [Ok(first), Ok(second)] = &planes else { return false };
+    first.iter().zip(second).all(|(first, second)| (0..first.height()).all(|y| first.row(y) == second.row(y)))
 }

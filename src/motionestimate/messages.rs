@@ -12,6 +12,17 @@ pub struct Times {
 }
 
 impl Times {
+    /// The times of `buffer` in `segment`.
+    pub fn of(buffer: &gst::BufferRef, segment: &gst::Segment) -> Self {
+        let segment = segment.downcast_ref::<gst::ClockTime>();
+        Self {
+            timestamp: buffer.pts(),
+            stream_time: segment.and_then(|segment| segment.to_stream_time(buffer.pts())),
+            running_time: segment.and_then(|segment| segment.to_running_time(buffer.pts())),
+            duration: buffer.duration(),
+        }
+    }
+
     /// The element message about a scene cut.
     pub fn structure(&self) -> gst::Structure {
         gst::Structure::builder("motion-scene-cut")
@@ -36,11 +47,7 @@ impl Times {
 /// The error message for the bus about an error while streaming.
 pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
     match error {
-        StreamError::Luma(_) => gst::error_msg!(
-            gst::StreamError::Format,
-            ("A buffer does not hold the frame its caps promise"),
-            ["{error}; {:?}", stream.info()]
-        ),
+        StreamError::Luma(error) => error.message(stream.info()),
         StreamError::Search(error) => {
             gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
         }

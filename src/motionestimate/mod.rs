@@ -1,7 +1,5 @@
-//! `motionestimate`: finds a motion vector for every block of a frame and attaches the field to the buffer.
-/**
- * element-motionestimate:
- * @short_description: Finds a motion vector for every block of a frame
+/*!
+ * `motionestimate`: finds a motion vector for every block of a frame.
  *
  * `motionestimate` searches the luma plane of the previous frame (the reference frame) for the best
  * match of every block of the current frame. It attaches the vectors and their matching costs to the
@@ -10,8 +8,9 @@
  * for it. Every device and kernel returns the same vectors, bit for bit;
  * only `algorithm` and the search parameters change them.
  *
- * The first frame of a stream has no reference frame, nor has the first after a discontinuity, a gap,
- * a flush, a new segment or new caps: it passes without a meta. A `MotionVectorMeta` on an input
+ * A sequence is a run of frames without an interruption. It ends at a discontinuity, a gap, a flush, a segment or its end
+ * (SEGMENT_DONE), a new stream or the end of its group, other caps, the beginning of a still frame, and EOS. The first frame
+ * of a sequence has no reference frame: it passes without a meta. A `MotionVectorMeta` on an input
  * buffer is removed, so that every such meta behind this element was attached by it.
  *
  * ## Algorithms
@@ -57,14 +56,14 @@
  * uploaded to a device once.
  *
  * With later references each buffer waits until they have arrived: `references` frame durations more
- * of latency. Near the start and the end of a sequence frames have fewer fields. A discontinuity, a
- * gap, a new segment, new caps and EOS end a sequence, and so does a change of properties for the
- * buffers that wait: they leave with the fields that exist. A flush drops them.
+ * of latency. Near the start and the end of a sequence frames have fewer fields. At the end of a sequence, and at a
+ * change of properties, the buffers that wait leave with the fields that exist. A flush drops them.
  *
  * ## Devices
  *
  * `device=auto` selects the best OpenCL GPU, and without one the CPU path `native`, which needs no
- * OpenCL. If a requested device does not exist, the error lists all devices that do.
+ * OpenCL. If a requested device does not exist, the error lists all devices that do. Where the CPU searches in place of a
+ * device that cannot, a warning says why: once from start to stop for each reason.
  *
  * A list selects several devices: `gpu,native`, `0:0,0:1`, or `all`. `split` selects how they divide
  * the work and `balance` how much each gets; the vectors are the same for every choice. With
@@ -223,8 +222,6 @@
  * gst-launch-1.0 videotestsrc num-buffers=100 ! motionestimate kernel=collaborative tuning="motion-tuning,group-size=20,launch=queues,queues=4,launches=64" ! fakesink
  * ```
  * One work-group per row of blocks, and 64 launches on four queues.
- *
- * Since: plugins-motionestimate-0.1.0
  */
 use glib::prelude::*;
 
@@ -234,6 +231,7 @@ use motion_search::tuning::Kernel;
 
 mod costs;
 mod duplicates;
+mod flow;
 mod imp;
 mod memory;
 mod messages;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use glib::prelude::*;
 
-use crate::settings::mean_ns;
+use crate::settings::statistics::mean_ns;
 use motion_search::estimator::{DeviceShare, Output, Parameters};
 use motion_search::session::Session;
 

@@ -1,6 +1,7 @@
 //! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use gst::prelude::*;
 
@@ -9,9 +10,10 @@ use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
-use crate::video::frame::{PlaneError, luma};
-use crate::video::pool::PoolLimit;
-use crate::video::sample_format;
+use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::pool::{self, HeldBuffers, ask_for};
+use crate::video::sequence::Leave;
+use crate::video::waiting::{Item, Waiting};
 use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References};
 use motion_search::session::{FrameSlot, Session};
 
@@ -19,7 +21,7 @@ use motion_search::session::{FrameSlot, Session};
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// The luma plane of the buffer cannot be read.
-    #[error("it has {0}")]
+    #[error(transparent)]
     Luma(#[from] PlaneError),
     /// The search failed.
     #[error(transparent)]
@@ -49,21 +51,11 @@ struct HeldFrame {
     is_scene_cut: bool,
 }
 
-/// What waits.
-enum Held {
-    Frame(HeldFrame),
-    /// An event behind a frame that waits for later frames.
-    Event(gst::Event),
-}
-
-/// What goes downstream.
-pub enum Leaving {
-    Buffer {
-        buffer: gst::Buffer,
-        /// Whether it begins another scene than the frame before shows.
-        is_scene_cut: bool,
-    },
-    Event(gst::Event),
+/// A buffer with its fields.
+pub struct ReadyFrame {
+    pub buffer: gst::Buffer,
+    /// Whether it begins another scene than the frame before shows.
+    pub is_scene_cut: bool,
 }
 
 /// A frame that later frames are searched together with.
@@ -75,7 +67,7 @@ struct SequenceFrame {
 
 /// What holds from one caps to the next.
 pub struct Stream {
-    info: gst_video::VideoInfo,
+    layout: FrameLayout,
     /// The settings with which `session` was opened.
     settings: Settings,
     session: Session<FieldKey>,
@@ -83,37 +75,33 @@ pub struct Stream {
     sequence: VecDeque<SequenceFrame>,
     /// For each of the newest frames, the searches in flight that began with it; oldest first.
     begun: VecDeque<usize>,
-    /// Oldest first. Nothing waits before an event that is the first.
-    held: VecDeque<Held>,
+    waiting: Waiting<HeldFrame>,
     /// The number of the next frame.
     next: u64,
     duplicates: Duplicates,
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
-    pool: PoolLimit,
-    /// The number of buffers that downstream needs of a pool for itself.
-    needed_downstream: usize,
+    held_buffers: HeldBuffers,
 }
 
 impl Stream {
     pub fn new(info: gst_video::VideoInfo, settings: Settings, session: Session<FieldKey>) -> Self {
         Self {
-            info,
+            layout: FrameLayout::new(info),
             settings,
             allocator: session.host_memory().map(Allocator::new),
             session,
             sequence: VecDeque::new(),
             begun: VecDeque::new(),
-            held: VecDeque::new(),
+            waiting: Waiting::default(),
             next: 0,
             duplicates: Duplicates::default(),
-            pool: PoolLimit::default(),
-            needed_downstream: 0,
+            held_buffers: HeldBuffers::default(),
         }
     }
 
     pub fn info(&self) -> &gst_video::VideoInfo {
-        &self.info
+        self.layout.info()
     }
 
     pub fn settings(&self) -> &Settings {
@@ -129,30 +117,23 @@ impl Stream {
         self.session.take_notices()
     }
 
-    /// The number of buffers that wait.
-    fn waiting(&self) -> usize {
-        self.held.iter().filter(|held| matches!(held, Held::Frame(_))).count()
-    }
-
     /// The frames by which a buffer is delayed: those in flight besides its own, and its later reference frames.
     pub fn delay(&self) -> usize {
         self.settings.devices.pipeline_depth as usize - 1 + self.references().forward
     }
 
     /// The number of buffers that may wait after one that is ready has left.
-    pub fn may_wait(&self) -> usize {
-        let most = self.pool_limit();
+    fn may_wait(&self) -> usize {
         // A pool that lacks even the buffers for later reference frames gives none: they are copied.
-        if most < self.references().forward { self.delay() } else { most.min(self.delay()) }
+        if self.held_buffers.allows(self.references().forward) {
+            self.delay().min(self.held_buffers.most())
+        } else {
+            self.delay()
+        }
     }
 
     fn references(&self) -> References {
         self.session.parameters().references
-    }
-
-    /// How many buffers of the pool of the last buffer may wait.
-    fn pool_limit(&self) -> usize {
-        self.pool.may_wait()
     }
 
     /// The frames before the first that waits which the session keeps, if it keeps frames.
@@ -175,13 +156,7 @@ impl Stream {
         while self.session.in_flight() > 0 {
             self.finish_search(statistics)?;
         }
-        for held in &mut self.held {
-            if let Held::Frame(HeldFrame { buffer, .. }) = held
-                && let Ok(copy) = buffer.copy_deep()
-            {
-                *buffer = copy;
-            }
-        }
+        self.waiting.frames_mut().for_each(|frame| pool::release(&mut frame.buffer));
         self.session.own_frames(0);
         self.duplicates.own();
         Ok(())
@@ -193,10 +168,8 @@ impl Stream {
     ///
     /// A pool or an allocator of downstream's that is no plain system memory stays: it knows why.
     pub fn propose_allocation(&mut self, query: &mut gst::query::Allocation) -> bool {
-        let pools: Vec<_> = query.allocation_pools().collect();
-        self.needed_downstream = pools.first().map_or(0, |&(_, _, least, _)| least as usize);
-        self.pool = PoolLimit::default();
-        let is_plain = pools.first().is_none_or(|(pool, ..)| pool.as_ref().is_none_or(is_plain_pool));
+        let pool = query.allocation_pools().next().and_then(|(pool, ..)| pool);
+        let is_plain = pool.as_ref().is_none_or(is_plain_pool);
         let first = query.allocation_params().next();
         let is_system = |allocator: &gst::Allocator| gst::Allocator::find(None).as_ref() == Some(allocator);
         let is_free = first.as_ref().is_none_or(|(allocator, _)| allocator.as_ref().is_none_or(is_system));
@@ -206,17 +179,10 @@ impl Stream {
             (Some(_), None) => query.add_allocation_param(allocator, gst::AllocationParams::default()),
             (None, _) => (),
         }
-        let held = (self.delay() + self.kept()) as u32;
-        for (index, (pool, size, least, most)) in pools.iter().enumerate() {
-            let least = (least + held).min(if *most == 0 { u32::MAX } else { *most });
-            query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
-        }
+        let held = self.delay() + self.kept();
         let is_asked = allocator.is_some() || held > 0;
-        if pools.is_empty() && is_asked {
-            // Upstream makes a pool of its own, of the memory above: without this line it might
-            // allocate every buffer.
-            query.add_allocation_pool(None::<&gst::BufferPool>, self.info.size() as u32, held, 0);
-        }
+        let needed = if is_asked { ask_for(query, held) } else { pool::needed_by(query) };
+        self.held_buffers.set_needed_downstream(needed);
         is_asked
     }
 
@@ -245,16 +211,13 @@ impl Stream {
                 None => sequence.clear(),
             }
         }
-        Ok(Self { sequence, next: self.next, ..Self::new(self.info, settings, session) })
+        let Self { layout, next, held_buffers, .. } = self;
+        Ok(Self { sequence, next, held_buffers, ..Self::new(layout.info().clone(), settings, session) })
     }
 
     /// Lets the buffers that wait go without the fields that later frames would give them.
     pub fn expect_no_more(&mut self) {
-        for held in &mut self.held {
-            if let Held::Frame(frame) = held {
-                frame.to_come = 0;
-            }
-        }
+        self.waiting.frames_mut().for_each(|frame| frame.to_come = 0);
     }
 
     /// Makes the next frame the first of a sequence.
@@ -269,17 +232,13 @@ impl Stream {
     pub fn discard(&mut self) {
         self.session.cancel();
         self.begun.clear();
-        self.held.retain(|held| matches!(held, Held::Event(event) if event.is_sticky()));
+        self.waiting.discard();
         self.forget();
     }
 
     /// Takes `event`, which leaves behind the buffers that wait; gives it back if none waits.
     pub fn hold(&mut self, event: gst::Event) -> Option<gst::Event> {
-        if self.held.is_empty() {
-            return Some(event);
-        }
-        self.held.push_back(Held::Event(event));
-        None
+        self.waiting.hold(event)
     }
 
     /// Takes `buffer`, and begins the searches between its frame and those before it: its own, and those of frames that
@@ -290,11 +249,11 @@ impl Stream {
     /// wait.
     pub fn take_input(
         &mut self,
-        mut buffer: gst::Buffer,
+        buffer: gst::Buffer,
         statistics: &mut Statistics,
     ) -> Result<(), StreamError> {
-        self.pool.note(&buffer, self.needed_downstream);
-        if self.settings.drop_duplicates && self.duplicates.has(&buffer, &self.info) {
+        self.held_buffers.note(&buffer);
+        if self.settings.drop_duplicates && self.duplicates.has(&buffer, &self.layout) {
             statistics.add_dropped();
             return Ok(());
         }
@@ -307,15 +266,11 @@ impl Stream {
                 _ => drop(self.begun.pop_front()),
             }
         }
-        if self.pool_limit() < references.forward
-            && let Ok(copy) = buffer.copy_deep()
-        {
-            buffer = copy;
-        }
+        let buffer = self.held_buffers.own_if_scarce(buffer, references.forward);
         let (number, pts) = (self.next, buffer.pts());
         self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
-        let slot = self.session.add_frame(luma(&buffer, &self.info, block)?)?;
+        let slot = self.session.add_frame(self.layout.luma(&buffer, block)?)?;
         let mut frame = HeldFrame {
             number,
             buffer,
@@ -333,8 +288,8 @@ impl Stream {
         }
         frame.in_flight = begun;
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.forward)) {
-            let waiting = frame_of(&mut self.held, earlier.number).filter(|waiting| waiting.to_come > 0);
-            let Some(waiting) = waiting else { break };
+            let waiting = frame_of(&mut self.waiting, earlier.number);
+            let Some(waiting) = waiting.filter(|waiting| waiting.to_come > 0) else { break };
             let key = FieldKey { frame: earlier.number, reference_offset: distance, reference_pts: pts };
             self.session.start_search(earlier.slot, slot, key)?;
             waiting.in_flight += 1;
@@ -351,48 +306,44 @@ impl Stream {
             meta::remove(frame.buffer.make_mut());
         }
         self.sequence.push_back(SequenceFrame { number, slot, pts });
-        self.held.push_back(Held::Frame(frame));
+        self.waiting.push(frame);
         Ok(())
     }
 
-    /// What goes downstream next: the oldest buffer with its fields, if it needs no later frame, and if it has them or
-    /// more than `keep` buffers wait; or an event that waited behind such a buffer.
+    /// What goes downstream next: the oldest buffer with its fields, if it needs no later frame, and if it has them or `leave`
+    /// names it; or an event that waited behind such a buffer.
     ///
     /// # Errors
     /// [`StreamError`]. No buffer waits any more and there is no sequence then.
     pub fn pop_output(
         &mut self,
-        keep: usize,
+        leave: Leave,
         statistics: &mut Statistics,
-    ) -> Result<Option<Leaving>, StreamError> {
-        loop {
-            match self.held.front() {
-                Some(Held::Frame(frame)) if frame.in_flight > 0 => {
-                    if self.waiting() <= keep {
-                        return Ok(None);
-                    }
-                    self.finish_search(statistics)?;
-                }
-                Some(Held::Frame(frame)) if frame.to_come > 0 => return Ok(None),
-                _ => break,
+    ) -> Result<Option<Item<ReadyFrame>>, StreamError> {
+        let keep = if leave == Leave::Complete { 0 } else { self.may_wait() };
+        while let Some(frame) = self.waiting.first() {
+            if frame.in_flight == 0 && frame.to_come == 0 {
+                break;
             }
+            if frame.in_flight == 0 || self.waiting.len() <= keep {
+                return Ok(None);
+            }
+            self.finish_search(statistics)?;
         }
-        let leaving = match self.held.pop_front() {
-            None => return Ok(None),
-            Some(Held::Event(event)) => Leaving::Event(event),
-            Some(Held::Frame(HeldFrame { buffer, has_vectors, is_scene_cut, .. })) => {
+        Ok(self.waiting.pop().map(|item| match item {
+            Item::Event(event) => Item::Event(event),
+            Item::Frame(HeldFrame { buffer, has_vectors, is_scene_cut, .. }) => {
                 statistics.add_frame(has_vectors);
-                if self.pool_limit() < self.delay() + self.kept_beyond_waiting() {
+                if !self.held_buffers.allows(self.delay() + self.kept_beyond_waiting()) {
                     // Its pool has too few buffers for those that the session keeps.
-                    self.session.own_frames(self.waiting());
+                    self.session.own_frames(self.waiting.len());
                 }
-                if self.pool_limit() < self.delay() + self.kept() {
+                if !self.held_buffers.allows(self.delay() + self.kept()) {
                     self.duplicates.own();
                 }
-                Leaving::Buffer { buffer, is_scene_cut }
+                Item::Frame(ReadyFrame { buffer, is_scene_cut })
             }
-        };
-        Ok(Some(leaving))
+        }))
     }
 
     /// Waits for the oldest search in flight, and attaches its field to the buffer of its frame.
@@ -417,7 +368,7 @@ impl Stream {
     fn attach(&mut self, key: &FieldKey, output: Output) -> Result<(), StreamError> {
         let devices = self.row_devices(output.row_devices);
         // Its buffer was dropped if it could not be submitted.
-        let Some(frame) = frame_of(&mut self.held, key.frame) else { return Ok(()) };
+        let Some(frame) = frame_of(&mut self.waiting, key.frame) else { return Ok(()) };
         let parameters = self.session.parameters();
         let grid = parameters.grid();
         let description = FieldDescription {
@@ -438,7 +389,7 @@ impl Stream {
         let costs = output.costs.map(|costs| FieldCosts::new(names(), glib::Bytes::from_owned(costs)));
         let is_still = |vector: &MotionVector| *vector == MotionVector::default();
         // Hierarchical search sees the upper eight bits of deeper samples.
-        let sees_all_bits = sample_format(&self.info).depth() == parameters.bit_depth;
+        let sees_all_bits = self.layout.format().samples.depth() == parameters.bit_depth;
         let is_duplicate = sees_all_bits && output.vectors.iter().all(is_still);
         let is_scene_cut = output.is_scene_cut;
         let vectors = glib::Bytes::from_owned(output.vectors);
@@ -463,16 +414,34 @@ impl Stream {
 }
 
 /// Frame `number` among those that wait.
-fn frame_of(held: &mut VecDeque<Held>, number: u64) -> Option<&mut HeldFrame> {
-    let mut frames = held.iter_mut().filter_map(|held| match held {
-        Held::Frame(frame) => Some(frame),
-        Held::Event(_) => None,
-    });
-    frames.find(|frame| frame.number == number)
+fn frame_of(waiting: &mut Waiting<HeldFrame>, number: u64) -> Option<&mut HeldFrame> {
+    waiting.frames_mut().find(|frame| frame.number == number)
 }
 
 /// Whether buffers of `pool` may as well be of another memory.
 fn is_plain_pool(pool: &gst::BufferPool) -> bool {
     let is_plain = ["GstBufferPool", "GstVideoBufferPool"].contains(&pool.type_().name());
     is_plain && pool.config().allocator().is_none_or(|(allocator, _)| allocator.is_none())
+}
+
+/// What is done from start to stop.
+#[derive(Default)]
+pub struct EstimateState {
+    pub stream: Option<Stream>,
+    /// The session that was opened at start, to check the settings. It shares what takes long to set up with
+    /// the session of the stream, so it is kept until that one is open.
+    pub probe: Option<Session<FieldKey>>,
+    /// When the element was started; until the first vectors are there.
+    pub started: Option<Instant>,
+    /// Events for key units so far.
+    pub key_units: u32,
+    /// The buffer that leaves behind an event for a key unit.
+    pub key_unit: Option<gst::Buffer>,
+}
+
+impl EstimateState {
+    /// Begins with a session that was opened when the element was `started`.
+    pub fn new(probe: Session<FieldKey>, started: Instant) -> Self {
+        Self { probe: Some(probe), started: Some(started), ..Self::default() }
+    }
 }

@@ -5,18 +5,16 @@ use gst_video::VideoInfo;
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::DeviceSettings;
-use crate::video::frame::{PlaneError, frame_format, map_readable, map_writable, plane, plane_mut, planes};
+use crate::video::frame::{FrameLayout, PlaneError, frame_message};
+use crate::video::pool;
 use motion_search::compensation::{CompensationError, weighted_mean};
 use motion_search::estimator::SetupError;
-use motion_search::interpolation::{FrameFormat, Phase};
+use motion_search::interpolation::{InterpolationError, Phase};
 
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
-    /// A buffer cannot be mapped as a frame of its caps.
-    #[error("no frame that can be mapped")]
-    Mapping(#[from] glib::BoolError),
-    /// A plane of a buffer cannot be used.
+    /// A buffer does not hold the frame its caps promise.
     #[error(transparent)]
     Plane(#[from] PlaneError),
     /// Two planes do not fit together.
@@ -25,6 +23,21 @@ pub enum MakeError {
     /// The search for motion failed, or what makes frames along it.
     #[error(transparent)]
     Motion(#[from] MotionError),
+}
+
+impl MakeError {
+    /// The error message for the bus about a frame of `info`.
+    pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
+        match self {
+            Self::Motion(MotionError::Search(error)) => {
+                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
+            }
+            Self::Motion(MotionError::Make(error @ InterpolationError::Device(_))) => {
+                gst::error_msg!(gst::LibraryError::Failed, ("No frame can be made: {error}"), ["{error:?}"])
+            }
+            _ => frame_message(self, info),
+        }
+    }
 }
 
 /// What becomes of a moment between two input frames.
@@ -40,8 +53,7 @@ pub enum Decision {
 
 /// The two newest input frames of a sequence, and what makes frames between them.
 pub struct Maker {
-    info: VideoInfo,
-    format: FrameFormat,
+    layout: FrameLayout,
     previous: Option<gst::Buffer>,
     next: Option<gst::Buffer>,
     /// While `mode=motion`.
@@ -51,7 +63,7 @@ pub struct Maker {
 impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
-        Self { info: info.clone(), format: frame_format(info), previous: None, next: None, motion: None }
+        Self { layout: FrameLayout::new(info.clone()), previous: None, next: None, motion: None }
     }
 
     /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened.
@@ -70,7 +82,7 @@ impl Maker {
         if mode != MotionInterpolateMode::Motion {
             return Ok(None);
         }
-        let (motion, choice) = MotionSearch::open(devices, &self.format)?;
+        let (motion, choice) = MotionSearch::open(devices, self.layout.format())?;
         Ok(Some((self.motion.insert(motion), choice)))
     }
 
@@ -93,8 +105,7 @@ impl Maker {
     /// As [`Self::load_frame`].
     pub fn start_search(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
         let Some(motion) = &mut self.motion else { return Ok(()) };
-        let frame = map_readable(buffer, &self.info)?;
-        motion.start_search(&plane(&frame, &self.info, 0, self.format.samplings[0])?)?;
+        motion.start_search(&self.layout.read(buffer)?.plane(0)?)?;
         Ok(())
     }
 
@@ -104,13 +115,10 @@ impl Maker {
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
     pub fn load_frame(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
         if let Some(motion) = &mut self.motion {
-            let map = |buffer| map_readable(buffer, &self.info);
-            let (previous, next) = (self.next.as_deref().map(map).transpose()?, map(&buffer)?);
-            let previous = previous.as_ref().map(|frame| planes(frame, &self.info, &self.format.samplings));
-            motion.load_frame(
-                previous.transpose()?.as_deref(),
-                &planes(&next, &self.info, &self.format.samplings)?,
-            )?;
+            let read = |buffer| self.layout.read(buffer);
+            let (previous, next) = (self.next.as_deref().map(read).transpose()?, read(&buffer)?);
+            let previous = previous.as_ref().map(|frame| frame.planes()).transpose()?;
+            motion.load_frame(previous.as_deref(), &next.planes()?)?;
         }
         self.previous = self.next.replace(buffer);
         Ok(())
@@ -119,6 +127,11 @@ impl Maker {
     /// Holds the previous frame no longer: nothing is made between the two any more.
     pub fn release(&mut self) {
         self.previous = None;
+    }
+
+    /// Replaces the buffers that are held by copies.
+    pub fn release_buffers(&mut self) {
+        self.previous.iter_mut().chain(&mut self.next).for_each(pool::release);
     }
 
     /// Makes the next frame the first of a sequence.
@@ -167,16 +180,14 @@ impl Maker {
         out: &mut gst::BufferRef,
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let (info, samplings) = (&self.info, &self.format.samplings);
-        let previous = map_readable(previous, info)?;
-        let next = map_readable(next, info)?;
-        let mut out = map_writable(out, info)?;
-        let (previous, next) = (planes(&previous, info, samplings)?, planes(&next, info, samplings)?);
+        let (previous, next) = (self.layout.read(previous)?, self.layout.read(next)?);
+        let mut out = self.layout.write(out)?;
+        let (previous, next) = (previous.planes()?, next.planes()?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
         let maker = motion.map(|motion| motion.make(phase, upcoming, [&previous, &next])).transpose()?;
         for (index, (previous, next)) in previous.iter().zip(&next).enumerate() {
-            let mut out = plane_mut(&mut out, info, index, samplings[index])?;
+            let mut out = out.plane_mut(index)?;
             match maker {
                 Some(maker) => maker.write_plane(index, [previous, next], &mut out)?,
                 None => weighted_mean(previous, next, phase.previous_weight(), &mut out)?,

@@ -1,7 +1,5 @@
-//! `motioninterpolate`: makes frames between frames, for a higher frame rate or slow motion.
-/**
- * element-motioninterpolate:
- * @short_description: Makes frames between frames, for a higher frame rate or slow motion
+/*!
+ * `motioninterpolate`: makes frames between frames, for a higher frame rate or slow motion.
  *
  * `motioninterpolate` changes the frame rate as `videorate` does, but makes the frames that are missing instead of
  * repeating others. Caps downstream choose the frame rate: `motioninterpolate ! video/x-raw,framerate=60/1`. Without
@@ -24,8 +22,7 @@
  * interval before it. 24 frames of 24 a second therefore become 60 frames of 60 a second. All its output frames show
  * that frame.
  *
- * A sequence ends at a discontinuity, a gap, a flush, a segment, a new stream, new caps, a change of `rate`, EOS, and
- * where no frame comes for more than a second and four frames of the input's rate. Nothing is made across its end, and
+ * A sequence ends where one of `motionestimate` does, at a change of `rate`, and where no frame comes for more than a second and four frames of the input's rate. Nothing is made across its end, and
  * nothing fills the hole; the frame after a hole is a discontinuity. A flush drops what has not left.
  *
  * ## Modes
@@ -64,8 +61,9 @@
  * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more
  * (none if the caps have no frame rate). With `pipeline-depth=1` input frames never wait. With a larger value
  * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
- * the frames before them are made. They leave before a serialized event or query; a flush drops them. With `qos`, frames that would be too late for
- * downstream are not made; input frames pass all the same.
+ * the frames before them are made. They leave before a serialized event or query, and before a query the buffers that are
+ * still held are copied; a flush drops them. With `qos`, frames that would be too late for downstream are not made, and a
+ * QOS message is posted for each; input frames pass all the same.
  *
  * ## Buffers and metadata
  *
@@ -105,12 +103,11 @@
  * gst-launch-1.0 videotestsrc num-buffers=60 pattern=ball ! motioninterpolate rate=0.25 ! videoconvert ! autovideosink
  * ```
  * A quarter of the speed.
- *
- * Since: plugins-motionestimate-0.1.0
  */
 use gst::prelude::*;
 
 mod caps;
+mod flow;
 mod imp;
 mod maker;
 mod motion;

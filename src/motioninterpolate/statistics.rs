@@ -2,35 +2,67 @@
 
 use std::time::Duration;
 
-use crate::settings::mean_ns;
+use crate::settings::statistics::mean_ns;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "interpolation-stats";
 
+/// What an output frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// An input frame at its time.
+    Passed,
+    /// An input frame at another time, for no scene cut.
+    Repeated,
+    /// An input frame at another time, because of a scene cut.
+    SceneCut,
+    /// A frame between two input frames.
+    Made,
+}
+
 /// Sums over the frames since the element was started.
-#[derive(Clone, Debug, Default)]
-pub struct InterpolationStatistics {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
     pub frames_in: u64,
-    pub frames_out: u64,
-    /// Output frames that were made.
-    pub made: u64,
-    /// Output frames that are input frames.
-    pub passed: u64,
-    /// Output frames that show an input frame at another time, for no scene cut.
-    pub repeated: u64,
-    /// Output frames that show an input frame at another time, because of a scene cut.
-    pub scene_cuts: u64,
+    frames_out: u64,
+    made: u64,
+    passed: u64,
+    repeated: u64,
+    scene_cuts: u64,
     /// Output frames that were not made because they would have been too late.
     pub late: u64,
     /// Input frames whose time was not after that of the frame before.
     pub out_of_order: u64,
-    /// The devices that search, and the one that makes frames; empty before `mode=motion` has opened them.
-    pub search_device: String,
-    pub make_device: String,
     /// The time that frames took to load, with the search.
     pub loading: Duration,
     /// The time that frames took to make.
     pub making: Duration,
+}
+
+impl Counts {
+    /// Counts an output frame.
+    pub fn add(&mut self, kind: OutputKind) {
+        self.frames_out += 1;
+        *match kind {
+            OutputKind::Passed => &mut self.passed,
+            OutputKind::Repeated => &mut self.repeated,
+            OutputKind::SceneCut => &mut self.scene_cuts,
+            OutputKind::Made => &mut self.made,
+        } += 1;
+    }
+
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+}
+
+/// What the property shows.
+#[derive(Clone, Debug, Default)]
+pub struct InterpolationStatistics {
+    pub counts: Counts,
+    /// The devices that search, and the one that makes frames; empty before `mode=motion` has opened them.
+    search_device: String,
+    make_device: String,
 }
 
 impl InterpolationStatistics {
@@ -41,19 +73,20 @@ impl InterpolationStatistics {
 
     /// The structure that applications read. The element's documentation lists the fields.
     pub fn structure(&self) -> gst::Structure {
+        let counts = &self.counts;
         gst::Structure::builder(NAME)
-            .field("frames-in", self.frames_in)
-            .field("frames-out", self.frames_out)
-            .field("made", self.made)
-            .field("passed", self.passed)
-            .field("repeated", self.repeated)
-            .field("scene-cuts", self.scene_cuts)
-            .field("late", self.late)
-            .field("out-of-order", self.out_of_order)
+            .field("frames-in", counts.frames_in)
+            .field("frames-out", counts.frames_out)
+            .field("made", counts.made)
+            .field("passed", counts.passed)
+            .field("repeated", counts.repeated)
+            .field("scene-cuts", counts.scene_cuts)
+            .field("late", counts.late)
+            .field("out-of-order", counts.out_of_order)
             .field("search-device", &self.search_device)
             .field("make-device", &self.make_device)
-            .field("load-time", mean_ns(self.loading, self.frames_in))
-            .field("make-time", mean_ns(self.making, self.made))
+            .field("load-time", mean_ns(counts.loading, counts.frames_in))
+            .field("make-time", mean_ns(counts.making, counts.made))
             .build()
     }
 }

@@ -1,14 +1,16 @@
 //! The frames of a stream from one caps to the next: when output frames are, and what they show.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use gst_video::VideoInfo;
 
 use super::maker::{Decision, MakeError, Maker};
 use super::retime;
+use super::settings::InterpolationSettings;
+use super::statistics::{Counts, OutputKind};
 use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
-use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::video::pool::PoolLimit;
+use crate::video::pool::{self, HeldBuffers};
 use crate::{meta, video};
 use motion_search::interpolation::Phase;
 
@@ -23,14 +25,21 @@ pub enum TimeError {
     Unknown,
 }
 
-/// What becomes of an output frame.
+/// What an output frame shows.
 pub enum Shown {
-    /// The input frame that is at this time.
-    Input(gst::Buffer),
-    /// An input frame of another time. `is_cut`: because of a scene cut.
-    Repeated { buffer: gst::Buffer, is_cut: bool },
-    /// A frame that is to be made.
-    ToMake,
+    /// An input frame.
+    Input(gst::Buffer, OutputKind),
+    /// The moment at a phase between two: a frame that is to be made.
+    Between(Phase),
+}
+
+/// How a sequence ends.
+#[derive(Clone, Copy)]
+struct Ending {
+    /// Until when its last frame is shown, in nanoseconds of the input, if that is known.
+    end: Option<u64>,
+    /// Whether time is missing before the next frame.
+    is_discont: bool,
 }
 
 /// What holds from one caps to the next.
@@ -44,11 +53,11 @@ pub struct InterpolateStream {
     waiting: VecDeque<(gst::Buffer, u64)>,
     /// The frames of the sequence before them, which are interpolated between; none before its first.
     timeline: Option<Timeline>,
-    pool: PoolLimit,
-    /// The buffers that downstream needs of upstream's pool.
-    pub needed_downstream: usize,
+    pub held: HeldBuffers,
     /// The duration of the newest frame.
     duration: Option<u64>,
+    /// Once no more frames of the sequence come.
+    ending: Option<Ending>,
     /// A frame that goes downstream as it is, but for its time.
     passing: Option<gst::Buffer>,
     /// Whether the next frame that leaves is a discontinuity.
@@ -67,10 +76,10 @@ impl InterpolateStream {
             incoming,
             outgoing,
             waiting: VecDeque::new(),
-            pool: PoolLimit::default(),
-            needed_downstream: 0,
+            held: HeldBuffers::default(),
             timeline: None,
             duration: None,
+            ending: None,
             passing: None,
             is_discont: false,
             sent: 0,
@@ -116,23 +125,13 @@ impl InterpolateStream {
         last.or(self.timeline.as_ref().map(Timeline::newest))
     }
 
-    /// The number of frames of the sequence that wait.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
-
-    /// How many may wait: upstream may lack buffers otherwise.
-    pub fn may_wait(&self) -> usize {
-        self.pool.may_wait()
-    }
-
     /// Whether a frame at `time` begins another sequence because it is too far from the frame before.
     pub fn is_too_far(&self, time: u64) -> bool {
         self.newest().is_some_and(|newest| Timeline::is_too_far(self.input, time.saturating_sub(newest)))
     }
 
     /// When the newest frame of the sequence ends, if that is known.
-    pub fn end(&self) -> Option<u64> {
+    fn end(&self) -> Option<u64> {
         Some(self.newest()?.saturating_add(self.duration?))
     }
 
@@ -145,8 +144,7 @@ impl InterpolateStream {
         let own = buffer.duration().map(gst::ClockTime::nseconds);
         let interval = self.newest().map(|newest| time - newest);
         self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
-        // The frame before those that wait is held too.
-        self.pool.note(&buffer, 1 + self.needed_downstream.max(1));
+        self.held.note(&buffer);
         self.maker.start_search(&buffer)?;
         self.waiting.push_back((buffer, time));
         Ok(())
@@ -156,7 +154,7 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_frame`].
-    pub fn advance(&mut self, retiming: &Retiming) -> Result<(), MakeError> {
+    fn advance(&mut self, retiming: &Retiming) -> Result<(), MakeError> {
         let (Some(output), Some((buffer, time))) = (self.output, self.waiting.pop_front()) else {
             return Ok(());
         };
@@ -185,18 +183,43 @@ impl InterpolateStream {
         self.passing.take()
     }
 
-    /// The next output frame that is not later than the newest frame that does not wait; or, with `end`, that the last frame
-    /// of the sequence is shown in until it ends.
-    pub fn pop(&mut self, end: Option<u64>) -> Option<OutputFrame> {
-        let timeline = self.timeline.as_mut()?;
-        let frame = match end {
-            None => timeline.pop(),
-            Some(end) => timeline.pop_before(end),
-        };
-        if frame.is_none() {
+    /// No more frames of the sequence come: its last one is shown until it ends, at most until `limits`, in nanoseconds of
+    /// the input. `is_discont`: time is missing behind it.
+    pub fn expect_no_more(&mut self, limits: [Option<u64>; 2], is_discont: bool) {
+        let end = self.end().map(|end| limits.into_iter().flatten().fold(end, u64::min));
+        self.ending = Some(Ending { end, is_discont });
+    }
+
+    /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
+    /// upstream lacks buffers. After the last one, once no more frames come, those that show the last input frame until it
+    /// ends; `true` for them.
+    ///
+    /// # Errors
+    /// As [`Maker::load_frame`].
+    pub fn due(
+        &mut self,
+        keep: usize,
+        retiming: &Retiming,
+        counts: &mut Counts,
+    ) -> Result<Option<(OutputFrame, bool)>, MakeError> {
+        loop {
+            if let Some(frame) = self.timeline.as_mut().and_then(Timeline::pop) {
+                return Ok(Some((frame, false)));
+            }
             self.maker.release();
+            // The frame before those that wait is held too.
+            if self.waiting.len() <= keep.min(self.held.most().saturating_sub(1)) {
+                break;
+            }
+            let began = Instant::now();
+            let advanced = self.advance(retiming);
+            counts.loading += began.elapsed();
+            advanced?;
         }
-        frame
+        let (Some(Ending { end: Some(end), .. }), Some(timeline)) = (self.ending, &mut self.timeline) else {
+            return Ok(None);
+        };
+        Ok(timeline.pop_before(end).map(|frame| (frame, true)))
     }
 
     /// Makes the frame at `phase` between the two newest frames in `out`.
@@ -209,19 +232,15 @@ impl InterpolateStream {
     }
 
     /// What `frame` shows.
-    pub fn shown(
-        &self,
-        frame: &OutputFrame,
-        mode: MotionInterpolateMode,
-        scene_cut: MotionInterpolateSceneCut,
-    ) -> Option<Shown> {
-        let (buffer, repeated) = match frame.place {
-            FramePlace::Previous => (self.maker.previous(), Some(false)),
-            FramePlace::Next => (self.maker.next(), None),
-            FramePlace::Between(phase) => match self.maker.decide(mode, scene_cut, phase) {
-                (Decision::Make, _) => return Some(Shown::ToMake),
-                (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), Some(is_cut)),
-                (Decision::RepeatNext, is_cut) => (self.maker.next(), Some(is_cut)),
+    pub fn shown(&self, frame: &OutputFrame, settings: &InterpolationSettings) -> Option<Shown> {
+        let repeated = |is_cut| if is_cut { OutputKind::SceneCut } else { OutputKind::Repeated };
+        let (buffer, kind) = match frame.place {
+            FramePlace::Previous => (self.maker.previous(), OutputKind::Repeated),
+            FramePlace::Next => (self.maker.next(), OutputKind::Passed),
+            FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
+                (Decision::Make, _) => return Some(Shown::Between(phase)),
+                (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), repeated(is_cut)),
+                (Decision::RepeatNext, is_cut) => (self.maker.next(), repeated(is_cut)),
             },
         };
         // The copy shares the memory.
@@ -230,10 +249,7 @@ impl InterpolateStream {
         if meta::is_attached(&buffer) {
             meta::remove(buffer.make_mut());
         }
-        Some(match repeated {
-            None => Shown::Input(buffer),
-            Some(is_cut) => Shown::Repeated { buffer, is_cut },
-        })
+        Some(Shown::Input(buffer, kind))
     }
 
     /// Gives `buffer` the time of `frame`.
@@ -251,12 +267,59 @@ impl InterpolateStream {
         }
     }
 
-    /// Makes the next frame the first of a sequence. `is_discont`: time is missing before it.
-    pub fn forget(&mut self, is_discont: bool) {
-        self.is_discont |= is_discont;
+    /// Replaces the buffers that are held by copies.
+    pub fn release_buffers(&mut self) {
+        self.waiting.iter_mut().for_each(|(buffer, _)| pool::release(buffer));
+        self.maker.release_buffers();
+    }
+
+    /// Makes the next frame the first of a sequence.
+    pub fn forget(&mut self) {
+        self.is_discont |= self.ending.take().is_some_and(|ending| ending.is_discont);
         self.waiting.clear();
         self.timeline = None;
         self.duration = None;
         self.maker.forget();
+    }
+
+    /// Drops what has not left, and makes the next frame the first of a sequence.
+    pub fn discard(&mut self) {
+        self.passing = None;
+        self.ending = None;
+        self.forget();
+    }
+
+    /// As [`Self::discard`], after an error: time is missing.
+    pub fn fail(&mut self) {
+        self.is_discont = true;
+        self.forget();
+    }
+}
+
+/// What is done from start to stop.
+pub struct InterpolateState {
+    pub stream: Option<InterpolateStream>,
+    /// The settings that hold for the current buffer.
+    pub settings: InterpolationSettings,
+    pub counts: Counts,
+    /// The segment of the output.
+    pub segment: gst::FormattedSegment<gst::ClockTime>,
+    /// The segment of the input, in nanoseconds.
+    pub start: u64,
+    pub stop: Option<u64>,
+    pub retiming: Retiming,
+}
+
+impl Default for InterpolateState {
+    fn default() -> Self {
+        Self {
+            stream: None,
+            settings: InterpolationSettings::default(),
+            counts: Counts::default(),
+            segment: gst::FormattedSegment::new(),
+            start: 0,
+            stop: None,
+            retiming: Retiming::new(Ratio::ONE),
+        }
     }
 }

@@ -1,5 +1,5 @@
 /*!
- * element-motionoverlay:
+ * `motionoverlay`: draws the motion field that is attached to a frame into the frame.
  *
  * Draws the motion field attached to a frame into the frame. Frames without vectors pass unchanged.
  *
@@ -35,7 +35,10 @@
 mod arrows;
 mod canvas;
 mod color;
+mod drawing;
 mod imp;
+mod settings;
+mod stream;
 
 use gst::glib;
 use gst::prelude::*;

@@ -1,10 +1,7 @@
 //! Caps and buffers of `motionserialize`.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicI32, Ordering};
 
-use gst::glib;
-use gst::prelude::*;
 use gst::subclass::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
@@ -12,8 +9,9 @@ use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
 use super::flo::MOST_SAMPLES;
-use super::format::{Format, FrameFacts};
-use crate::meta::{self, MotionVectorMeta};
+use super::format::Format;
+use super::settings::SerializeSettings;
+use super::stream::{SerializeError, SerializeStream};
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -24,73 +22,11 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     )
 });
 
-#[derive(Default)]
-struct State {
-    /// The negotiated format, and the width and height of the frames.
-    negotiated: Option<(Format, u32, u32)>,
-    /// The format whose header was sent.
-    begun: Option<Format>,
-    /// Frames so far.
-    frames: u64,
-    /// Bytes of the last output: an estimate for the next one.
-    bytes: usize,
-}
-
+/// The implementation of [`super::MotionSerialize`].
 #[derive(Default)]
 pub struct MotionSerialize {
-    /// The property `reference-offset`.
-    reference_offset: AtomicI32,
-    state: Mutex<State>,
-}
-
-impl MotionSerialize {
-    /// Writes the fields of `buffer` as one output buffer.
-    fn serialize(&self, buffer: &gst::BufferRef) -> Result<gst::Buffer, gst::FlowError> {
-        let mut state = self.state.lock();
-        let (format, width, height) = state.negotiated.ok_or(gst::FlowError::NotNegotiated)?;
-        let frame = FrameFacts {
-            frame: state.frames,
-            pts: buffer.pts().map(gst::ClockTime::nseconds),
-            duration: buffer.duration().map(gst::ClockTime::nseconds),
-            width,
-            height,
-        };
-        let mut out = Vec::with_capacity(state.bytes + state.bytes / 8);
-        if state.begun != Some(format) {
-            format.write_header(&mut out);
-            state.begun = Some(format);
-        }
-        let fields = MotionVectorMeta::all_of(buffer).filter_map(|field| {
-            field.inspect_err(|error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}")).ok()
-        });
-        let offset = self.reference_offset.load(Ordering::Relaxed);
-        let fields = fields.filter(|field| offset == 0 || field.description().reference_offset == offset);
-        let mut written = Ok(());
-        let mut count = 0;
-        for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {
-            written = written.and_then(|()| format.write_field(&frame, Some(&field), &mut out));
-            count += 1;
-        }
-        if count == 0 {
-            written = format.write_field(&frame, None, &mut out);
-        }
-        written.map_err(|error| {
-            gst::element_imp_error!(self, gst::StreamError::Encode, ["Cannot write the vectors: {error}"]);
-            gst::FlowError::Error
-        })?;
-
-        state.frames += 1;
-        state.bytes = out.len();
-        let mut output = gst::Buffer::from_mut_slice(out);
-        let target = output.make_mut();
-        target.set_pts(buffer.pts());
-        target.set_duration(buffer.duration());
-        target.set_offset(frame.frame);
-        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            target.set_flags(gst::BufferFlags::DISCONT);
-        }
-        Ok(output)
-    }
+    settings: Mutex<SerializeSettings>,
+    stream: Mutex<SerializeStream>,
 }
 
 #[glib::object_subclass]
@@ -102,21 +38,16 @@ impl ObjectSubclass for MotionSerialize {
 
 impl ObjectImpl for MotionSerialize {
     fn properties() -> &'static [glib::ParamSpec] {
-        static PROPERTIES: LazyLock<[glib::ParamSpec; 1]> = LazyLock::new(|| {
-            [meta::offset_property(
-                "Frames from the current frame to the reference frame of the field to write: -1 is the previous frame, +1 \
-                 the next one (0 = every field; in a .flo file, which has room for one, the first)",
-            )]
-        });
-        &*PROPERTIES
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(SerializeSettings::param_specs);
+        &PROPERTIES
     }
 
-    fn set_property(&self, _id: usize, value: &glib::Value, _pspec: &glib::ParamSpec) {
-        self.reference_offset.store(value.get().expect("type checked upstream"), Ordering::Relaxed);
+    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        self.settings.lock().set(pspec.name(), value);
     }
 
-    fn property(&self, _id: usize, _pspec: &glib::ParamSpec) -> glib::Value {
-        self.reference_offset.load(Ordering::Relaxed).to_value()
+    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+        self.settings.lock().value(pspec.name())
     }
 }
 
@@ -155,12 +86,12 @@ impl BaseTransformImpl for MotionSerialize {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        *self.state.lock() = State::default();
+        *self.stream.lock() = SerializeStream::default();
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        *self.state.lock() = State::default();
+        *self.stream.lock() = SerializeStream::default();
         Ok(())
     }
 
@@ -200,7 +131,7 @@ impl BaseTransformImpl for MotionSerialize {
             return Err(gst::loggable_error!(CAT, "Too large for .flo: {incaps}"));
         }
         gst::debug!(CAT, imp = self, "{width} x {height} to {format:?}");
-        self.state.lock().negotiated = Some((format, width, height));
+        self.stream.lock().negotiate(format, (width, height));
         Ok(())
     }
 
@@ -218,6 +149,20 @@ impl BaseTransformImpl for MotionSerialize {
         let Some(buffer) = self.take_queued_buffer() else {
             return Ok(GenerateOutputSuccess::NoOutput);
         };
-        self.serialize(&buffer).map(GenerateOutputSuccess::Buffer)
+        let offset = self.settings.lock().reference_offset;
+        let mut tell = |error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
+        let written = self.stream.lock().serialize(&buffer, offset, &mut tell);
+        match written {
+            Ok(output) => Ok(GenerateOutputSuccess::Buffer(output)),
+            Err(SerializeError::NotNegotiated) => Err(gst::FlowError::NotNegotiated),
+            Err(SerializeError::Write(error)) => {
+                gst::element_imp_error!(
+                    self,
+                    gst::StreamError::Encode,
+                    ["Cannot write the vectors: {error}"]
+                );
+                Err(gst::FlowError::Error)
+            }
+        }
     }
 }

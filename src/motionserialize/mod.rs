@@ -1,5 +1,5 @@
 /*!
- * element-motionserialize:
+ * `motionserialize`: writes motion fields as NDJSON, CSV, packed binary or `.flo`.
  *
  * Converts the motion fields on raw video buffers to NDJSON, CSV, packed binary or Middlebury's `.flo`.
  * Each frame gives one output buffer with the same timestamp and duration; pixels are not read. The
@@ -93,6 +93,8 @@
 mod flo;
 mod format;
 mod imp;
+mod settings;
+mod stream;
 
 use gst::glib;
 use gst::prelude::*;

@@ -1,8 +1,10 @@
 //! Messages for the bus about the devices of a search: settings that cannot hold, and what becomes of devices.
 
+use std::collections::BTreeSet;
+
 use gst::prelude::*;
 
-use motion_search::backend::TuningWarning;
+use motion_search::backend::{Choice, TuningWarning};
 use motion_search::estimator::{Notice, SetupError};
 
 /// The debug text of an error: the compiler's log if a kernel did not build.
@@ -29,20 +31,60 @@ pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
     }
 }
 
-/// Warns that `element` does `what`, such as "Searching", on `device`, because of `reason`, and not where it was asked to.
-pub fn warn_of_fallback(element: &impl IsA<gst::Element>, what: &str, device: &str, reason: &SetupError) {
-    let debug = setup_debug(reason);
-    gst::element_warning!(
-        element,
-        gst::ResourceError::Failed,
-        ("{what} on {device} instead: {reason}"),
-        ["{debug}"]
-    );
-}
+/// Warnings that have been posted since the start of an element: each is posted once, and logged each time.
+#[derive(Debug, Default)]
+pub struct PostedWarnings(BTreeSet<String>);
 
-/// Warns of a tuning that `element` cannot use.
-pub fn warn_of_tuning(element: &impl IsA<gst::Element>, warning: &TuningWarning) {
-    gst::element_warning!(element, gst::LibraryError::Settings, ("Tuning: {warning}"), ["{warning:?}"]);
+impl PostedWarnings {
+    /// Whether `warning` has not been posted; from now on it has.
+    pub fn is_new(&mut self, warning: &str) -> bool {
+        !self.0.contains(warning) && self.0.insert(warning.to_owned())
+    }
+
+    /// Warns that `element` does `what`, such as "Searching", on `device`, because of `reason`, and not where it was asked
+    /// to.
+    pub fn fallback(
+        &mut self,
+        (element, category): (&impl IsA<gst::Element>, gst::DebugCategory),
+        what: &str,
+        device: &str,
+        reason: &SetupError,
+    ) {
+        let text = format!("{what} on {device} instead: {reason}");
+        gst::warning!(category, obj = element, "{text}");
+        if self.is_new(&text) {
+            let debug = setup_debug(reason);
+            gst::element_warning!(element, gst::ResourceError::Failed, ("{text}"), ["{debug}"]);
+        }
+    }
+
+    /// Warns of what was not chosen for a search as `element` was asked, and goes on `device`.
+    pub fn choice(
+        &mut self,
+        (element, category): (&impl IsA<gst::Element>, gst::DebugCategory),
+        device: &str,
+        choice: &Choice,
+    ) {
+        if let Some(reason) = &choice.fallback {
+            self.fallback((element, category), "Searching", device, reason);
+        }
+        for warning in &choice.warnings {
+            self.tuning((element, category), warning);
+        }
+    }
+
+    /// Warns of a tuning that `element` cannot use.
+    fn tuning(
+        &mut self,
+        (element, category): (&impl IsA<gst::Element>, gst::DebugCategory),
+        warning: &TuningWarning,
+    ) {
+        let text = format!("Tuning: {warning}");
+        gst::warning!(category, obj = element, "{text}");
+        if self.is_new(&text) {
+            gst::element_warning!(element, gst::LibraryError::Settings, ("{text}"), ["{warning:?}"]);
+        }
+    }
 }
 
 /// Says what has happened to the devices of `element`: on the bus what the user should know, all of it in the log.
@@ -67,6 +109,22 @@ pub fn tell_notices(element: &impl IsA<gst::Element>, category: gst::DebugCatego
 mod tests {
     use super::*;
     use motion_search::tuning::Kernel;
+
+    #[test]
+    fn each_warning_is_posted_once() {
+        gst::init().unwrap();
+        let (element, bus) = (gst::Bin::new(), gst::Bus::new());
+        element.set_bus(Some(&bus));
+        let category = gst::DebugCategory::new("test-warnings", gst::DebugColorFlags::empty(), None);
+        let mut warnings = PostedWarnings::default();
+        let reason = |device: &str| SetupError::Device { device: device.into(), message: "lost".into() };
+        for device in ["one", "one", "another", "one", "another"] {
+            warnings.fallback((&element, category), "Searching", "native", &reason(device));
+        }
+        let posted: Vec<_> = std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Warning])).collect();
+        element.set_bus(None);
+        assert_eq!(posted.len(), 2, "{posted:?}");
+    }
 
     #[test]
     fn a_failed_build_shows_the_compilers_log_as_debug_text() {

@@ -1,9 +1,8 @@
 //! What elements share: the declaration of properties, the devices of a search, messages about settings that cannot
-//! hold, and mean times of statistics.
+//! hold, and statistics.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
@@ -17,8 +16,9 @@ use motion_search::tuning::{Kernel, Tuning};
 
 mod messages;
 mod several;
+pub mod statistics;
 
-pub use messages::{setup_message, tell_notices, warn_of_fallback, warn_of_tuning};
+pub use messages::{PostedWarnings, setup_message, tell_notices};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
@@ -156,11 +156,6 @@ impl DeviceSettings {
         let Ok(device) = self.device.parse();
         backend::open_maker(&device, format, self.threads as usize)
     }
-}
-
-/// Mean time in nanoseconds, 0 if `count` is 0.
-pub fn mean_ns(sum: Duration, count: u64) -> u64 {
-    u64::try_from(sum.as_nanos()).unwrap_or(u64::MAX).checked_div(count).unwrap_or(0)
 }
 
 /// Converts enums of properties to those of the search with the same variants.

@@ -11,12 +11,12 @@ use motion_search::compensation::{PlaneMut, Sampling};
 use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
 use motion_search::interpolation::FrameFormat;
 
-/// Why a plane of a frame cannot be used.
+/// Why the frame in a buffer cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaneError {
     /// The buffer cannot be mapped as a frame of its caps.
-    #[error("no frame that can be mapped")]
-    Unmapped,
+    #[error("no frame that can be mapped: {0}")]
+    Unmapped(String),
     /// The size of the frame differs from its caps.
     #[error("a frame of {0} x {1} samples")]
     Size(u32, u32),
@@ -31,8 +31,24 @@ pub enum PlaneError {
     Samples(usize, FrameError),
 }
 
+impl PlaneError {
+    /// The error message for the bus about a buffer that was to hold a frame of `info`.
+    pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
+        frame_message(&self, info)
+    }
+}
+
+/// The error message for the bus about a buffer that does not hold a frame of `info`, because of `error`.
+pub fn frame_message(error: &dyn std::fmt::Display, info: &VideoInfo) -> gst::ErrorMessage {
+    gst::error_msg!(
+        gst::StreamError::Format,
+        ("A buffer does not hold the frame its caps promise"),
+        ["{error}; {info:?}"]
+    )
+}
+
 /// The sampling of each plane of `info` relative to luma.
-pub fn samplings(info: &VideoInfo) -> Vec<Sampling> {
+fn samplings(info: &VideoInfo) -> Vec<Sampling> {
     let format = info.format_info();
     let components = format.plane().iter().take(info.n_components() as usize);
     let first_of = |plane| components.clone().position(|&of| of == plane);
@@ -44,18 +60,9 @@ pub fn samplings(info: &VideoInfo) -> Vec<Sampling> {
     (0..info.n_planes()).filter_map(first_of).map(sampling).collect()
 }
 
-/// What frames of `info` are.
-pub fn frame_format(info: &VideoInfo) -> FrameFormat {
-    FrameFormat {
-        size: (info.width() as usize, info.height() as usize),
-        samplings: samplings(info),
-        samples: sample_format(info),
-    }
-}
-
 /// Checks that the `GstVideoMeta` of `buffer`, if it has one, is of a frame of `info`: mapping one of another format or of
 /// fewer samples is a critical warning of GStreamer's, and a mapped frame has any size that the meta says.
-fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), glib::BoolError> {
+fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), PlaneError> {
     let is_of_frame = |meta: &VideoMeta| {
         (meta.format(), meta.n_planes()) == (info.format(), info.n_planes())
             && (meta.width(), meta.height()) == (info.width(), info.height())
@@ -63,34 +70,10 @@ fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), glib::Boo
     let meta = buffer.iter_meta::<VideoMeta>().min_by_key(|meta| meta.id());
     match meta {
         Some(meta) if !is_of_frame(&meta) => {
-            Err(glib::bool_error!("a video meta of another frame: {meta:?}"))
+            Err(PlaneError::Unmapped(format!("a video meta of another frame: {meta:?}")))
         }
         _ => Ok(()),
     }
-}
-
-/// Maps `buffer` as a frame of `info`, to read.
-///
-/// # Errors
-/// If it does not hold such a frame.
-pub fn map_readable<'a>(
-    buffer: &'a gst::BufferRef,
-    info: &VideoInfo,
-) -> Result<VideoFrameRef<&'a gst::BufferRef>, glib::BoolError> {
-    check_meta(buffer, info)?;
-    VideoFrameRef::from_buffer_ref_readable(buffer, info)
-}
-
-/// Maps `buffer` as a frame of `info`, to write.
-///
-/// # Errors
-/// If it does not hold such a frame.
-pub fn map_writable<'a>(
-    buffer: &'a mut gst::BufferRef,
-    info: &VideoInfo,
-) -> Result<VideoFrameRef<&'a mut gst::BufferRef>, glib::BoolError> {
-    check_meta(buffer, info)?;
-    VideoFrameRef::from_buffer_ref_writable(buffer, info)
 }
 
 /// Plane `index`: its first byte, the number of bytes mapped from there on, and the stride.
@@ -109,18 +92,6 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
         return Err(PlaneError::Offset(index));
     }
     Ok((plane, present, stride))
-}
-
-/// The size of a plane, in samples per row and rows, after checking that the frame has the size of `info`.
-fn size(
-    frame: &impl IsVideoFrame,
-    info: &VideoInfo,
-    sampling: Sampling,
-) -> Result<(usize, usize), PlaneError> {
-    if (frame.width(), frame.height()) != (info.width(), info.height()) {
-        return Err(PlaneError::Size(frame.width(), frame.height()));
-    }
-    Ok(sampling.plane_size(info.width() as usize, info.height() as usize))
 }
 
 /// The mapped bytes from the start of plane `index` on, and the stride.
@@ -147,78 +118,145 @@ impl FrameSource for MappedBuffer {
     }
 }
 
-/// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names. It keeps the
-/// buffer mapped; `block` is the block of a device's memory that holds it, if there is one.
-///
-/// # Errors
-/// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
-pub fn luma(buffer: &gst::Buffer, info: &VideoInfo, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
-    check_meta(buffer, info).map_err(|_| PlaneError::Unmapped)?;
-    let mapped = VideoFrame::from_buffer_readable(buffer.clone(), info);
-    let frame = mapped.map_err(|_| PlaneError::Unmapped)?;
-    let (width, height) = (frame.width() as usize, frame.height() as usize);
-    let (_, stride) = samples(&frame, 0)?;
-    let format = sample_format(info);
-    Frame::with_format(Arc::new(MappedBuffer { frame, block }), (width, height), stride, format)
-        .map_err(|error| PlaneError::Samples(0, error))
+/// What the frames of a stream are, and access to them in buffers.
+#[derive(Clone)]
+pub struct FrameLayout {
+    info: VideoInfo,
+    format: FrameFormat,
 }
 
-/// Plane `index` of `frame`, to read.
-///
-/// # Errors
-/// [`PlaneError`] if the plane is not inside the mapped memory.
-pub fn plane<'a>(
-    frame: &'a VideoFrameRef<&gst::BufferRef>,
-    info: &VideoInfo,
-    index: usize,
-    sampling: Sampling,
-) -> Result<FrameView<'a>, PlaneError> {
-    let (width, height) = size(frame, info, sampling)?;
-    let (samples, stride) = samples(frame, index)?;
-    FrameView::with_format(samples, (width, height), stride, sample_format(info))
-        .map_err(|error| PlaneError::Samples(index, error))
+impl FrameLayout {
+    /// Of frames of `info`, which [`super::caps`] names.
+    pub fn new(info: VideoInfo) -> Self {
+        let format = FrameFormat {
+            size: (info.width() as usize, info.height() as usize),
+            samplings: samplings(&info),
+            samples: sample_format(&info),
+        };
+        Self { info, format }
+    }
+
+    pub fn info(&self) -> &VideoInfo {
+        &self.info
+    }
+
+    pub fn format(&self) -> &FrameFormat {
+        &self.format
+    }
+
+    /// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names. It keeps the buffer mapped;
+    /// `block` is the block of a device's memory that holds it, if there is one.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
+    pub fn luma(&self, buffer: &gst::Buffer, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
+        check_meta(buffer, &self.info)?;
+        let mapped = VideoFrame::from_buffer_readable(buffer.clone(), &self.info);
+        let frame = mapped.map_err(|_| PlaneError::Unmapped("too small or not readable".into()))?;
+        let size = (frame.width() as usize, frame.height() as usize);
+        let (_, stride) = samples(&frame, 0)?;
+        Frame::with_format(Arc::new(MappedBuffer { frame, block }), size, stride, self.format.samples)
+            .map_err(|error| PlaneError::Samples(0, error))
+    }
+
+    /// Maps `buffer` to read.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if it does not hold a frame.
+    pub fn read<'a>(&'a self, buffer: &'a gst::BufferRef) -> Result<ReadableFrame<'a>, PlaneError> {
+        check_meta(buffer, &self.info)?;
+        MappedFrame::new(self, VideoFrameRef::from_buffer_ref_readable(buffer, &self.info))
+    }
+
+    /// Maps `buffer` to write.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if it does not hold a frame.
+    pub fn write<'a>(&'a self, buffer: &'a mut gst::BufferRef) -> Result<WritableFrame<'a>, PlaneError> {
+        check_meta(buffer, &self.info)?;
+        MappedFrame::new(self, VideoFrameRef::from_buffer_ref_writable(buffer, &self.info))
+    }
 }
 
-/// All planes of `frame`, to read, sampled as [`samplings`] says.
-///
-/// # Errors
-/// As [`plane`].
-pub fn planes<'a>(
-    frame: &'a VideoFrameRef<&gst::BufferRef>,
-    info: &VideoInfo,
-    samplings: &[Sampling],
-) -> Result<Vec<FrameView<'a>>, PlaneError> {
-    let samplings = samplings.iter().enumerate();
-    samplings.map(|(index, &sampling)| plane(frame, info, index, sampling)).collect()
+/// A frame in a buffer that is mapped, to read or to write.
+pub struct MappedFrame<'a, B> {
+    layout: &'a FrameLayout,
+    frame: VideoFrameRef<B>,
 }
 
-/// Plane `index` of `frame`, to write.
-///
-/// # Errors
-/// [`PlaneError`] if the plane is not inside the mapped memory.
-pub fn plane_mut<'a>(
-    frame: &'a mut VideoFrameRef<&mut gst::BufferRef>,
-    info: &VideoInfo,
-    index: usize,
-    sampling: Sampling,
-) -> Result<PlaneMut<'a>, PlaneError> {
-    let (width, height) = size(frame, info, sampling)?;
-    let (samples, stride) = samples_mut(frame, index)?;
-    PlaneMut::with_format(samples, (width, height), stride, sample_format(info))
-        .map_err(|error| PlaneError::Samples(index, error))
+/// A frame that is mapped to read.
+pub type ReadableFrame<'a> = MappedFrame<'a, &'a gst::BufferRef>;
+
+/// A frame that is mapped to write.
+pub type WritableFrame<'a> = MappedFrame<'a, &'a mut gst::BufferRef>;
+
+impl<'a, B> MappedFrame<'a, B>
+where
+    VideoFrameRef<B>: IsVideoFrame,
+{
+    fn new(
+        layout: &'a FrameLayout,
+        mapped: Result<VideoFrameRef<B>, glib::BoolError>,
+    ) -> Result<Self, PlaneError> {
+        let frame = mapped.map_err(|error| PlaneError::Unmapped(error.to_string()))?;
+        let size = (frame.width(), frame.height());
+        if size != (layout.info.width(), layout.info.height()) {
+            return Err(PlaneError::Size(size.0, size.1));
+        }
+        Ok(Self { layout, frame })
+    }
+
+    /// The size of plane `index`, in samples a row and rows.
+    fn plane_size(&self, index: usize) -> (usize, usize) {
+        let FrameFormat { size: (width, height), samplings, .. } = &self.layout.format;
+        samplings[index].plane_size(*width, *height)
+    }
 }
 
-/// The mapped bytes from the start of plane `index` on, to write, and the stride. The plane may be longer.
-///
-/// # Errors
-/// [`PlaneError`] if the plane does not begin inside the mapped memory.
-pub fn samples_mut<'a>(
-    frame: &'a mut VideoFrameRef<&mut gst::BufferRef>,
-    index: usize,
-) -> Result<(&'a mut [u8], usize), PlaneError> {
-    let (start, present, stride) = locate(frame, index)?;
-    // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
-    // it on for reading and writing; they stay mapped as long as `frame`, which the slice borrows
-    // exclusively.
-    Ok((unsafe { std::slice::from_raw_parts_mut(start, present) }, stride))
+impl MappedFrame<'_, &gst::BufferRef> {
+    /// Plane `index`.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if the plane is not inside the mapped memory.
+    pub fn plane(&self, index: usize) -> Result<FrameView<'_>, PlaneError> {
+        let (samples, stride) = samples(&self.frame, index)?;
+        FrameView::with_format(samples, self.plane_size(index), stride, self.layout.format.samples)
+            .map_err(|error| PlaneError::Samples(index, error))
+    }
+
+    /// All planes.
+    ///
+    /// # Errors
+    /// As [`Self::plane`].
+    pub fn planes(&self) -> Result<Vec<FrameView<'_>>, PlaneError> {
+        (0..self.layout.format.samplings.len()).map(|index| self.plane(index)).collect()
+    }
+}
+
+impl MappedFrame<'_, &mut gst::BufferRef> {
+    /// Plane `index`.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if the plane is not inside the mapped memory.
+    pub fn plane_mut(&mut self, index: usize) -> Result<PlaneMut<'_>, PlaneError> {
+        let (size, format) = (self.plane_size(index), self.layout.format.samples);
+        let (samples, stride) = self.samples_mut(index)?;
+        PlaneMut::with_format(samples, size, stride, format)
+            .map_err(|error| PlaneError::Samples(index, error))
+    }
+
+    /// The mapped bytes from the start of plane `index` on, and the stride. The plane may be longer.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if the plane does not begin inside the mapped memory.
+    pub fn samples_mut(&mut self, index: usize) -> Result<(&mut [u8], usize), PlaneError> {
+        let (start, present, stride) = locate(&self.frame, index)?;
+        // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from it on for reading
+        // and writing; they stay mapped as long as the frame, which the slice borrows exclusively.
+        Ok((unsafe { std::slice::from_raw_parts_mut(start, present) }, stride))
+    }
+
+    pub fn info(&self) -> &VideoInfo {
+        &self.layout.info
+    }
 }

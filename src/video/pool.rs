@@ -1,6 +1,9 @@
-//! Pools of buffers.
+//! Buffers of pools: those of upstream that elements hold, and those of output frames.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gst::prelude::*;
+use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
 /// The pool that a buffer returns to.
@@ -9,93 +12,153 @@ fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
     unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) }
 }
 
-/// The pool of the buffer that came last, and how many of its buffers may wait.
+/// How many of upstream's buffers an element may hold besides the one that it works on.
 #[derive(Debug, Default)]
-pub struct PoolLimit {
+pub struct HeldBuffers {
+    /// The pool of the buffer that came last, and the number of its buffers; 0 if that is not limited.
     pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
+    /// The number of buffers that downstream needs for itself.
+    needed_downstream: usize,
 }
 
-impl PoolLimit {
-    /// Notes how many buffers of the pool of `buffer` may wait. Where its number is limited, one must be left for upstream
-    /// to write to, and `needed`, one at least, for others: else all would wait for the one that does not come.
-    pub fn note(&mut self, buffer: &gst::BufferRef, needed: usize) {
+impl HeldBuffers {
+    /// Notes how many buffers of upstream's pool downstream needs for itself. Upstream may set up its pool anew.
+    pub fn set_needed_downstream(&mut self, needed: u32) {
+        *self = Self { pool: None, needed_downstream: needed as usize };
+    }
+
+    /// Notes the pool of `buffer`.
+    pub fn note(&mut self, buffer: &gst::BufferRef) {
         let Some(pool) = of(buffer) else { return self.pool = None };
         if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
             return;
         }
-        let most = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
-        let may_wait = if most == 0 { usize::MAX } else { most.saturating_sub(1 + needed.max(1)) };
-        self.pool = Some((pool.downgrade(), may_wait));
+        let size = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
+        self.pool = Some((pool.downgrade(), size));
     }
 
-    /// How many buffers of this pool may wait.
-    pub fn may_wait(&self) -> usize {
-        self.pool.as_ref().map_or(usize::MAX, |(_, most)| *most)
+    /// The most buffers that may be held. Where the number of the pool's is limited, one must be left for upstream to write
+    /// to, and those that downstream needs, one at least: else all would wait for a buffer that does not come.
+    pub fn most(&self) -> usize {
+        match self.pool {
+            None | Some((_, 0)) => usize::MAX,
+            Some((_, size)) => size.saturating_sub(1 + self.needed_downstream.max(1)),
+        }
+    }
+
+    /// Whether `count` buffers may be held.
+    pub fn allows(&self, count: usize) -> bool {
+        count <= self.most()
+    }
+
+    /// `buffer`, if `count` buffers may be held; else a copy in other memory.
+    pub fn own_if_scarce(&self, buffer: gst::Buffer, count: usize) -> gst::Buffer {
+        if self.allows(count) { buffer } else { buffer.copy_deep().unwrap_or(buffer) }
     }
 }
 
-/// Completes downstream's answer to an ALLOCATION query: its pool, or one of video buffers, with video metas where both
-/// sides take them. Returns whether downstream takes any offsets and strides of planes.
-///
-/// # Errors
-/// A text if the query has no caps of raw video, or the pool does not take its configuration.
-pub fn decide(query: &mut gst::query::Allocation) -> Result<bool, String> {
-    let takes_video_meta = query.find_allocation_meta::<gst_video::VideoMeta>().is_some();
-    let caps = query.get_owned().0;
-    let info = caps.as_ref().and_then(|caps| VideoInfo::from_caps(caps).ok());
-    let info = info.ok_or_else(|| format!("No raw video in {query:?}"))?;
-    let offered = query.allocation_pools().next();
-    let is_offered = offered.is_some();
-    let (pool, size, least, most) = offered.unwrap_or((None, 0, 0, 0));
-    let size = size.max(info.size() as u32);
-    let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
-    if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
-        let mut config = pool.config();
-        config.set_params(caps.as_ref(), size, least, most);
-        config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
-        pool.set_config(config).map_err(|error| error.to_string())?;
+/// Replaces a buffer that is held by a copy, because upstream needs it back.
+pub fn release(buffer: &mut gst::Buffer) {
+    if let Ok(copy) = buffer.copy_deep() {
+        *buffer = copy;
     }
-    if is_offered {
-        query.set_nth_allocation_pool(0, Some(&pool), size, least, most);
-    } else {
-        query.add_allocation_pool(Some(&pool), size, least, most);
-    }
-    Ok(takes_video_meta)
 }
 
-/// Answers upstream's ALLOCATION query of an element that holds `held` of its buffers and sends them on in their own
-/// memory. `decided` is the query that downstream has answered; `takes_video_meta`: whether it takes any offsets and
-/// strides of planes. Returns how many buffers downstream needs.
-pub fn propose(
-    decided: &gst::query::Allocation,
-    takes_video_meta: bool,
-    held: u32,
-    query: &mut gst::query::Allocation,
-) -> u32 {
-    if takes_video_meta {
-        query.add_allocation_meta::<gst_video::VideoMeta>(None);
+/// Adds `held` buffers to those that the answer to an ALLOCATION query asks for: a pool of downstream's gives no more than
+/// it has. Returns how many downstream asks for.
+pub fn ask_for(query: &mut gst::query::Allocation, held: usize) -> u32 {
+    let needed = needed_by(query);
+    let held = u32::try_from(held).unwrap_or(u32::MAX);
+    let pools: Vec<_> = query.allocation_pools().map(|pool| pool.to_owned()).collect();
+    for (index, (pool, size, least, most)) in pools.iter().enumerate() {
+        let least = least.saturating_add(held).min(if *most == 0 { u32::MAX } else { *most });
+        query.set_nth_allocation_pool(index as u32, pool.as_ref(), *size, least, *most);
     }
-    let info = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
-    let needed = decided.allocation_pools().next().map_or(0, |(_, _, least, _)| least);
-    if let Some(size) = info.and_then(|info| u32::try_from(info.size()).ok()) {
-        query.add_allocation_pool(None::<&gst::BufferPool>, size, needed.saturating_add(held), 0);
+    if pools.is_empty() {
+        // Upstream makes a pool of its own: without this line it might allocate every buffer.
+        let info = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
+        if let Some(size) = info.and_then(|info| u32::try_from(info.size()).ok()) {
+            query.add_allocation_pool(None::<&gst::BufferPool>, size, held, 0);
+        }
     }
     needed
 }
 
-/// A buffer of `pool` for `element`, which says on the bus if there is none.
-///
-/// # Errors
-/// [`gst::FlowError`] if the pool gives no buffer.
-pub fn acquire(
-    element: &impl IsA<gst::Element>,
-    pool: &gst::BufferPool,
-) -> Result<gst::Buffer, gst::FlowError> {
-    if !pool.is_active() {
-        pool.set_active(true).map_err(|error| {
-            gst::element_error!(element, gst::ResourceError::Settings, ("No buffers: {error}"));
-            gst::FlowError::Error
-        })?;
+/// How many buffers the answer to an ALLOCATION query asks for.
+pub fn needed_by(query: &gst::query::Allocation) -> u32 {
+    query.allocation_pools().next().map_or(0, |(_, _, least, _)| least)
+}
+
+/// The buffers of an element that writes some frames to buffers of its own and sends others on in theirs.
+#[derive(Default)]
+pub struct OutputBuffers {
+    /// Whether downstream accepts any offsets and strides of planes.
+    takes_video_meta: AtomicBool,
+}
+
+impl OutputBuffers {
+    /// Completes downstream's answer to an ALLOCATION query: its pool, or one of video buffers, with video metas where both
+    /// sides take them.
+    ///
+    /// # Errors
+    /// A text if the query has no caps of raw video, or the pool does not take its configuration.
+    pub fn decide(&self, query: &mut gst::query::Allocation) -> Result<(), String> {
+        let takes_video_meta = query.find_allocation_meta::<gst_video::VideoMeta>().is_some();
+        self.takes_video_meta.store(takes_video_meta, Ordering::Relaxed);
+        let caps = query.get_owned().0;
+        let info = caps.as_ref().and_then(|caps| VideoInfo::from_caps(caps).ok());
+        let info = info.ok_or_else(|| format!("No raw video in {query:?}"))?;
+        let offered = query.allocation_pools().next();
+        let is_offered = offered.is_some();
+        let (pool, size, least, most) = offered.unwrap_or((None, 0, 0, 0));
+        let size = size.max(info.size() as u32);
+        let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
+        if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
+            let mut config = pool.config();
+            config.set_params(caps.as_ref(), size, least, most);
+            config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
+            pool.set_config(config).map_err(|error| error.to_string())?;
+        }
+        if is_offered {
+            query.set_nth_allocation_pool(0, Some(&pool), size, least, most);
+        } else {
+            query.add_allocation_pool(Some(&pool), size, least, most);
+        }
+        Ok(())
     }
-    pool.acquire_buffer(None)
+
+    /// Answers upstream's ALLOCATION query if `held` of its buffers are held. `decided` is the query that downstream has
+    /// answered. Returns how many buffers downstream needs.
+    pub fn propose(
+        &self,
+        decided: &gst::query::Allocation,
+        held: usize,
+        query: &mut gst::query::Allocation,
+    ) -> u32 {
+        if self.takes_video_meta.load(Ordering::Relaxed) {
+            query.add_allocation_meta::<gst_video::VideoMeta>(None);
+        }
+        let needed = needed_by(decided);
+        ask_for(query, held.saturating_add(needed as usize));
+        needed
+    }
+
+    /// A buffer for a frame of `element`, which says on the bus if its pool cannot be used.
+    ///
+    /// # Errors
+    /// [`gst::FlowError`] if there is no pool, or it gives no buffer.
+    pub fn acquire(
+        &self,
+        element: &impl IsA<gst_base::BaseTransform>,
+    ) -> Result<gst::Buffer, gst::FlowError> {
+        let element = element.upcast_ref::<gst_base::BaseTransform>();
+        let pool = element.buffer_pool().ok_or(gst::FlowError::NotNegotiated)?;
+        if !pool.is_active() {
+            pool.set_active(true).map_err(|error| {
+                gst::element_error!(element, gst::ResourceError::Settings, ("No buffers: {error}"));
+                gst::FlowError::Error
+            })?;
+        }
+        pool.acquire_buffer(None)
+    }
 }

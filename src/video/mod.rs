@@ -1,7 +1,11 @@
-//! Raw video shared by the elements: formats, pad templates and planes.
+//! What the elements share: formats and planes of raw video, buffers and their pools, frames that wait and what ends their
+//! sequence, latency.
 
 pub mod frame;
+pub mod latency;
 pub mod pool;
+pub mod sequence;
+pub mod waiting;
 
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
@@ -76,8 +80,15 @@ pub fn time(nanoseconds: u64) -> gst::ClockTime {
     gst::ClockTime::from_nseconds(nanoseconds.min(gst::ClockTime::MAX.nseconds()))
 }
 
-/// Adds the time that an element holds buffers back to the answer to a LATENCY query.
-pub fn add_latency(query: &mut gst::query::Latency, waited: gst::ClockTime) {
-    let (is_live, least, most) = query.result();
-    query.set(is_live, least.saturating_add(waited), most.map(|most| most.saturating_add(waited)));
+/// The frames that `caps` describe.
+///
+/// # Errors
+/// If they are not of raw video; logged in `category`.
+pub fn info_of(caps: &gst::Caps, category: gst::DebugCategory) -> Result<VideoInfo, gst::LoggableError> {
+    VideoInfo::from_caps(caps).map_err(|_| gst::loggable_error!(category, "Not raw video: {caps}"))
+}
+
+/// The error message for the bus about a buffer that came before its caps.
+pub fn no_caps_message() -> gst::ErrorMessage {
+    gst::error_msg!(gst::CoreError::Negotiation, ["A buffer came before its caps"])
 }

@@ -1,0 +1,193 @@
+//! How frames go through `motiondenoise`: what the base class's methods do with its state.
+
+use std::time::Instant;
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::prelude::*;
+use gst_video::VideoInfo;
+
+use super::imp::{CAT, MotionDenoise};
+use super::stream::{DenoiseState, DenoiseStream};
+use crate::settings::{setup_message, statistics, tell_notices};
+use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
+use crate::video::{duration_of_frames, no_caps_message};
+
+/// A live source has stalled if no frame comes for twice the latency, and for at least this long.
+const LEAST_STALL: gst::ClockTime = gst::ClockTime::from_mseconds(500);
+
+impl MotionDenoise {
+    /// Posts `message`; the next frame is the first of a sequence.
+    fn fail(&self, state: &mut DenoiseState, message: gst::ErrorMessage) -> gst::FlowError {
+        if let Some(stream) = &mut state.stream {
+            stream.forget();
+        }
+        self.post_error_message(message);
+        gst::FlowError::Error
+    }
+
+    /// Takes frames of `info` from now on.
+    ///
+    /// # Errors
+    /// If the devices cannot be opened.
+    pub fn set_info(&self, info: VideoInfo) -> Result<(), gst::FlowError> {
+        let mut latency = gst::query::Latency::new();
+        let is_live = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
+        *self.state.lock() = DenoiseState { info: Some(info), is_live, ..DenoiseState::default() };
+        self.apply_settings()
+    }
+
+    /// Lets the settings hold from the next frame on. Where they need another stream, the frames that wait leave before.
+    fn apply_settings(&self) -> Result<(), gst::FlowError> {
+        let settings = self.settings.lock().clone();
+        let references = settings.references();
+        let is_served = match (&self.state.lock().stream, references) {
+            (Some(stream), Some(_)) => stream.serves(&settings),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_served {
+            return Ok(());
+        }
+        self.end_sequence(None)?;
+        let state = &mut *self.state.lock();
+        state.stream = None;
+        let mut latency = gst::ClockTime::ZERO;
+        if let (Some(info), Some(references)) = (&state.info, references) {
+            let opened = DenoiseStream::open(info, &settings, references);
+            let (stream, choice) = opened.map_err(|error| self.fail(state, setup_message(&error)))?;
+            self.warnings.lock().choice((&*self.obj(), *CAT), stream.device(), &choice);
+            gst::info!(CAT, imp = self, "{} searches", stream.device());
+            self.statistics.lock().device = stream.device().into();
+            latency = duration_of_frames(stream.info(), settings.delay());
+            state.stream = Some(stream);
+        }
+        self.holding.latency.set(&*self.obj(), latency);
+        Ok(())
+    }
+
+    /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.
+    pub fn take_input(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
+        self.apply_settings()?;
+        let held = self.settings.lock().held();
+        let state = &mut *self.state.lock();
+        if state.info.is_none() {
+            return Err(self.fail(state, no_caps_message()));
+        }
+        self.statistics.lock().frames_in += 1;
+        let Some(stream) = &mut state.stream else {
+            self.statistics.lock().untouched += 1;
+            return Ok(Some(buffer));
+        };
+        state.held.note(&buffer);
+        let buffer = state.held.own_if_scarce(buffer, held - 1);
+        let began = Instant::now();
+        let taken = stream.take_input(buffer).map_err(|error| error.message(stream.info()));
+        self.statistics.lock().loading += began.elapsed();
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        taken.map(|()| None).map_err(|message| self.fail(state, message))
+    }
+
+    /// `original`, which leaves next, without its noise.
+    fn denoised(
+        &self,
+        stream: &mut DenoiseStream,
+        original: &gst::Buffer,
+    ) -> Result<Result<gst::Buffer, gst::ErrorMessage>, gst::FlowError> {
+        let strength = self.settings.lock().strength();
+        let began = Instant::now();
+        let (is_noisy, noise) = match stream.measure(strength) {
+            Ok(measured) => measured,
+            Err(error) => return Ok(Err(error.message(stream.info()))),
+        };
+        let mut buffer = if is_noisy { self.output.acquire(&*self.obj())? } else { original.copy() };
+        if is_noisy {
+            let out = buffer.make_mut();
+            self.parent_copy_metadata(original, out).map_err(|_| gst::FlowError::Error)?;
+            if let Err(error) = stream.write(out) {
+                return Ok(Err(error.message(stream.info())));
+            }
+        }
+        self.statistics.lock().add(is_noisy, noise, began.elapsed());
+        Ok(Ok(buffer))
+    }
+
+    /// Lets the frames that wait leave if the source is live and stalls.
+    pub fn watch_for_stall(&self) {
+        if !self.state.lock().is_live || self.settings.lock().delay() == 0 {
+            return;
+        }
+        let wait = self.holding.latency.get().saturating_mul(2).max(LEAST_STALL);
+        let frames = self.statistics.lock().frames_in;
+        let element = self.obj().downgrade();
+        self.stall.lock().start(wait, move || {
+            let Some(element) = element.upgrade() else { return };
+            // The clock's thread must not wait for downstream.
+            element.call_async(move |element| {
+                let pad = element.sink_pad();
+                let _streaming = pad.stream_lock();
+                let this = element.imp();
+                if this.statistics.lock().frames_in == frames {
+                    gst::debug!(CAT, imp = this, "No frame for {wait}: those that wait leave");
+                    this.end_sequence_between_buffers(None);
+                }
+            });
+        });
+    }
+
+    /// Posts the statistics.
+    pub fn post_statistics(&self) {
+        let structure = self.statistics.lock().structure();
+        statistics::post(&*self.obj(), *CAT, structure);
+    }
+}
+
+impl HoldsFrames for MotionDenoise {
+    fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Ok(None) };
+        if let Some(event) = stream.pop_event() {
+            return Ok(Some(Leaving::Event(event)));
+        }
+        let Some(original) = stream.leaving(leave).cloned() else { return Ok(None) };
+        let denoised = self.denoised(stream, &original)?;
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        stream.leave();
+        denoised.map(|buffer| Some(Leaving::Buffer(buffer))).map_err(|message| self.fail(state, message))
+    }
+
+    fn expect_no_more(&self, _event: Option<&gst::EventRef>) {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.expect_no_more();
+        }
+    }
+
+    fn forget(&self) {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.forget();
+        }
+    }
+
+    fn discard(&self) {
+        self.forget();
+    }
+
+    fn hold(&self, event: gst::Event) -> Option<gst::Event> {
+        match &mut self.state.lock().stream {
+            Some(stream) => stream.hold(event),
+            None => Some(event),
+        }
+    }
+
+    fn release_buffers(&self) -> Result<(), gst::FlowError> {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.release_buffers();
+        }
+        Ok(())
+    }
+}

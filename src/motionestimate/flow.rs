@@ -1,0 +1,203 @@
+//! How frames go through `motionestimate`: what the base class's methods do with its state.
+
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_video::VideoInfo;
+
+use super::MotionEstimateSceneCut;
+use super::imp::{CAT, MotionEstimate};
+use super::messages::{Times, stream_message};
+use super::settings::Settings;
+use super::stream::{EstimateState, FieldKey, ReadyFrame, Stream};
+use crate::settings::{setup_message, statistics, tell_notices};
+use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
+use crate::video::waiting::Item;
+use crate::{meta, video};
+use motion_search::estimator::SetupError;
+use motion_search::session::Session;
+
+impl MotionEstimate {
+    /// Opens the session for `settings`, and says what searches.
+    fn open(&self, settings: &Settings, info: &VideoInfo) -> Result<Session<FieldKey>, SetupError> {
+        let (session, choice) =
+            settings.open((info.width(), info.height()), video::sample_format(info).depth())?;
+        self.warnings.lock().choice((&*self.obj(), *CAT), session.device(), &choice);
+        gst::info!(
+            CAT,
+            imp = self,
+            "{} with kernel {} searches {:?}, as {} says",
+            session.device(),
+            session.kernel(),
+            session.parameters(),
+            choice.source
+        );
+        self.statistics.lock().set_session(&session);
+        Ok(session)
+    }
+
+    /// Takes frames of `info` from now on.
+    ///
+    /// # Errors
+    /// If the devices cannot be opened.
+    pub fn set_info(&self, info: VideoInfo) -> Result<(), SetupError> {
+        let state = &mut *self.state.lock();
+        // Nothing of the stream before may be taken for this one's, not even after an error.
+        state.stream = None;
+        let settings = self.settings.lock().clone();
+        let session = self.open(&settings, &info)?;
+        state.probe = None;
+        if info.is_interlaced() && self.warnings.lock().is_new("interlaced") {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("Interlaced frames are searched as whole frames: deinterlace before for true vectors"),
+                ["{info:?}"]
+            );
+        }
+        state.stream = Some(Stream::new(info, settings, session));
+        self.update_latency(state);
+        Ok(())
+    }
+
+    /// Lets the settings hold from the next frame on, where they have been changed. The buffers
+    /// that wait leave before, with the fields that they have.
+    pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
+        let settings = self.settings.lock().clone();
+        let is_changed = |stream: &Stream| *stream.settings() != settings;
+        if !self.state.lock().stream.as_ref().is_some_and(is_changed) {
+            return Ok(());
+        }
+        self.expect_no_more(None);
+        self.send(Leave::Complete)?;
+        gst::info!(CAT, imp = self, "New settings: {settings:?}");
+        let state = &mut *self.state.lock();
+        let Some(stream) = &state.stream else { return Ok(()) };
+        let opened = self.open(&settings, stream.info()).map_err(|error| setup_message(&error));
+        let moved = opened.and_then(|session| match state.stream.take() {
+            None => Ok(None),
+            Some(stream) => stream.with_session(settings, session).map(Some).map_err(|error| {
+                gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
+            }),
+        });
+        state.stream = moved.map_err(|message| self.fail(state, message))?;
+        self.update_latency(state);
+        Ok(())
+    }
+
+    /// Posts `message`; the next frame is the first of a sequence.
+    fn fail(&self, state: &mut EstimateState, message: gst::ErrorMessage) -> gst::FlowError {
+        if let Some(stream) = &mut state.stream {
+            stream.forget();
+        }
+        self.post_error_message(message);
+        gst::FlowError::Error
+    }
+
+    /// Takes `buffer`: its searches begin.
+    pub fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Err(self.fail(state, video::no_caps_message())) };
+        let taken = stream.take_input(buffer, &mut self.statistics.lock());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        let taken = taken.map_err(|error| stream_message(&error, stream));
+        taken.map_err(|message| self.fail(state, message))
+    }
+
+    /// Takes what leaves next. Returns it with the times of the frame, if that begins another scene.
+    fn advance(&self, leave: Leave) -> Result<(Option<Leaving>, Option<Times>), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        if let Some(buffer) = state.key_unit.take() {
+            return Ok((Some(Leaving::Buffer(buffer)), None));
+        }
+        let Some(stream) = &mut state.stream else { return Ok((None, None)) };
+        let next = stream.pop_output(leave, &mut self.statistics.lock());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        let next = next.map_err(|error| stream_message(&error, stream));
+        let ReadyFrame { buffer, is_scene_cut } = match next.map_err(|message| self.fail(state, message))? {
+            None => return Ok((None, None)),
+            Some(Item::Event(event)) => return Ok((Some(Leaving::Event(event)), None)),
+            Some(Item::Frame(frame)) => frame,
+        };
+        if !meta::is_attached(&buffer) {
+            gst::debug!(CAT, imp = self, "No reference for the frame at {:?}", buffer.pts());
+        } else if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
+            let (passed, device) = (started.elapsed(), stream.session().device());
+            gst::info!(CAT, imp = self, "First vectors {passed:?} after start, by {device}");
+        }
+        if !is_scene_cut {
+            return Ok((Some(Leaving::Buffer(buffer)), None));
+        }
+        let times = Times::of(&buffer, &self.obj().segment());
+        let wants_key_unit = |stream: &Stream| stream.settings().scene_cut == MotionEstimateSceneCut::KeyUnit;
+        if !state.stream.as_ref().is_some_and(wants_key_unit) {
+            return Ok((Some(Leaving::Buffer(buffer)), Some(times)));
+        }
+        state.key_unit = Some(buffer);
+        state.key_units += 1;
+        Ok((Some(Leaving::Event(times.key_unit(state.key_units - 1))), Some(times)))
+    }
+
+    /// Notes how long buffers wait for others.
+    fn update_latency(&self, state: &EstimateState) {
+        let delay = |stream: &Stream| video::duration_of_frames(stream.info(), stream.delay());
+        let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, delay);
+        self.holding.latency.set(&*self.obj(), latency);
+    }
+
+    /// Posts the statistics.
+    pub fn post_statistics(&self) {
+        let structure = self.statistics.lock().structure();
+        statistics::post(&*self.obj(), *CAT, structure);
+    }
+}
+
+impl HoldsFrames for MotionEstimate {
+    fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
+        let (leaving, scene_cut) = self.advance(leave)?;
+        if let Some(times) = scene_cut {
+            gst::debug!(CAT, imp = self, "Scene cut: {times:?}");
+            self.post_message(gst::message::Element::builder(times.structure()).src(&*self.obj()).build());
+        }
+        Ok(leaving)
+    }
+
+    fn expect_no_more(&self, _event: Option<&gst::EventRef>) {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.expect_no_more();
+        }
+    }
+
+    fn forget(&self) {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.forget();
+        }
+    }
+
+    fn discard(&self) {
+        let state = &mut *self.state.lock();
+        state.key_unit = None;
+        if let Some(stream) = &mut state.stream {
+            stream.discard();
+        }
+    }
+
+    fn hold(&self, event: gst::Event) -> Option<gst::Event> {
+        match &mut self.state.lock().stream {
+            Some(stream) => stream.hold(event),
+            None => Some(event),
+        }
+    }
+
+    fn release_buffers(&self) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Ok(()) };
+        let released = stream.release_buffers(&mut self.statistics.lock());
+        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        let released = released.map_err(|error| stream_message(&error, stream));
+        released.map_err(|message| self.fail(state, message))
+    }
+}

@@ -1,0 +1,400 @@
+//! How frames go through `motioninterpolate`: what the base class's methods do with its state.
+
+use std::time::Instant;
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_video::VideoInfo;
+
+use super::imp::{CAT, MotionInterpolate};
+use super::maker::MakeError;
+use super::motion::{MotionChoice, MotionSearch};
+use super::retime;
+use super::settings::InterpolationSettings;
+use super::statistics::{Counts, OutputKind};
+use super::stream::{InterpolateState, InterpolateStream, Shown};
+use super::timeline::{OutputFrame, Ratio, Retiming};
+use crate::settings::{setup_message, statistics, tell_notices};
+use crate::video;
+use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
+use motion_search::interpolation::Phase;
+
+/// A buffer that has come, and what is to be done before it is taken.
+struct Arrival {
+    buffer: gst::Buffer,
+    time: u64,
+    /// Whether output frames lie between this one and others; else it passes.
+    is_interpolated: bool,
+    /// Whether the sequence before it ends.
+    ends_sequence: bool,
+    /// Whether the frames that wait must leave, because other devices will search.
+    drains: bool,
+}
+
+/// Why a frame does not leave.
+enum NoFrame {
+    Make(MakeError),
+    Flow(gst::FlowError),
+}
+
+impl From<MakeError> for NoFrame {
+    fn from(error: MakeError) -> Self {
+        Self::Make(error)
+    }
+}
+
+impl From<gst::FlowError> for NoFrame {
+    fn from(error: gst::FlowError) -> Self {
+        Self::Flow(error)
+    }
+}
+
+impl MotionInterpolate {
+    /// Posts `message`; the next frame is the first of a sequence.
+    fn fail(&self, state: &mut InterpolateState, message: gst::ErrorMessage) -> gst::FlowError {
+        if let Some(stream) = &mut state.stream {
+            stream.fail();
+        }
+        self.post_error_message(message);
+        gst::FlowError::Error
+    }
+
+    /// The frames of these caps come and leave from now on.
+    pub fn set_infos(&self, incoming: VideoInfo, outgoing: VideoInfo) {
+        let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
+        if !self.state.lock().stream.as_ref().is_some_and(is_known) {
+            self.end_sequence_between_buffers(None);
+            self.state.lock().stream = Some(InterpolateStream::new(incoming, outgoing));
+        }
+    }
+
+    /// Lets buffers pass through the base class, or frames be made in a pool's, as frame rates and speed ask for.
+    pub fn configure(&self) -> Result<(), gst::LoggableError> {
+        let settings = self.settings.lock().clone();
+        let state = &mut *self.state.lock();
+        let interpolates = |stream: &InterpolateStream| stream.interpolates(settings.speed());
+        let is_interlaced = |stream: &InterpolateStream| stream.incoming().is_interlaced();
+        if let Some(stream) = state.stream.take_if(|stream| interpolates(stream) && is_interlaced(stream)) {
+            self.post_error_message(gst::error_msg!(
+                gst::StreamError::Format,
+                ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
+                ["{:?}", stream.incoming()]
+            ));
+            return Err(gst::loggable_error!(CAT, "Interlaced: {:?}", stream.incoming()));
+        }
+        self.obj().set_passthrough(!state.stream.as_ref().is_some_and(interpolates));
+        self.update_latency(state, &settings);
+        Ok(())
+    }
+
+    /// Lets the settings hold for the next frame.
+    ///
+    /// # Errors
+    /// If the pads cannot be negotiated for them.
+    pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
+        let settings = self.settings.lock().clone();
+        let is_of_speed = self.state.lock().retiming.speed() == settings.speed();
+        // Where caps stay, the base class does not set them again.
+        if !is_of_speed && self.configure().is_err() {
+            return Err(gst::FlowError::NotNegotiated);
+        }
+        // The base class would also drop input frames that are late for downstream, by times of the output.
+        if !self.obj().reconfigure() {
+            let is_flushing = self.obj().src_pad().pad_flags().contains(gst::PadFlags::FLUSHING);
+            return Err(if is_flushing { gst::FlowError::Flushing } else { gst::FlowError::NotNegotiated });
+        }
+        let state = &mut *self.state.lock();
+        self.update_latency(state, &settings);
+        state.settings = settings;
+        Ok(())
+    }
+
+    /// Notes how long frames wait.
+    fn update_latency(&self, state: &InterpolateState, settings: &InterpolationSettings) {
+        let speed = settings.speed();
+        let latency = match &state.stream {
+            Some(stream) if stream.interpolates(speed) => {
+                retime::divided(video::duration_of_frames(stream.incoming(), 1 + settings.delay()), speed)
+            }
+            _ => gst::ClockTime::ZERO,
+        };
+        self.holding.latency.set(&*self.obj(), latency);
+    }
+
+    /// Takes `buffer`, from which on output frames follow.
+    pub fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
+        let Some(arrival) = self.admit(buffer)? else { return Ok(()) };
+        if arrival.ends_sequence {
+            let sent = self.send(Leave::Complete);
+            self.forget();
+            sent?;
+        }
+        if arrival.drains {
+            self.send(Leave::Complete)?;
+        }
+        self.start(arrival)
+    }
+
+    /// Decides what is to be done with `buffer`; `None` if it is dropped, because it is not after the frame before.
+    fn admit(&self, buffer: gst::Buffer) -> Result<Option<Arrival>, gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let speed = state.settings.speed();
+        let Some(stream) = &mut state.stream else { return Err(self.fail(state, video::no_caps_message())) };
+        state.counts.frames_in += 1;
+        // Backwards each frame would be between two that have not come yet.
+        let is_interpolated = stream.interpolates(speed) && state.segment.rate() > 0.0;
+        let time = match stream.time_of(&buffer, state.start) {
+            Ok(time) => time,
+            Err(_) if !is_interpolated => state.start,
+            Err(error) => {
+                let message = gst::error_msg!(gst::StreamError::Format, ("{error}"), ["{:?}", stream.info()]);
+                return Err(self.fail(state, message));
+            }
+        };
+        let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let newest = stream.newest();
+        if newest.is_some_and(|newest| time <= newest) && !is_discont && is_interpolated {
+            state.counts.out_of_order += 1;
+            self.publish(state);
+            self.warn_of_order(time, newest);
+            return Ok(None);
+        }
+        let is_changed = state.retiming.speed() != speed;
+        let is_far = newest.is_some_and(|newest| time > newest) && stream.is_too_far(time);
+        let ends_sequence = newest.is_some() && (is_discont || is_far || is_changed || !is_interpolated);
+        if ends_sequence {
+            stream.expect_no_more([state.stop, Some(time)], is_far);
+        }
+        let settings = &state.settings;
+        // Those that wait are searched by what was chosen before.
+        let drains = is_interpolated && !stream.maker.is_prepared(settings.mode, &settings.devices);
+        Ok(Some(Arrival { buffer, time, is_interpolated, ends_sequence, drains }))
+    }
+
+    /// Takes a buffer that was admitted: its search starts, or it passes.
+    fn start(&self, arrival: Arrival) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Ok(()) };
+        let (settings, speed) = (&state.settings, state.settings.speed());
+        if state.retiming.speed() != speed {
+            state.retiming = state.retiming.changed(speed, arrival.time);
+        }
+        if !arrival.is_interpolated {
+            stream.pass(arrival.buffer, &state.retiming);
+            return Ok(());
+        }
+        match stream.maker.prepare(settings.mode, &settings.devices) {
+            Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
+            Ok(None) => (),
+            Err(error) => return Err(self.fail(state, setup_message(&error))),
+        }
+        let began = Instant::now();
+        let taken = stream.take_input(arrival.buffer, arrival.time);
+        state.counts.loading += began.elapsed();
+        let taken = taken.map_err(|error| error.message(stream.incoming()));
+        self.publish(state);
+        taken.map_err(|message| self.fail(state, message))
+    }
+
+    /// Says which devices search and make frames, and why not those that were asked for.
+    fn tell_choice(&self, motion: &MotionSearch, choice: MotionChoice) {
+        let (device, maker) = (motion.device(), motion.maker());
+        let warnings = &mut *self.warnings.lock();
+        warnings.choice((&*self.obj(), *CAT), device, &choice.search);
+        // One reason is enough.
+        if let (Some(reason), None) = (choice.maker, choice.search.fallback) {
+            warnings.fallback((&*self.obj(), *CAT), "Making frames", maker, &reason);
+        }
+        gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
+        self.statistics.lock().set_devices(device, maker);
+    }
+
+    /// Shows the counts in the statistics, and says what has happened to the devices.
+    fn publish(&self, state: &mut InterpolateState) {
+        self.statistics.lock().counts = state.counts;
+        let Some(motion) = state.stream.as_mut().and_then(|stream| stream.maker.motion()) else { return };
+        let notices = motion.take_notices();
+        if !notices.is_empty() {
+            self.statistics.lock().set_devices(motion.device(), motion.maker());
+            tell_notices(&*self.obj(), *CAT, notices);
+        }
+    }
+
+    /// Warns, once, of a frame at `time` that is dropped, because it is not after the one before.
+    fn warn_of_order(&self, time: u64, newest: Option<u64>) {
+        gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
+        if self.warnings.lock().is_new("order") {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("A frame is dropped because its timestamp is not after that of the frame before"),
+                ["{time} ns after {newest:?} ns; this warning is posted once"]
+            );
+        }
+    }
+
+    /// The frame that leaves next of what `leave` names.
+    fn next_frame(&self, state: &mut InterpolateState, leave: Leave) -> Result<Option<gst::Buffer>, NoFrame> {
+        let InterpolateState { stream: Some(stream), settings, counts, segment, retiming, .. } = state else {
+            return Ok(None);
+        };
+        if let Some(buffer) = stream.take_passing() {
+            counts.add(OutputKind::Passed);
+            return Ok(Some(buffer));
+        }
+        let keep = if leave == Leave::Complete { 0 } else { settings.delay() };
+        while let Some((frame, is_end)) = stream.due(keep, retiming, counts)? {
+            let (mut buffer, kind) = match stream.shown(&frame, settings) {
+                None => return Ok(None),
+                Some(Shown::Input(buffer, OutputKind::Passed)) if is_end => (buffer, OutputKind::Repeated),
+                Some(Shown::Input(buffer, kind)) => (buffer, kind),
+                Some(Shown::Between(_)) if self.is_late(segment, &frame, counts) => continue,
+                Some(Shown::Between(phase)) => (self.make(stream, phase, counts)?, OutputKind::Made),
+            };
+            stream.stamp(buffer.make_mut(), &frame);
+            counts.add(kind);
+            return Ok(Some(buffer));
+        }
+        Ok(None)
+    }
+
+    /// Makes the frame at `phase` in a buffer of the pool.
+    fn make(
+        &self,
+        stream: &mut InterpolateStream,
+        phase: Phase,
+        counts: &mut Counts,
+    ) -> Result<gst::Buffer, NoFrame> {
+        let element = self.obj();
+        let mut buffer = if element.buffer_pool().is_some() {
+            self.output.acquire(&*element)?
+        } else {
+            // The speed has been changed since the pads were negotiated; they are about to be again.
+            gst::Buffer::with_size(stream.info().size()).map_err(|_| gst::FlowError::Error)?
+        };
+        let began = Instant::now();
+        let made = stream.make(phase, buffer.make_mut());
+        counts.making += began.elapsed();
+        made?;
+        Ok(buffer)
+    }
+
+    /// Whether `frame` would be too late for downstream; it is counted then.
+    fn is_late(
+        &self,
+        segment: &gst::FormattedSegment<gst::ClockTime>,
+        frame: &OutputFrame,
+        counts: &mut Counts,
+    ) -> bool {
+        let time = video::time(frame.time);
+        let running_time = segment.to_running_time(time);
+        let earliest = *self.earliest.lock();
+        let (Some(running_time), Some(earliest)) = (running_time, earliest) else { return false };
+        if running_time > earliest || !self.obj().is_qos() {
+            return false;
+        }
+        counts.late += 1;
+        gst::debug!(CAT, imp = self, "Frame at {time} not made: downstream is at {earliest}");
+        let jitter = i64::try_from((earliest - running_time).nseconds()).unwrap_or(i64::MAX);
+        let message = gst::message::Qos::builder(false)
+            .running_time(running_time)
+            .stream_time(segment.to_stream_time(time))
+            .timestamp(time)
+            .duration(video::time(frame.duration))
+            .values(jitter, 1.0, 1_000_000)
+            .stats(gst::format::Buffers::from_u64(counts.made()), gst::format::Buffers::from_u64(counts.late))
+            .src(&*self.obj())
+            .build();
+        self.post_message(message);
+        true
+    }
+
+    /// `event` with times of the output; `None` if its segment cannot be used.
+    pub fn retimed(&self, event: gst::Event) -> Option<gst::Event> {
+        let gst::EventView::Segment(view) = event.view() else {
+            return Some(retime::downstream(event, &self.state.lock().retiming));
+        };
+        let Some(segment) = view.segment().downcast_ref::<gst::ClockTime>().cloned() else {
+            self.post_error_message(gst::error_msg!(
+                gst::StreamError::Format,
+                ("A segment in {:?} came: motioninterpolate needs times", view.segment().format())
+            ));
+            return None;
+        };
+        let speed = self.settings.lock().speed();
+        *self.earliest.lock() = None;
+        let state = &mut *self.state.lock();
+        state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
+        state.stop = segment.stop().map(gst::ClockTime::nseconds);
+        state.retiming = Retiming::new(speed);
+        state.segment = retime::segment(&segment, speed);
+        if speed == Ratio::ONE {
+            return Some(event);
+        }
+        Some(gst::event::Segment::builder(&state.segment).seqnum(event.seqnum()).build())
+    }
+
+    /// Posts the statistics.
+    pub fn post_statistics(&self) {
+        let structure = self.statistics.lock().structure();
+        statistics::post(&*self.obj(), *CAT, structure);
+    }
+}
+
+impl HoldsFrames for MotionInterpolate {
+    fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let next = self.next_frame(state, leave);
+        self.publish(state);
+        match next {
+            Ok(buffer) => Ok(buffer.map(Leaving::Buffer)),
+            Err(NoFrame::Flow(error)) => Err(error),
+            Err(NoFrame::Make(error)) => {
+                let message = state.stream.as_ref().map(|stream| error.message(stream.incoming()));
+                Err(message.map_or(gst::FlowError::Error, |message| self.fail(state, message)))
+            }
+        }
+    }
+
+    // A gap has a time of its own, in which nothing is shown.
+    fn expect_no_more(&self, event: Option<&gst::EventRef>) {
+        let gap = event.and_then(|event| match event.view() {
+            gst::EventView::Gap(gap) => Some(gap.get().0.nseconds()),
+            _ => None,
+        });
+        let state = &mut *self.state.lock();
+        if let Some(stream) = &mut state.stream {
+            stream.expect_no_more([state.stop, gap], gap.is_some());
+        }
+    }
+
+    fn forget(&self) {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.forget();
+        }
+    }
+
+    fn discard(&self) {
+        *self.earliest.lock() = None;
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.discard();
+        }
+    }
+
+    // Nothing waits behind the frames that leave before an event: they need no later one.
+    fn hold(&self, event: gst::Event) -> Option<gst::Event> {
+        Some(event)
+    }
+
+    fn release_buffers(&self) -> Result<(), gst::FlowError> {
+        if let Some(stream) = &mut self.state.lock().stream {
+            stream.release_buffers();
+        }
+        Ok(())
+    }
+}

@@ -16,6 +16,7 @@ mod lifecycle;
 mod properties;
 mod references;
 mod scene_cuts;
+mod sequences;
 mod several;
 #[path = "../start/mod.rs"]
 mod start;

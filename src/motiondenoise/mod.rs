@@ -20,8 +20,8 @@
  *
  * ## Latency
  *
- * Each frame waits for `future` later ones, and for one more for each that `pipeline-depth` has above 1, as the LATENCY
- * query says. With `future=0` none waits, and less noise is taken out. With `strength=0`, or neither past nor future frames, all frames pass at once.
+ * Each frame waits for `future` + `pipeline-depth` - 1 later frames, as the LATENCY query says. With `future=0` less
+ * noise is taken out. With `strength=0`, or without past and future frames, all frames pass at once.
  *
  * ## Devices
  *

@@ -280,7 +280,8 @@ impl Stream {
             is_scene_cut: false,
         };
         let mut begun = 0;
-        // The field that a frame needs last is begun last: with it, all searches that began with this frame are over.
+        // The search for the last field of a frame is started last: when it is finished, all searches that were started
+        // together with it are.
         for (distance, earlier) in (1..).zip(self.sequence.iter().rev().take(references.backward)) {
             let key = FieldKey { frame: number, reference_offset: -distance, reference_pts: earlier.pts };
             self.session.start_search(slot, earlier.slot, key)?;

@@ -6,20 +6,17 @@
 //! three turns, so that others on the machine disturb little. `LEVELS=avx2` selects.
 #![allow(missing_docs)]
 
-#[path = "../examples/shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use luma::luma;
 use motion_search::estimator::{
     CostKind, CostKinds, Device as _, Frame, Output, Parameters, Slot, SubSample, Window, search,
 };
 use motion_search::native::{Level, Native};
 use motion_search::stages::{SearchedFrames, block_costs};
+use test_support::gstreamer::clips::luma;
 
 /// Pairs of frames a clip, spread over its first [`FRAMES`].
 const PAIRS: usize = 6;

@@ -8,18 +8,15 @@
 //! `noise` is a clip of noise, in which nothing can be eliminated.
 #![allow(missing_docs)]
 
-#[path = "../examples/shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use luma::luma;
 use motion_search::estimator::{Device as _, Frame, Metric, Output, Parameters, Slot, Window, search};
 use motion_search::native::{Level, Native};
 use motion_search::tuning::Kernel;
+use test_support::gstreamer::clips::luma;
 
 /// Pairs of frames a clip, spread over its first [`FRAMES`].
 const PAIRS: usize = 6;

@@ -6,9 +6,6 @@
 //! frames.
 #![allow(missing_docs)]
 
-#[path = "../examples/shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
@@ -23,6 +20,7 @@ use motion_search::estimator::{
 use motion_search::native::{Level, Native};
 use motion_search::session::Session;
 use motion_search::tuning::{Kernel, Tuning};
+use test_support::gstreamer::clips::luma;
 
 /// Frames of a clip.
 const FRAMES: usize = 8;
@@ -113,7 +111,7 @@ fn milliseconds(time: Duration) -> f64 {
 /// The first frames of the file `clip`, or noise.
 fn frames_of(clip: &str) -> Result<Vec<Frame>> {
     let Some(size) = clip.strip_prefix("noise:") else {
-        return luma::luma(Path::new(clip), FRAMES).map_err(|error| error.to_string().into());
+        return luma(Path::new(clip), FRAMES).map_err(|error| error.to_string().into());
     };
     let (width, height) = size.split_once('x').ok_or("noise:WIDTHxHEIGHT")?;
     let mut state = 1_u32;

@@ -7,9 +7,6 @@
 //! core.
 #![allow(missing_docs)]
 
-#[path = "../examples/shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
@@ -20,6 +17,7 @@ use motion_search::compensation::{PlaneMut, Sampling, psnr};
 use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
 use motion_search::interpolation::{FrameFormat, FrameMaker, Phase, SearchInput, search_parameters};
 use motion_search::tuning::{Kernel, Tuning};
+use test_support::gstreamer::clips::luma;
 
 /// Frames of a clip.
 const FRAMES: usize = 41;
@@ -46,7 +44,7 @@ fn main() -> Result<()> {
         "clip: PSNR of made frames (of the mean of both); ms to load, to search, to make a frame, in all"
     );
     for clip in &clips {
-        let frames = luma::luma(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
+        let frames = luma(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
         println!("{clip}: {}", measure(&frames, &device, threads)?);
     }
     Ok(())

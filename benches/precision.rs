@@ -9,21 +9,18 @@
 //! side by side: 4K of 1080p.
 #![allow(missing_docs)]
 
-#[path = "../examples/shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use luma::luma;
 use motion_search::backend::{self, DeviceSelector};
 use motion_search::compensation::{predict_luma, psnr};
 use motion_search::estimator::{
     Algorithm, Frame, Metric, Output, Parameters, Slot, SubSample, Window, search,
 };
 use motion_search::tuning::{Kernel, Tuning};
+use test_support::gstreamer::clips::luma;
 
 /// The first frames of a clip, which are searched one after the other.
 const FRAMES: usize = 14;

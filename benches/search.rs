@@ -15,11 +15,7 @@ use motion_search::backend::{self, DeviceSelector};
 use motion_search::estimator::{Algorithm, Device, Metric, Output, Parameters, Slot, Window, search};
 use motion_search::native::{Level, Native};
 use motion_search::tuning::{Kernel, Tuning};
-
-#[path = "../examples/shared/scene.rs"]
-mod scene;
-
-use scene::Scene;
+use test_support::Scene;
 
 const SIZES: [(&str, usize, usize); 4] =
     [("cif", 352, 288), ("720p", 1280, 720), ("1080p", 1920, 1080), ("4k", 3840, 2160)];

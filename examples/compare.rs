@@ -2,9 +2,6 @@
 //!
 //! `cargo run --example compare -- VIDEO [FRAMES]`
 
-#[path = "shared/luma.rs"]
-mod luma;
-
 use std::env;
 use std::error::Error;
 use std::path::Path;
@@ -13,6 +10,7 @@ use motion_search::estimator::oracle;
 use motion_search::{
     Algorithm, Border, DeviceSelector, Kernel, Metric, MotionField, MotionSearch, SetupError, devices,
 };
+use test_support::gstreamer::clips::luma;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -21,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [video, count] => (video, count.parse()?),
         _ => return Err("usage: compare VIDEO [FRAMES]".into()),
     };
-    let frames = luma::luma(Path::new(video), count)?;
+    let frames = luma(Path::new(video), count)?;
     let first = frames.first().ok_or("no frames")?.view();
     println!("{video}: {} frames of {} x {}", frames.len(), first.width(), first.height());
 

@@ -1,1 +1,4 @@
 //! What the benchmarks share.
+#![allow(missing_docs)] // No other package uses it.
+
+pub mod papers;

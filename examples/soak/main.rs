@@ -5,7 +5,6 @@
 
 mod lane;
 mod lanes;
-mod leaks;
 mod measure;
 mod patience;
 mod stream;
@@ -99,7 +98,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     println!("soak: at rest before: {before}; after: {after}");
     before.check(&after)?;
     if options.leaks {
-        let alive = leaks::alive()?;
+        let alive = test_support::gstreamer::alive()?;
         if !alive.is_empty() {
             return Err(format!("objects are left, as the leaks tracer says:\n{alive}").into());
         }

@@ -1,27 +1,10 @@
 //! The searches that are measured to tune a device: one for each class of searches in a tuning table.
 
 use std::error::Error;
-use std::path::Path;
 
 use motion_search::backend::Entry;
-use motion_search::estimator::{Algorithm, Frame, Metric, Parameters, Window};
-
-use crate::luma::luma;
-use crate::scene::Scene;
-
-impl Scene {
-    /// The first two frames of a video file.
-    pub fn of_clip(clip: &Path) -> Result<Self, Box<dyn Error>> {
-        match <[Frame; 2]>::try_from(luma(clip, 2)?) {
-            Ok([reference, current]) => Ok(Self { reference, current }),
-            Err(_) => Err(format!("{} has fewer than two frames", clip.display()).into()),
-        }
-    }
-
-    fn size(&self) -> (usize, usize) {
-        (self.current.view().width(), self.current.view().height())
-    }
-}
+use motion_search::estimator::{Algorithm, Metric, Parameters, Window};
+use test_support::Scene;
 
 /// A search that is measured, and the class of searches to which its result applies.
 pub struct Case {

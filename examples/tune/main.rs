@@ -4,10 +4,6 @@
 //! `cargo run --release --example tune -- --device D`; `--help` lists the options.
 
 mod cases;
-#[path = "../shared/luma.rs"]
-mod luma;
-#[path = "../shared/scene.rs"]
-mod scene;
 mod search;
 
 use std::error::Error;
@@ -21,9 +17,10 @@ use motion_search::backend::{self, DeviceSelector, Entry, Table};
 use motion_search::estimator::{Algorithm, Parameters, Window};
 use motion_search::opencl::{DeviceKind, OpenClDevice};
 use motion_search::tuning::Tuning;
+use test_support::Scene;
+use test_support::gstreamer::clips;
 
 use cases::Case;
-use scene::Scene;
 use search::{Outcome, text};
 
 const USAGE: &str = "usage: tune [--device D] [--budget SECONDS] [--size WIDTHxHEIGHT | --clip VIDEO]
@@ -104,7 +101,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let before = file.as_deref().map(backend::read_file).transpose()?.unwrap_or_default();
 
     let scene = match (&options.clip, options.size) {
-        (Some(clip), _) => Scene::of_clip(clip)?,
+        (Some(clip), _) => clips::scene(clip)?,
         (None, Some((width, height))) => Scene::made(width, height),
         (None, None) if device.kind == DeviceKind::Gpu => Scene::made(3840, 2160),
         (None, None) => Scene::made(1280, 720),

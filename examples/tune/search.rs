@@ -8,9 +8,9 @@ use motion_search::estimator::{self, MotionVector, Output, SetupError, Slot};
 use motion_search::native::Native;
 use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use motion_search::tuning::{Kernel, Launch, Tuning};
+use test_support::Scene;
 
 use crate::cases::Case;
-use crate::scene::Scene;
 
 /// Least speed-up for which a tuning replaces another.
 const WORTH_IT: f64 = 1.03;

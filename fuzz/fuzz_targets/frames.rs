@@ -1,5 +1,5 @@
 #![no_main]
 
-use gst_plugin_motionestimate_fuzz::frames;
+use motion_fuzz::frames;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| frames::run(data));

@@ -1,5 +1,5 @@
 #![no_main]
 
-use gst_plugin_motionestimate_fuzz::metas;
+use motion_fuzz::metas;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| metas::run(data));

@@ -1,5 +1,5 @@
 #![no_main]
 
-use gst_plugin_motionestimate_fuzz::records;
+use motion_fuzz::records;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| records::run(data));

@@ -1,5 +1,5 @@
 #![no_main]
 
-use gst_plugin_motionestimate_fuzz::settings;
+use motion_fuzz::settings;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| settings::run(data));

@@ -1,5 +1,5 @@
 #![no_main]
 
-use gst_plugin_motionestimate_fuzz::tuning;
+use motion_fuzz::tuning;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tuning::run(data));

@@ -3,8 +3,8 @@
 use gst_video::{VideoFormat, VideoInfo};
 use motion_search::estimator::Frame;
 
-use super::formats::{FORMATS, depth_and_shift};
-use super::plan::Plan;
+use crate::plan::Plan;
+use test_support::gstreamer::formats::{FORMATS, depth_and_shift};
 
 /// Video of one of `formats`, of at most `most` samples on each axis.
 pub fn video(plan: &mut Plan<'_>, formats: &[VideoFormat], most: u32) -> VideoInfo {

@@ -7,7 +7,7 @@ use std::path::Path;
 use glib::prelude::*;
 use gstmotionestimate::meta;
 
-use super::plan::Plan;
+use crate::plan::Plan;
 
 /// Bytes, sometimes at an odd address.
 fn bytes(plan: &mut Plan<'_>, mut content: Vec<u8>) -> glib::Bytes {

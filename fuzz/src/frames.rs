@@ -6,10 +6,10 @@ use motion_search::estimator::{
     Algorithm, Border, Frame, Metric, Parameters, Quality, SubSample, Window, oracle,
 };
 
-use super::buffers::{Made, made, video};
-use super::formats::{FORMATS, depth_and_shift};
-use super::plan::Plan;
-use super::setup::{self, error_on};
+use crate::buffers::{Made, made, video};
+use crate::plan::Plan;
+use crate::setup::{self, error_on};
+use test_support::gstreamer::formats::{FORMATS, depth_and_shift};
 
 /// A frame that was taken, and the one that it is searched in.
 struct Taken {

@@ -1,15 +1,12 @@
 //! What is fuzzed: functions that take any bytes, and panic or abort if an element does what it must not.
 //!
-//! `scripts/fuzz` lets libFuzzer choose the bytes; `tests/fuzz_corpus.rs` runs the same functions over the corpus that is
-//! kept in `fuzz/corpus`.
-#![allow(missing_docs)]
+//! `cargo fuzz` lets libFuzzer choose the bytes; `tests/corpus.rs` runs the same functions over the corpus that is kept in
+//! `corpus`.
+#![cfg(feature = "opencl")]
+#![allow(missing_docs)] // No other package uses it.
 
 mod buffers;
-#[path = "../../tests/start/element_bus.rs"]
-mod element_bus;
 mod field_metas;
-#[path = "../../tests/formats/mod.rs"]
-mod formats;
 pub mod frames;
 pub mod metas;
 pub mod orders;
@@ -18,15 +15,6 @@ pub mod records;
 pub mod settings;
 pub mod setup;
 pub mod tuning;
-
-/// The files of the program `motion-vectors`.
-#[path = "../../tools/src"]
-#[allow(dead_code)] // What only the program uses.
-mod tools {
-    pub mod error;
-    pub mod range;
-    pub mod records;
-}
 
 /// What runs bytes.
 pub type Target = fn(&[u8]);

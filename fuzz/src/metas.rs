@@ -6,11 +6,11 @@ use motion_search::compensation::{Field, Sampling, oracle};
 use motion_search::estimator::Metric;
 use motion_search::packers::{d3d12, nvenc, x265};
 
-use super::buffers::{Made, made, video};
-use super::field_metas::{self, Likely};
-use super::formats::FORMATS;
-use super::plan::Plan;
-use super::setup;
+use crate::buffers::{Made, made, video};
+use crate::field_metas::{self, Likely};
+use crate::plan::Plan;
+use crate::setup;
+use test_support::gstreamer::formats::FORMATS;
 
 const DURATION: gst::ClockTime = gst::ClockTime::from_mseconds(40);
 

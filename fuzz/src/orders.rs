@@ -7,9 +7,9 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 
-use super::element_bus::ElementBus;
-use super::plan::Plan;
-use super::setup;
+use crate::plan::Plan;
+use crate::setup;
+use test_support::gstreamer::ElementBus;
 
 /// An element, and how its output buffers are told apart.
 struct Subject {

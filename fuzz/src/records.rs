@@ -2,10 +2,10 @@
 
 use std::io::Cursor;
 
-use super::plan::Plan;
-use super::setup;
-use super::tools::range::Range;
-use super::tools::records::{self, End, HEADER, Piece, Records, Video};
+use crate::plan::Plan;
+use crate::setup;
+use motion_vectors::range::Range;
+use motion_vectors::records::{self, End, HEADER, Piece, Records, Video};
 
 /// Bytes of a record before its vectors.
 const FIXED: usize = 72;

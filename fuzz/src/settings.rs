@@ -9,9 +9,9 @@ use glib::translate::{ToGlibPtr, ToGlibPtrMut};
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 
-use super::element_bus::ElementBus;
-use super::plan::Plan;
-use super::setup;
+use crate::plan::Plan;
+use crate::setup;
+use test_support::gstreamer::ElementBus;
 
 const ELEMENTS: [&str; 6] = [
     "motionestimate",

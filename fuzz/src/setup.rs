@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Once;
 
-use super::element_bus::ElementBus;
+use test_support::gstreamer::ElementBus;
 
 thread_local! {
     static RUNNING: RefCell<String> = RefCell::default();

@@ -2,8 +2,8 @@
 
 use motion_search::backend::{Table, read_file};
 
-use super::plan::Plan;
-use super::setup;
+use crate::plan::Plan;
+use crate::setup;
 
 /// What tables are made of.
 const WORDS: [&str; 44] = [

@@ -11,7 +11,9 @@ const NANOSECONDS: u128 = 1_000_000_000;
 /// beginning or the end of the video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
+    /// The first timestamp.
     pub start: Option<u64>,
+    /// The first timestamp that is no longer part of it.
     pub end: Option<u64>,
 }
 
@@ -21,6 +23,7 @@ impl Range {
         *self == Self::default()
     }
 
+    /// Whether a frame with this timestamp is one of them.
     pub fn contains(&self, time: u64) -> bool {
         self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time < end)
     }

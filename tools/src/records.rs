@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 // Not `crate`: the fuzz targets have these modules too.
-use super::error::Error;
-use super::range::Range;
+use crate::error::Error;
+use crate::range::Range;
 
 /// What a file begins with: magic, version, bytes of the fixed part of a record.
 pub const HEADER: [u8; 16] = *b"GSTMVECS\x01\0\0\0\x48\0\0\0";
@@ -28,7 +28,9 @@ const LONGEST: u32 = 1 << 31;
 pub struct Piece {
     /// The program and its version.
     pub program: String,
+    /// The video that was searched.
     pub video: Video,
+    /// The frames of it that were searched.
     pub range: Range,
     /// The properties that change the vectors, those with another value than the default one.
     pub properties: String,
@@ -37,13 +39,16 @@ pub struct Piece {
 /// By what a video is told from others: pieces may be searched where it has another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Video {
+    /// The name of its file, without folders.
     pub name: String,
+    /// The size of its file.
     pub bytes: u64,
 }
 
 /// What it ends with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
+    /// The number of frames with records.
     pub frames: u64,
 }
 
@@ -110,7 +115,9 @@ pub struct Records {
 
 /// What a record is.
 pub enum Record<'a> {
+    /// A frame with its vectors, as the element `motionserialize` writes it.
     Frame(&'a mut [u8]),
+    /// What this program says of the file.
     Note(&'a [u8]),
 }
 

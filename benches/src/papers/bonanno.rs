@@ -1,0 +1,134 @@
+//! Bonanno: tables 1 and 2, three-step search of ±7 samples by squared differences.
+
+use std::error::Error;
+
+use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Window};
+use motion_search::native::Level;
+use motion_search::tuning::Kernel;
+
+use crate::papers::chart::{Chart, Series, Shape};
+use crate::papers::frames::Scene;
+use crate::papers::measure::{Engine, Searches, Session, Upload};
+use crate::papers::printed::{BONANNO_BLOCKS, BONANNO_SIZES, Speedup};
+use crate::papers::report::Report;
+use crate::papers::table::{Cell, Column, Table};
+
+/// Three steps, 4, 2 and 1. The paper states neither range nor steps.
+const REACH: i32 = 7;
+
+/// A row of a table: label, frame size, block size, and his figures.
+struct Case {
+    label: String,
+    width: usize,
+    height: usize,
+    block_size: usize,
+    printed: Speedup,
+}
+
+pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    let case =
+        |label, (width, height), block_size, printed| Case { label, width, height, block_size, printed };
+    let blocks =
+        BONANNO_BLOCKS.map(|(side, printed)| case(format!("{side}x{side}"), (1280, 720), side, printed));
+    let title = "Bonanno, table 1: Results for different block sizes, 1280x720 (s)";
+    table(session, report, 1, title, "Block Size", &blocks, Vec::new())?;
+
+    let sizes = BONANNO_SIZES
+        .map(|(width, height, printed)| case(format!("{width}x{height}"), (width, height), 8, printed));
+    let note = "His section V has blocks of 20x20 for this table, its caption 8x8; the times of 1280x720 are \
+                those of 8x8 in table 1.";
+    let title = "Bonanno, table 2: Results for Different Resolutions, blocks of 8x8 (s)";
+    table(session, report, 2, title, "Resolution", &sizes, vec![note.into()])
+}
+
+/// One of his tables, and its speedups as bars.
+fn table(
+    session: &Session<'_>,
+    report: &mut Report,
+    number: usize,
+    title: &str,
+    what: &str,
+    cases: &[Case],
+    mut foot: Vec<String>,
+) -> Result<(), Box<dyn Error>> {
+    let cases = if session.quick { &cases[..2] } else { cases };
+    let engines = if session.is_native() {
+        let portable = Engine::Native { kernel: Kernel::Auto, level: Some(Level::Portable), threads: None };
+        [Engine::SERIAL, portable, Engine::native(Kernel::Auto, None)]
+    } else {
+        [Engine::SERIAL, Engine::kernel(Kernel::ThreeStepNaive), Engine::kernel(Kernel::Auto)]
+    };
+    let window = Window::symmetric(REACH, REACH)?;
+    let parameters = |case: &Case| Parameters {
+        algorithm: Algorithm::ThreeStep,
+        metric: Metric::Ssd,
+        border: Border::Restrict,
+        ..Parameters::new(case.width, case.height, case.block_size, window)
+    };
+    let measured = session.measure(&Searches {
+        title: &format!("Bonanno, table {number}"),
+        rows: cases.len(),
+        engines: &engines,
+        scene: &|row| Scene::moving(cases[row].width, cases[row].height),
+        parameters: &|row, _| parameters(&cases[row]),
+        upload: Upload::Both,
+        is_predicting: true,
+    });
+
+    let mut columns = vec![Column::new("", what)];
+    columns.extend(["Serial", "Parallel", "Optimised", "Speedup"].map(|name| Column::new("Bonanno", name)));
+    let names = match session.is_native() {
+        true => ["portable, one core", "portable, all cores", "fastest, all cores"],
+        false => ["portable, one core", "his, optimised", "auto"],
+    };
+    let engines_named = engines.iter().zip(names);
+    columns.extend(engines_named.map(|(engine, name)| Column::new(engine.device(session), name)));
+    columns.extend(names[1..].iter().map(|name| Column::new("Speedup", *name)));
+    let mut speedups = Vec::new();
+    let mut rows = Vec::new();
+    for (case, outcomes) in cases.iter().zip(&measured.rows) {
+        let seconds = |index: usize| outcomes[index].timing().map(|timing| timing.whole.as_secs_f64());
+        let of = |index| seconds(0).zip(seconds(index)).map(|(serial, other)| serial / other);
+        let found = [of(1), of(2)];
+        let mut row = vec![Cell::Label(case.label.clone())];
+        let [times @ .., printed_speedup] = case.printed;
+        row.extend(times.map(|time| Cell::Printed(time, 4)));
+        row.push(Cell::Printed(printed_speedup, 2));
+        row.extend(outcomes.iter().map(|outcome| outcome.pair(|time| time.as_secs_f64())));
+        row.extend(found.map(|speedup| speedup.map_or(Cell::Missing, Cell::Ours)));
+        rows.push(row);
+        speedups.push(found);
+    }
+    foot.push(if session.is_native() {
+        "Speedup: over portable code on one core, with the prediction.".into()
+    } else {
+        "His, optimised: three-step-naive, his kernel as his section IV leaves it, with the sum by a tree that his \
+         section VI suggests; his first version, in which one item sets up the sums, is not built. Auto: the fastest \
+         here. Speedup: over portable code on one core of the CPU, with transfers and the prediction."
+            .into()
+    });
+    foot.push(
+        "His frames have three channels, and whether his times include the reconstruction is not stated; ours are \
+         luma, and the whole time includes the prediction of the frame, by the same native code in all columns, \
+         with as many threads as the search."
+            .into(),
+    );
+    foot.extend(measured.foot);
+    let stem = format!("bonanno-table-{number}");
+    report.table(&Table { stem: stem.clone(), title: title.into(), columns, rows, foot })?;
+
+    let printed = cases.iter().map(|case| Some(case.printed[3])).collect();
+    let values = |column: usize| speedups.iter().map(|found| found[column]).collect();
+    let chart = Chart {
+        title: title.replace(" (s)", ", speedup"),
+        unit: "speedup over one core",
+        categories: cases.iter().map(|case| case.label.clone()).collect(),
+        series: vec![
+            Series { name: "Bonanno, Tesla K40".into(), values: printed, printed: true },
+            Series { name: format!("{}, {}", session.name(), names[1]), values: values(0), printed: false },
+            Series { name: format!("{}, {}", session.name(), names[2]), values: values(1), printed: false },
+        ],
+        shape: Shape::Bars,
+    };
+    report.chart(&stem, &chart)
+}

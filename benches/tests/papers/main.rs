@@ -1,0 +1,4 @@
+//! What the benchmark `papers` is made of.
+
+mod kernels;
+mod tables;

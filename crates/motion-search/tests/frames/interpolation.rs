@@ -1,0 +1,465 @@
+//! Made frames, compared with the oracle.
+
+use motion_search::compensation::{CompensationError, PlaneMut, Sampling};
+use motion_search::estimator::{Frame, FrameView, MotionVector, oracle as search};
+use motion_search::interpolation::{
+    FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchInput, oracle, search_parameters,
+};
+use motion_search::native::Level;
+#[cfg(feature = "opencl")]
+use motion_search::opencl::{DeviceKind, OpenClDevice, OpenClInterpolator};
+use test_support::{Content, Noise, deepened, frames};
+
+const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
+const INTERLEAVED: Sampling = Sampling { interleaved: true, ..HALVED };
+const WIDE: Sampling = Sampling { halved_y: false, ..HALVED };
+
+/// Two frames of planes, and how these are sampled.
+struct Pair {
+    samplings: Vec<Sampling>,
+    frames: [Vec<Frame>; 2],
+}
+
+impl Pair {
+    /// Luma of `content`, and chroma of noise.
+    fn new(content: Content, (width, height): (usize, usize), chroma: &[Sampling], depth: u32) -> Self {
+        let (next, previous) = frames(content, width, height);
+        Self::with_luma([previous, next], chroma, depth)
+    }
+
+    /// The same with lettering that stands still, or nearly so.
+    fn with_lettering(content: Content, size: (usize, usize), chroma: &[Sampling], depth: u32) -> Self {
+        let (next, previous) = frames(content, size.0, size.1);
+        let mut noise = Noise::new(7);
+        let mut lettered = |frame: Frame| {
+            Frame::from_fn(size.0, size.1, |x, y| match (x / 5 + y / 5) % 3 {
+                0 => 16 + 200 * ((x + y) % 2) as u8 + noise.next() % 6,
+                _ => frame.view().row(y)[x],
+            })
+        };
+        Self::with_luma([lettered(previous), lettered(next)], chroma, depth)
+    }
+
+    fn with_luma(luma: [Frame; 2], chroma: &[Sampling], depth: u32) -> Self {
+        let (width, height) = luma[0].view().size();
+        let mut noise = Noise::new(width as u32);
+        let mut planes = |luma: Frame| {
+            let mut planes = vec![deepened(&luma, depth, true)];
+            for sampling in chroma {
+                let (width, height) = sampling.plane_size(width, height);
+                planes.push(deepened(&Frame::from_fn(width, height, |_, _| noise.next()), depth, true));
+            }
+            planes
+        };
+        let frames = luma.map(&mut planes);
+        Self { samplings: [&[Sampling::LUMA], chroma].concat(), frames }
+    }
+
+    fn views(&self) -> [Vec<FrameView<'_>>; 2] {
+        self.frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect())
+    }
+
+    /// The field that the search finds for the previous frame in the next one.
+    fn field(&self) -> Vec<MotionVector> {
+        let size = self.frames[0][0].view().size();
+        let parameters = search_parameters(size.0, size.1).unwrap();
+        let [previous, next] = self.frames.each_ref().map(|planes| oracle::search_frame(&planes[0].view()));
+        search::hierarchical(&parameters, &previous.view(), &next.view()).vectors
+    }
+
+    /// A field of as many vectors, of any length.
+    fn random_field(&self, longest: i16) -> Vec<MotionVector> {
+        let size = self.frames[0][0].view().size();
+        let blocks = search_parameters(size.0, size.1).unwrap().grid().blocks();
+        let mut noise = Noise::new(blocks as u32);
+        let mut number = || i16::from_le_bytes([noise.next(), noise.next()]);
+        let mut vector = || {
+            let [x, y] =
+                [number(), number()].map(|number| ((i32::from(number) * i32::from(longest)) >> 15) as i16);
+            MotionVector { x, y, cost: number().unsigned_abs().into() }
+        };
+        (0..blocks).map(|_| vector()).collect()
+    }
+
+    fn format(&self) -> FrameFormat {
+        let luma = self.frames[0][0].view();
+        FrameFormat { size: luma.size(), samplings: self.samplings.clone(), samples: luma.format() }
+    }
+
+    /// Compares the frame at each of `phases` with the oracle's, by all of `makers`.
+    fn check(&self, makers: Makers, field: &[MotionVector], phases: &[(u32, u32)]) {
+        let [previous, next] = self.views();
+        let sources = [&previous[..], &next[..]];
+        let phases: Vec<_> = phases.iter().map(|&(n, d)| Phase::new(n, d).unwrap()).collect();
+        let expected: Vec<_> =
+            phases.iter().map(|&phase| oracle::interpolate(sources, &self.samplings, field, phase)).collect();
+        let size = previous[0].size();
+        for (name, mut maker) in makers(&self.format()) {
+            for planes in sources {
+                maker.load_frame(planes).unwrap();
+            }
+            maker.set_motion(field).unwrap();
+            // As many at a time as there may be.
+            let mut begun = 0;
+            for (index, (phase, expected)) in phases.iter().zip(&expected).enumerate() {
+                while begun < phases.len().min(index + maker.depth()) {
+                    maker.start_frame(phases[begun]).unwrap();
+                    begun += 1;
+                }
+                maker.finish_frame().unwrap();
+                for (index, (made, expected)) in made(&*maker, sources).iter().zip(expected).enumerate() {
+                    let expected = &samples(expected);
+                    assert_eq!(made, expected, "plane {index} of {size:?} at {phase:?}, {name}");
+                }
+            }
+        }
+    }
+}
+
+/// What makes frames of a format, by name.
+type Makers = fn(&FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)>;
+
+/// The CPU with each of its instruction sets.
+fn cpu(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+    let maker = |level: Level| -> (String, Box<dyn FrameMaker>) {
+        (level.to_string(), Box::new(Interpolator::with_level(format, 1, level).unwrap()))
+    };
+    Level::available().map(maker).collect()
+}
+
+/// All OpenCL devices, with the groups of their kind and with those of a GPU.
+#[cfg(feature = "opencl")]
+fn opencl(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+    let mut devices = crate::all_devices();
+    for mut device in devices.clone() {
+        if device.kind != DeviceKind::Gpu {
+            device.kind = DeviceKind::Gpu;
+            devices.push(device);
+        }
+    }
+    let maker = |device: &OpenClDevice| -> (String, Box<dyn FrameMaker>) {
+        let name = format!("{} as {}", device.name, device.kind.name());
+        (name, Box::new(OpenClInterpolator::new(device, format).unwrap()))
+    };
+    devices.iter().map(maker).collect()
+}
+
+/// The samples of a frame.
+fn samples(frame: &Frame) -> Vec<u8> {
+    let view = frame.view();
+    (0..view.height()).flat_map(|y| view.row(y)).copied().collect()
+}
+
+/// The planes of the finished frame. Rows are a few bytes apart, which must not be written.
+fn made(maker: &dyn FrameMaker, sources: [&[FrameView<'_>]; 2]) -> Vec<Vec<u8>> {
+    const GAP: usize = 5;
+    let plane = |(index, view): (usize, &FrameView<'_>)| {
+        let stride = view.row_bytes() + GAP;
+        let mut memory = vec![0xa5_u8; stride * view.height()];
+        let mut plane = PlaneMut::with_format(&mut memory, view.size(), stride, view.format()).unwrap();
+        maker.write_plane(index, [view, &sources[1][index]], &mut plane).unwrap();
+        let rows = memory.chunks_exact(stride).flat_map(|row| {
+            assert_eq!(row[view.row_bytes()..], [0xa5; GAP], "bytes between rows");
+            row[..view.row_bytes()].to_vec()
+        });
+        rows.collect()
+    };
+    sources[0].iter().enumerate().map(plane).collect()
+}
+
+const PHASES: [(u32, u32); 5] = [(1, 2), (1, 3), (2, 5), (4, 5), (63, 64)];
+
+fn check_sizes(makers: Makers, contents: &[Content]) {
+    for size in [(1, 1), (2, 1), (1, 9), (7, 5), (8, 8), (9, 17), (16, 15), (33, 40), (65, 47)] {
+        for &content in contents {
+            let pair = Pair::new(content, size, &[HALVED, HALVED], 8);
+            pair.check(makers, &pair.field(), &PHASES);
+        }
+    }
+}
+
+fn check_vectors(makers: Makers) {
+    for (size, longest) in [((1, 1), i16::MAX), ((24, 40), 200), ((57, 31), 2000), ((40, 48), i16::MAX)] {
+        let pair = Pair::new(Content::Noise, size, &[INTERLEAVED], 8);
+        pair.check(makers, &pair.random_field(longest), &PHASES);
+    }
+}
+
+fn check_planes(makers: Makers) {
+    let size = (45, 35);
+    for chroma in
+        [&[][..], &[HALVED, HALVED], &[INTERLEAVED], &[WIDE, WIDE], &[Sampling::LUMA, Sampling::LUMA]]
+    {
+        for depth in [8, 10, 16] {
+            let pair = Pair::new(Content::Moved, size, chroma, depth);
+            pair.check(makers, &pair.random_field(300), &PHASES[..3]);
+            pair.check(makers, &pair.field(), &PHASES[2..3]);
+        }
+    }
+}
+
+fn check_lettering(makers: Makers) {
+    for (chroma, depth) in [(HALVED, 8), (INTERLEAVED, 10)] {
+        for content in [Content::Moved, Content::Noise] {
+            let pair = Pair::with_lettering(content, (65, 47), &[chroma], depth);
+            pair.check(makers, &pair.random_field(60), &PHASES[..3]);
+            pair.check(makers, &pair.field(), &PHASES[..1]);
+        }
+    }
+}
+
+/// A frame that is searched at half its size.
+fn check_halved(makers: Makers) {
+    let pair = Pair::new(Content::Moved, (1090, 482), &[], 8);
+    pair.check(makers, &pair.random_field(100), &PHASES[1..2]);
+}
+
+#[test]
+fn frames_of_any_size_equal_the_oracle() {
+    check_sizes(cpu, &[Content::Moved, Content::Noise, Content::Flat]);
+}
+
+#[test]
+fn vectors_of_any_length_equal_the_oracle() {
+    check_vectors(cpu);
+}
+
+#[test]
+fn planes_of_all_kinds_equal_the_oracle() {
+    check_planes(cpu);
+}
+
+#[test]
+fn still_lettering_equals_the_oracle() {
+    check_lettering(cpu);
+}
+
+#[test]
+fn large_frames_equal_the_oracle() {
+    check_halved(cpu);
+}
+
+/// The luma half way between two frames, where all blocks move by `columns`.
+fn made_luma(luma: [Frame; 2], columns: i16) -> Frame {
+    let pair = Pair::with_luma(luma, &[], 8);
+    let vector = MotionVector { x: 32 * columns, y: 0, cost: 0 };
+    let field = vec![vector; pair.random_field(0).len()];
+    let [previous, next] = pair.views();
+    oracle::interpolate([&previous, &next], &pair.samplings, &field, Phase::MIDDLE).remove(0)
+}
+
+/// Grain from `darkest` on, of so many levels, that moves by `columns`, and what is before it.
+fn moved_grain(
+    (darkest, levels): (u8, u8),
+    columns: usize,
+    before: impl Fn(usize, usize) -> Option<u8>,
+) -> [Frame; 2] {
+    let (mut noise, width) = (Noise::new(3), 80);
+    let grain: Vec<_> = (0..(width + columns) * 40).map(|_| darkest + noise.next() % levels).collect();
+    [columns, 0].map(|moved| {
+        let grain = |x, y| grain[(width + columns) * y + x + moved];
+        Frame::from_fn(width, 40, |x, y| before(x, y).unwrap_or_else(|| grain(x, y)))
+    })
+}
+
+#[test]
+fn bars_beside_what_moves_leave_no_streaks() {
+    let is_bar = |x: usize| x < 8;
+    let made = made_luma(moved_grain((116, 33), 16, |x, _| is_bar(x).then_some(16)), 16);
+    for y in 0..40 {
+        for (x, &sample) in made.view().row(y).iter().enumerate() {
+            let expected = if is_bar(x) { 16..=24 } else { 108..=156 };
+            assert!(expected.contains(&sample), "{sample} at ({x}, {y})");
+        }
+    }
+}
+
+#[test]
+fn lettering_before_what_moves_stands_still() {
+    let lettering = |x: usize, y: usize| {
+        let is_lettering = (24..48).contains(&x) && (8..33).contains(&y) && [3, 4].contains(&(x % 8));
+        is_lettering.then_some(16 + 219 * ((x + y) % 2) as u8)
+    };
+    let made = made_luma(moved_grain((0, 255), 12, lettering), 12);
+    // Up to the centres of the outer blocks.
+    for y in 12..28 {
+        for x in 28..44 {
+            if let Some(expected) = lettering(x, y) {
+                assert_eq!(made.view().row(y)[x], expected, "({x}, {y})");
+            }
+        }
+    }
+}
+
+/// On the devices of OPENCL_TEST_DEVICE, else on all.
+#[cfg(feature = "opencl")]
+mod opencl_devices {
+    use motion_search::estimator::{SampleFormat, SetupError};
+
+    use super::*;
+
+    #[test]
+    fn frames_of_any_size_equal_the_oracle() {
+        check_sizes(opencl, &[Content::Moved, Content::Noise]);
+    }
+
+    #[test]
+    fn vectors_of_any_length_equal_the_oracle() {
+        check_vectors(opencl);
+    }
+
+    #[test]
+    fn planes_of_all_kinds_equal_the_oracle() {
+        check_planes(opencl);
+    }
+
+    #[test]
+    fn still_lettering_equals_the_oracle() {
+        check_lettering(opencl);
+    }
+
+    #[test]
+    fn large_frames_equal_the_oracle() {
+        check_halved(opencl);
+    }
+
+    #[test]
+    fn small_groups_and_little_local_memory_are_enough() {
+        fn limited(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+            let mut makers: Vec<(String, Box<dyn FrameMaker>)> = Vec::new();
+            for mut device in crate::all_devices() {
+                device.kind = DeviceKind::Gpu;
+                for (largest_group, local_memory) in [(4, 280), (7, 1000), (24, 2000), (1024, 440)] {
+                    (device.largest_group, device.local_memory) = (largest_group, local_memory);
+                    device.largest_second = largest_group;
+                    let maker = Box::new(OpenClInterpolator::new(&device, format).unwrap());
+                    makers.push((format!("groups of {largest_group}"), maker));
+                }
+                for (largest_group, local_memory) in [(3, 2000), (1024, 439)] {
+                    (device.largest_group, device.local_memory) = (largest_group, local_memory);
+                    let refused = OpenClInterpolator::new(&device, format).err();
+                    assert!(matches!(refused, Some(SetupError::DeviceUnsupported { .. })), "{refused:?}");
+                }
+            }
+            makers
+        }
+        let pair = Pair::new(Content::Moved, (45, 35), &[INTERLEAVED], 8);
+        pair.check(limited, &pair.field(), &PHASES[..2]);
+    }
+
+    #[test]
+    fn frames_of_too_many_samples_are_refused() {
+        let samplings = vec![Sampling::LUMA];
+        let format = FrameFormat { size: (1 << 16, 1 << 15), samplings, samples: SampleFormat::EIGHT_BITS };
+        for device in crate::all_devices() {
+            let refused = OpenClInterpolator::new(&device, &format).err();
+            assert!(matches!(refused, Some(SetupError::Memory { .. })), "{refused:?}");
+        }
+    }
+
+    /// Frames follow one another, and what has begun is given up.
+    #[test]
+    fn a_stream_of_frames_equals_the_oracle() {
+        let pairs = [Content::Moved, Content::Noise, Content::Checkerboard]
+            .map(|content| Pair::new(content, (50, 36), &[HALVED, HALVED], 8));
+        let frames: Vec<_> = pairs.iter().flat_map(|pair| &pair.frames).collect();
+        let samplings = &pairs[0].samplings;
+        for (name, mut maker) in opencl(&pairs[0].format()) {
+            for (index, frame) in frames.iter().enumerate() {
+                let next: Vec<_> = frame.iter().map(Frame::view).collect();
+                maker.load_frame(&next).unwrap();
+                let Some(previous) = index.checked_sub(1) else { continue };
+                let previous: Vec<_> = frames[previous].iter().map(Frame::view).collect();
+                let field = pairs[index / 2].random_field(40 * index as i16);
+                maker.set_motion(&field).unwrap();
+                maker.start_frame(Phase::MIDDLE).unwrap();
+                if index % 2 == 0 {
+                    maker.cancel();
+                    maker.start_frame(Phase::MIDDLE).unwrap();
+                }
+                maker.finish_frame().unwrap();
+                let sources = [&previous[..], &next[..]];
+                let expected = oracle::interpolate(sources, samplings, &field, Phase::MIDDLE);
+                let expected: Vec<_> = expected.iter().map(samples).collect();
+                assert_eq!(made(&*maker, sources), expected, "{name}, frame {index}");
+            }
+            assert!(maker.finish_frame().is_err());
+            assert!((0..=maker.depth()).any(|_| maker.start_frame(Phase::MIDDLE).is_err()));
+        }
+    }
+}
+
+/// Those that are searched at once, at half and at a quarter of the size.
+#[test]
+fn search_frames_equal_the_oracle() {
+    for size in [(1, 1), (33, 40), (1025, 513), (2051, 1027)] {
+        for depth in [8, 10] {
+            let pair = Pair::new(Content::Moved, size, &[], depth);
+            let luma = &pair.views()[0][0].clone();
+            for level in Level::available() {
+                let mut searched = SearchInput::with_level(size, 0, level).unwrap();
+                assert_eq!(samples(&searched.frame(luma).unwrap()), samples(&oracle::search_frame(luma)));
+            }
+        }
+    }
+}
+
+#[test]
+fn planes_of_another_size_are_refused() {
+    let pair = Pair::new(Content::Moved, (32, 32), &[HALVED, HALVED], 8);
+    let other = Pair::new(Content::Moved, (32, 30), &[HALVED, HALVED], 8);
+    let deep = Pair::new(Content::Moved, (32, 32), &[HALVED, HALVED], 10);
+    let size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
+    let too_few = &other.random_field(10)[1..];
+    let field_size = |error: &CompensationError| matches!(error, CompensationError::FieldSize { .. });
+    let makers = cpu(&pair.format()).into_iter();
+    #[cfg(feature = "opencl")]
+    let makers = makers.chain(opencl(&pair.format()));
+    for (name, mut maker) in makers {
+        let of_planes = |error: InterpolationError| match error {
+            InterpolationError::Planes(error) => error,
+            error => panic!("{name}: {error}"),
+        };
+        assert!(size(&of_planes(maker.load_frame(&other.views()[0]).unwrap_err())));
+        let depth = of_planes(maker.load_frame(&deep.views()[0]).unwrap_err());
+        assert!(matches!(depth, CompensationError::BitDepth(8, 10)), "{depth}");
+        maker.load_frame(&pair.views()[0]).unwrap();
+        maker.load_frame(&pair.views()[1]).unwrap();
+        assert!(field_size(&of_planes(maker.set_motion(too_few).unwrap_err())));
+    }
+    let mut searched = SearchInput::new((32, 32), 1).unwrap();
+    assert!(size(&searched.frame(&other.views()[0][0]).unwrap_err()));
+    let frames = [&pair.frames[0][0], &pair.frames[1][0]];
+    assert!(field_size(&searched.is_scene_cut(frames, too_few).unwrap_err()));
+}
+
+/// Whether a scene cut is found between two frames.
+fn is_scene_cut(previous: &Frame, next: &Frame) -> bool {
+    let pair = Pair { samplings: vec![Sampling::LUMA], frames: [vec![previous.clone()], vec![next.clone()]] };
+    let size = previous.view().size();
+    let mut searched = SearchInput::new(size, 1).unwrap();
+    let frames = [previous, next].map(|frame| searched.frame(&frame.view()).unwrap());
+    searched.is_scene_cut(frames.each_ref(), &pair.field()).unwrap()
+}
+
+/// A still scene of coarse grain, of which `part` is shown in 16ths over black.
+fn scene(seed: usize, part: usize) -> Frame {
+    let (mut noise, columns) = (Noise::new(seed as u32 + 1), 96 / 3);
+    let grain: Vec<_> = (0..columns * 80 / 2).map(|_| usize::from(noise.next())).collect();
+    Frame::from_fn(96, 80, |x, y| (16 + (40 + grain[y / 3 * columns + x / 3] / 2) * part / 16) as u8)
+}
+
+#[test]
+fn cuts_are_told_from_fades() {
+    assert!(is_scene_cut(&scene(0, 16), &scene(3, 16)));
+    assert!(is_scene_cut(&scene(3, 16), &scene(0, 16)));
+    // Out of black, and into it.
+    assert!(is_scene_cut(&scene(0, 0), &scene(0, 16)));
+    assert!(is_scene_cut(&scene(0, 16), &scene(0, 0)));
+    assert!(!is_scene_cut(&scene(0, 16), &scene(0, 16)));
+    for part in 4..16 {
+        assert!(!is_scene_cut(&scene(0, part), &scene(0, part + 1)), "{part}");
+        assert!(!is_scene_cut(&scene(0, part + 1), &scene(0, part)), "{part}");
+    }
+    assert!(!is_scene_cut(&scene(0, 0), &scene(0, 0)), "black");
+}

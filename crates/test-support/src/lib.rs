@@ -1,0 +1,37 @@
+//! What the tests of this workspace share: hostile cases with a runner that compares every implementation with the
+//! oracle, processes for tests that need one of their own, and with the feature `gstreamer` elements, pipelines and clips.
+
+mod cases;
+mod extent;
+mod frames;
+#[cfg(feature = "gstreamer")]
+pub mod gstreamer;
+mod process;
+mod runner;
+mod scene;
+
+pub use cases::{
+    CONTENTS, Case, Content, cases, deep, deep_case, frames, hierarchical_cases, sub_sample_cases,
+    three_step_cases,
+};
+pub use extent::{Extent, some_of};
+pub use frames::{Noise, deepened, in_memory_of, padded, reconstruct, stream, upper_eight_bits, with_stride};
+pub use process::{in_own_process, program, with_environment, with_tuning_file};
+pub use runner::{Cut, check, check_each, check_in_flight, check_parts, check_session, check_stream};
+pub use scene::Scene;
+
+/// `devices`, of which there has to be one.
+///
+/// With `OPENCL_TEST_DEVICE` set those whose `name` holds its text, upper and lower case alike: on a machine with a GPU
+/// beside a CPU device, one of them takes most of the time.
+///
+/// # Panics
+/// If there is none.
+pub fn wanted_devices<D>(mut devices: Vec<D>, name: impl Fn(&D) -> &str) -> Vec<D> {
+    assert!(!devices.is_empty(), "no OpenCL device: install one, for instance the package pocl-opencl-icd");
+    if let Ok(wanted) = std::env::var("OPENCL_TEST_DEVICE") {
+        devices.retain(|device| name(device).to_lowercase().contains(&wanted.to_lowercase()));
+        assert!(!devices.is_empty(), "no OpenCL device is called {wanted}");
+    }
+    devices
+}

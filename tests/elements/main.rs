@@ -1,0 +1,15 @@
+//! The elements and the meta, in harnesses and real pipelines.
+
+mod fields;
+mod meta;
+mod motioncompensate;
+mod motiondenoise;
+mod motionestimate;
+mod motioninterpolate;
+mod motionoverlay;
+mod motionserialize;
+
+/// Starts GStreamer with the elements of the plugin. Any warning ends the program.
+fn init() {
+    test_support::gstreamer::init(gstmotionestimate::plugin_register_static);
+}

@@ -1,0 +1,181 @@
+//! What the frames are that leave, and when.
+
+use gst::prelude::*;
+use gst_video::VideoFormat;
+use motion_search::estimator::References;
+
+use super::support::*;
+
+/// Checks that `launch` makes what the oracle makes of `count` noisy frames with `past` and `future`.
+fn check(launch: &str, format: VideoFormat, count: u64, references: (usize, usize)) {
+    check_in_flight(launch, format, count, references, 1);
+}
+
+/// The same with `depth` frames in flight.
+fn check_in_flight(
+    launch: &str,
+    format: VideoFormat,
+    count: u64,
+    (past, future): (usize, usize),
+    depth: usize,
+) {
+    let info = video(format, SIZE);
+    let mut harness = harness(&format!("{launch} past={past} future={future} pipeline-depth={depth}"), &info);
+    let frames: Vec<_> = (0..count).map(|number| frame(&info, number, true)).collect();
+    for (number, frame) in frames.iter().enumerate() {
+        push(&mut harness, frame.clone());
+        let left = (number + 1).saturating_sub(future + depth - 1);
+        assert_eq!(harness.buffers_in_queue() as usize, left, "{launch} {future}");
+    }
+    end(&mut harness);
+    let found = pull(&mut harness);
+    assert_eq!(numbers(&found), (0..count).collect::<Vec<_>>());
+    let expected = expected(&info, &frames, References { backward: past, forward: future });
+    for ((found, frame), expected) in found.iter().zip(&frames).zip(&expected) {
+        let name = format!("{launch} {format:?} {past} {future} {:?}", found.pts());
+        assert!(samples(&planes(found, &info).0) == *expected, "{name}");
+        assert_eq!((found.duration(), found.flags()), (frame.duration(), frame.flags()), "{name}");
+    }
+    // A frame without others is left alone.
+    let is_alone = |number: u64| (past == 0 || number == 0) && (future == 0 || number + 1 == count);
+    let alone = (0..count).filter(|&number| is_alone(number)).count() as u64;
+    assert_eq!(self::count(&harness, "denoised"), count - alone);
+    for (number, (frame, expected)) in (0..count).zip(frames.iter().zip(&expected)) {
+        let is_untouched = samples(&planes(frame, &info).0) == *expected;
+        assert_eq!(is_untouched, is_alone(number), "{launch} {format:?} {past} {future} {number}");
+    }
+}
+
+#[test]
+fn frames_equal_the_oracle() {
+    for references in [(2, 2), (1, 0), (0, 1), (4, 1), (2, 4)] {
+        check("motiondenoise device=native", VideoFormat::I420, 7, references);
+    }
+    check("motiondenoise device=native threads=1", VideoFormat::I420, 1, (2, 2));
+}
+
+#[test]
+fn any_format_equals_the_oracle() {
+    use VideoFormat::{Gray8, Gray16Le, I42010le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12};
+    for format in [Gray8, Gray16Le, I42010le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12] {
+        check("motiondenoise device=native", format, 3, (1, 1));
+    }
+}
+
+#[cfg(feature = "opencl")]
+#[test]
+fn any_device_makes_the_same() {
+    for device in ["cpu", "cpu,native"] {
+        check(&format!("motiondenoise device={device}"), VideoFormat::I420, 4, (2, 1));
+    }
+}
+
+#[test]
+fn any_number_of_frames_in_flight_makes_the_same() {
+    for (references, depth) in [((2, 2), 3), ((1, 0), 2), ((0, 2), 4)] {
+        check_in_flight("motiondenoise device=native", VideoFormat::I420, 8, references, depth);
+    }
+    #[cfg(feature = "opencl")]
+    check_in_flight("motiondenoise device=cpu", VideoFormat::I420, 6, (2, 2), 2);
+}
+
+#[test]
+fn nothing_is_copied_where_nothing_changes() {
+    for (launch, is_noisy, delay) in [
+        ("motiondenoise strength=0", true, 0),
+        ("motiondenoise past=0 future=0", true, 0),
+        ("motiondenoise device=native", false, 2),
+    ] {
+        let info = i420();
+        let mut harness = harness(launch, &info);
+        let still = frame(&info, 0, is_noisy);
+        let address_of_all = address(&still);
+        for number in 0..4 {
+            let mut buffer = still.clone();
+            buffer.make_mut().set_pts(DURATION * number);
+            push(&mut harness, buffer);
+        }
+        assert_eq!(harness.buffers_in_queue(), 4 - delay, "{launch}");
+        end(&mut harness);
+        let found = pull(&mut harness);
+        assert_eq!(numbers(&found), [0, 1, 2, 3], "{launch}");
+        assert!(found.iter().all(|buffer| address(buffer) == address_of_all), "{launch}");
+        assert_eq!((count(&harness, "untouched"), count(&harness, "denoised")), (4, 0), "{launch}");
+    }
+}
+
+#[test]
+fn latency_is_that_of_the_later_frames() {
+    for (launch, frames) in [
+        ("motiondenoise device=native", 2),
+        ("motiondenoise device=native future=0", 0),
+        ("motiondenoise device=native future=4", 4),
+        ("motiondenoise device=native future=1 pipeline-depth=3", 3),
+        ("motiondenoise strength=0", 0),
+    ] {
+        let mut harness = harness(launch, &i420());
+        push_all(&mut harness, 0..1);
+        assert_eq!(harness.query_latency().unwrap_or_default(), DURATION * frames, "{launch}");
+    }
+}
+
+#[test]
+fn properties_change_while_playing() {
+    let mut harness = harness("motiondenoise device=native", &i420());
+    let element = element(&harness);
+    let bus = bus(&harness);
+    push_all(&mut harness, 0..4);
+    assert_eq!(numbers(&pull(&mut harness)), [0, 1]);
+    // What waits leaves without the frame that comes.
+    element.set_property("future", 0_u32);
+    push_all(&mut harness, 4..5);
+    assert_eq!(numbers(&pull(&mut harness)), [2, 3, 4]);
+    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_some());
+    element.set_property("strength", 0.0);
+    push_all(&mut harness, 5..6);
+    // Another strength needs no new sequence.
+    element.set_property("strength", 2.0);
+    push_all(&mut harness, 6..8);
+    element.set_property("strength", 0.5);
+    push_all(&mut harness, 8..9);
+    assert_eq!(numbers(&pull(&mut harness)), [5, 6, 7, 8]);
+    let touched = [0, 1, 2, 3, 7, 8].len() as u64;
+    assert_eq!((count(&harness, "denoised"), count(&harness, "untouched")), (touched, 3));
+}
+
+#[test]
+fn a_pool_with_few_buffers_is_enough() {
+    let info = i420();
+    let mut harness = harness("motiondenoise device=native", &info);
+    let pool = gst_video::VideoBufferPool::new();
+    let mut config = pool.config();
+    config.set_params(Some(&info.to_caps().unwrap()), info.size() as u32, 2, 2);
+    pool.set_config(config).unwrap();
+    pool.set_active(true).unwrap();
+    for number in 0..6 {
+        let params = gst::BufferPoolAcquireParams::with_flags(gst::BufferPoolAcquireFlags::DONTWAIT);
+        let mut buffer = pool.acquire_buffer(Some(&params)).expect("a buffer is free");
+        let target = buffer.get_mut().unwrap();
+        target.set_pts(DURATION * number);
+        let noisy = frame(&info, number, true);
+        target.copy_from_slice(0, &noisy.map_readable().unwrap()).unwrap();
+        push(&mut harness, buffer);
+    }
+    end(&mut harness);
+    assert_eq!(numbers(&pull(&mut harness)), [0, 1, 2, 3, 4, 5]);
+    pool.set_active(false).unwrap();
+}
+
+#[test]
+fn as_many_buffers_are_asked_for_as_are_held() {
+    let info = i420();
+    let mut harness = gst_check::Harness::new_parse("motiondenoise device=native past=1 future=2");
+    harness.add_propose_allocation_meta(gst_video::VideoMeta::meta_api(), None);
+    harness.set_src_caps(info.to_caps().unwrap());
+    push_all(&mut harness, 0..1);
+    let mut query = gst::query::Allocation::new(Some(&info.to_caps().unwrap()), true);
+    assert!(element(&harness).static_pad("sink").unwrap().query(query.query_mut()));
+    let (_, size, least, most) = query.allocation_pools().next().expect("a pool");
+    assert_eq!((size as usize, least, most), (info.size(), 4, 0));
+    assert!(query.find_allocation_meta::<gst_video::VideoMeta>().is_some());
+}

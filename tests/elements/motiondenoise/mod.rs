@@ -1,0 +1,6 @@
+//! The element `motiondenoise` in harnesses and real pipelines.
+
+mod bad_input;
+mod events;
+mod frames;
+mod support;

@@ -1,0 +1,99 @@
+//! What cannot be interpolated is an error that says why, or what users of `videorate` know.
+
+use gst::prelude::*;
+use gst_video::{VideoFormat, VideoInterlaceMode};
+
+use super::support::*;
+
+#[test]
+fn frames_whose_time_goes_back_or_repeats_are_dropped_with_one_warning() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    let bus = bus(&harness);
+    push_all(&mut harness, rate, [0, 1, 1, 0, 2]);
+    let found = pull(&mut harness);
+    assert_eq!(milliseconds(&found), [0, 20, 40, 60, 80]);
+    assert_eq!(shown(&found, rate), [Some(0), None, Some(1), None, Some(2)]);
+    assert_eq!(count(&harness, "out-of-order"), 2);
+    assert!(bus.pop_filtered(&[gst::MessageType::Warning]).is_some());
+    assert!(bus.pop_filtered(&[gst::MessageType::Warning, gst::MessageType::Error]).is_none());
+}
+
+#[test]
+fn neither_timestamps_nor_a_frame_rate() {
+    let info = i420((0, 1));
+    let mut harness = blending((0, 1), (50, 1));
+    let bus = bus(&harness);
+    push(&mut harness, frame_at(&info, 0, None));
+    assert_eq!(harness.push(frame_at(&info, 1, None)), Err(gst::FlowError::Error));
+    let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+    assert!(text.contains("no timestamp") && text.contains("set the frame rate"), "{text}");
+}
+
+#[test]
+fn interlaced_frames() {
+    init();
+    for mode in [VideoInterlaceMode::Interleaved, VideoInterlaceMode::Mixed] {
+        let info = gst_video::VideoInfo::builder(VideoFormat::I420, 16, 16)
+            .fps(gst::Fraction::new(25, 1))
+            .interlace_mode(mode)
+            .build()
+            .unwrap();
+        let mut harness = gst_check::Harness::new("motioninterpolate");
+        harness.set_sink_caps_str("video/x-raw,framerate=50/1");
+        let bus = bus(&harness);
+        harness.set_src_caps(info.to_caps().unwrap());
+        assert_eq!(harness.push(frame_at(&info, 0, 0)), Err(gst::FlowError::NotNegotiated));
+        let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+        assert!(text.contains("put deinterlace before"), "{text}");
+
+        // They pass, until frames are to be made.
+        let mut harness = gst_check::Harness::new("motioninterpolate");
+        harness.set_src_caps(info.to_caps().unwrap());
+        push(&mut harness, frame_at(&info, 0, 0));
+        assert_eq!(pull(&mut harness).len(), 1);
+        element(&harness).set_property("rate", 0.5);
+        assert_eq!(harness.push(frame_at(&info, 1, time((25, 1), 1))), Err(gst::FlowError::NotNegotiated));
+    }
+}
+
+#[test]
+fn a_buffer_shorter_than_its_caps_promise() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    let bus = bus(&harness);
+    push_all(&mut harness, rate, 0..1);
+    let mut short = gst::Buffer::from_mut_slice(vec![0; i420(rate).size() - 1]);
+    short.make_mut().set_pts(gst::ClockTime::from_mseconds(40));
+    assert_eq!(harness.push(short), Err(gst::FlowError::Error));
+    let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+    assert_eq!(text, "A buffer does not hold the frame its caps promise");
+    // Where the application goes on all the same, a new sequence starts.
+    push_all(&mut harness, rate, 2..4);
+    assert_eq!(milliseconds(&pull(&mut harness)), [0, 80, 100, 120]);
+}
+
+#[test]
+fn a_segment_that_is_not_in_time() {
+    let mut harness = blending((25, 1), (50, 1));
+    let bus = bus(&harness);
+    let bytes = gst::FormattedSegment::<gst::format::Bytes>::new();
+    harness.push_event(gst::event::Segment::new(&bytes));
+    let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+    assert!(text.contains("Bytes") && text.contains("needs times"), "{text}");
+}
+
+#[test]
+fn backwards_every_frame_passes() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    let mut segment = segment(0);
+    segment.set_rate(-1.0);
+    assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    push_all(&mut harness, rate, [3, 2, 1]);
+    let found = pull(&mut harness);
+    assert_eq!(
+        (milliseconds(&found), shown(&found, rate)),
+        (vec![120, 80, 40], vec![Some(3), Some(2), Some(1)])
+    );
+}

@@ -1,0 +1,96 @@
+//! Latency, and frames that would be too late.
+
+use gst::prelude::*;
+
+use super::support::*;
+
+fn latency(harness: &gst_check::Harness) -> u64 {
+    harness.query_latency().map_or(0, gst::ClockTime::nseconds)
+}
+
+#[test]
+fn latency_is_an_input_frame_where_frames_are_made() {
+    for (launch, output, expected) in [
+        ("motioninterpolate", (60, 1), 40_000_000),
+        ("motioninterpolate", (10, 1), 40_000_000),
+        ("motioninterpolate", (25, 1), 0),
+        ("motioninterpolate rate=0.5", (25, 1), 80_000_000),
+        ("motioninterpolate", (0, 1), 0),
+    ] {
+        let mut harness = harness(launch, &i420((25, 1)), output);
+        harness.set_upstream_latency(gst::ClockTime::from_nseconds(7));
+        let bus = bus(&harness);
+        push_all(&mut harness, (25, 1), 0..1);
+        assert_eq!(latency(&harness), 7 + expected, "{launch} {output:?}");
+        drop(bus);
+    }
+}
+
+#[test]
+fn a_change_of_latency_is_told() {
+    init();
+    let mut harness = gst_check::Harness::new_parse("motioninterpolate");
+    let bus = bus(&harness);
+    harness.set_src_caps(i420((25, 1)).to_caps().unwrap());
+    harness.set_sink_caps_str("video/x-raw,framerate=50/1");
+    push_all(&mut harness, (25, 1), 0..1);
+    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_some());
+    push_all(&mut harness, (25, 1), 1..2);
+    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_none());
+}
+
+#[test]
+fn frames_that_would_be_too_late_are_not_made_and_those_that_came_pass() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (100, 1));
+    let bus = bus(&harness);
+    push_all(&mut harness, rate, 0..2);
+    assert_eq!(pull(&mut harness).len(), 5);
+    // Downstream is at 105 ms.
+    let time = gst::ClockTime::from_mseconds(30);
+    harness.push_upstream_event(gst::event::Qos::new(gst::QOSType::Underflow, 1.2, 75_000_000, time));
+    push_all(&mut harness, rate, 2..4);
+    let found = pull(&mut harness);
+    assert_eq!(milliseconds(&found), [80, 110, 120]);
+    assert_eq!(shown(&found, rate), [Some(2), None, Some(3)]);
+    assert_eq!((count(&harness, "late"), count(&harness, "made")), (5, 4));
+    let message = bus.pop_filtered(&[gst::MessageType::Qos]).expect("a message");
+    let gst::MessageView::Qos(message) = message.view() else { unreachable!() };
+    assert_eq!(message.get().3, Some(gst::ClockTime::from_mseconds(50)));
+    // A flush begins anew, and without qos nothing is late.
+    harness.push_upstream_event(gst::event::Qos::new(gst::QOSType::Underflow, 1.2, 75_000_000, 1000 * time));
+    assert!(
+        harness.push_event(gst::event::FlushStart::new())
+            && harness.push_event(gst::event::FlushStop::new(true))
+    );
+    assert!(harness.push_event(gst::event::Segment::new(&segment(0))));
+    push_all(&mut harness, rate, 0..2);
+    assert_eq!(pull(&mut harness).len(), 5);
+    harness.push_upstream_event(gst::event::Qos::new(gst::QOSType::Underflow, 1.2, 75_000_000, 1000 * time));
+    element(&harness).set_property("qos", false);
+    push_all(&mut harness, rate, 2..3);
+    assert_eq!(pull(&mut harness).len(), 4);
+}
+
+#[test]
+fn a_live_pipeline_shows_all_frames_in_time() {
+    init();
+    let pipeline = gst::parse::launch(
+        "videotestsrc is-live=true num-buffers=12 ! video/x-raw,format=GRAY8,width=32,height=32,framerate=25/1 ! \
+         motioninterpolate mode=blend ! video/x-raw,framerate=50/1 ! fakesink name=sink sync=true qos=false",
+    );
+    let pipeline = pipeline.unwrap().downcast::<gst::Pipeline>().unwrap();
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let bus = pipeline.bus().unwrap();
+    let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
+    let message = bus.timed_pop_filtered(gst::ClockTime::NONE, &kinds).unwrap();
+    assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
+    let sink = pipeline.by_name("sink").unwrap();
+    let stats = sink.property::<gst::Structure>("stats");
+    assert!(stats.get::<u64>("rendered").unwrap() >= 12, "{stats}");
+    let mut query = gst::query::Latency::new();
+    assert!(pipeline.query(&mut query));
+    let (is_live, least, _) = query.result();
+    assert!(is_live && least >= gst::ClockTime::from_mseconds(40), "{least}");
+    pipeline.set_state(gst::State::Null).unwrap();
+}

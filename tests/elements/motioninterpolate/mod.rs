@@ -1,0 +1,14 @@
+//! The element `motioninterpolate` in harnesses and real pipelines.
+
+mod allocation;
+mod bad_input;
+mod caps;
+mod depth;
+mod events;
+mod frames;
+mod live;
+mod motion;
+mod speed;
+mod statistics;
+mod support;
+mod times;

@@ -1,0 +1,207 @@
+//! Frames made along the motion.
+
+use gst_video::prelude::*;
+use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use motion_search::compensation::Sampling;
+use motion_search::estimator::{Frame, SampleFormat, oracle as search};
+use motion_search::interpolation::{Phase, oracle, search_parameters};
+
+use super::support::*;
+
+const RATE: Rate = (25, 1);
+const SIZE: (u32, u32) = (48, 40);
+
+/// A coarse pattern of scene `scene` at `place`, over noise in the other planes and in the lower bits.
+pub fn picture(info: &VideoInfo, scene: u64, place: usize, number: u64) -> gst::Buffer {
+    let mut state = (scene as u32 + 1).wrapping_mul(0x9e37_79b1);
+    let mut noise = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 24) as u8
+    };
+    let (width, height) = (info.width() as usize, info.height() as usize);
+    let grain: Vec<_> = (0..width * height).map(|_| 40 + noise() / 2).collect();
+    let mut buffer = frame(info, RATE, number);
+    {
+        let buffer = buffer.get_mut().unwrap();
+        let mut frame = VideoFrameRef::from_buffer_ref_writable(buffer, info).unwrap();
+        let (stride, pixel) = (frame.plane_stride()[0] as usize, info.comp_pstride(0) as usize);
+        for (y, row) in frame.plane_data_mut(0).unwrap().chunks_mut(stride).enumerate() {
+            for (x, sample) in row.chunks_mut(pixel).take(width).enumerate() {
+                // The upper byte of samples in the upper bits.
+                sample[pixel - 1] = grain[(y / 3) * width + (x + place) / 3];
+            }
+        }
+    }
+    buffer
+}
+
+/// The planes of a frame, as the oracle takes them, and how they are sampled.
+fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>) {
+    let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
+    let format = info.format_info();
+    let plane = |plane: u32| {
+        let component = format.plane().iter().position(|&of| of == plane).unwrap();
+        let samples = SampleFormat::new(info.comp_depth(0), format.shift()[0]).unwrap();
+        let interleaved = info.comp_pstride(component as u8) as usize == 2 * samples.bytes();
+        let sampling = Sampling {
+            halved_x: format.w_sub()[component] == 1,
+            halved_y: format.h_sub()[component] == 1,
+            interleaved,
+        };
+        let size = sampling.plane_size(SIZE.0 as usize, SIZE.1 as usize);
+        let stride = frame.plane_stride()[plane as usize] as usize;
+        let bytes = frame.plane_data(plane).unwrap().to_vec();
+        (Frame::with_format(std::sync::Arc::new(bytes), size, stride, samples).unwrap(), sampling)
+    };
+    (0..info.n_planes()).map(plane).unzip()
+}
+
+/// What the oracle makes at `phase` between two frames.
+fn expected(info: &VideoInfo, [previous, next]: [&gst::Buffer; 2], phase: Phase) -> Vec<u32> {
+    let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
+    let parameters = search_parameters(SIZE.0 as usize, SIZE.1 as usize).unwrap();
+    let luma = [&previous, &next].map(|planes| oracle::search_frame(&planes[0].view()));
+    let field = search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors;
+    let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
+    let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, phase);
+    let samples = |frame: &Frame| {
+        let view = frame.view();
+        let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));
+        rows.map(|(x, y)| u32::from(view.sample(x, y))).collect::<Vec<_>>()
+    };
+    made.iter().flat_map(samples).collect()
+}
+
+/// The devices of these tests: the CPU, and where OpenCL is compiled in the one that OPENCL_TEST_DEVICE names, else PoCL.
+pub fn devices() -> Vec<String> {
+    let opencl = std::env::var("OPENCL_TEST_DEVICE").unwrap_or("cpu".into());
+    ["native".into()].into_iter().chain(cfg!(feature = "opencl").then_some(opencl)).collect()
+}
+
+#[test]
+fn made_frames_are_those_of_the_oracle_on_every_device() {
+    for format in [VideoFormat::I420, VideoFormat::Nv12, VideoFormat::Gray8, VideoFormat::P01010le] {
+        let info = video(format, SIZE, RATE);
+        let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+        for device in devices() {
+            // A device compiles its kernels for seconds.
+            if device != "native" && ![VideoFormat::Nv12, VideoFormat::P01010le].contains(&format) {
+                continue;
+            }
+            let mut harness = harness(&format!("motioninterpolate device=\"{device}\""), &info, (75, 1));
+            frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
+            let found = pull(&mut harness);
+            assert_eq!(found.len(), 10);
+            for (pair, frames) in frames.windows(2).enumerate() {
+                for third in [1, 2] {
+                    let phase = Phase::new(third as u32, 3).unwrap();
+                    let expected = expected(&info, [&frames[0], &frames[1]], phase);
+                    let found = samples(&found[3 * pair + third], &info);
+                    assert_eq!(found, expected, "{format:?}, {device}, pair {pair}, {third}/3");
+                }
+            }
+            assert_eq!((count(&harness, "made"), count(&harness, "scene-cuts")), (6, 0));
+            let [searches, makes] =
+                ["search-device", "make-device"].map(|field| stats(&harness).get::<String>(field).unwrap());
+            assert_eq!(searches == "native", device == "native");
+            assert_eq!(makes, searches, "what is named searches, and makes frames");
+        }
+    }
+}
+
+#[test]
+fn at_a_scene_cut_the_nearer_frame_is_repeated() {
+    let info = video(VideoFormat::I420, (96, 80), RATE);
+    let frames = [(0, 0), (0, 2), (1, 0), (1, 2)];
+    let frames: Vec<_> = frames
+        .iter()
+        .enumerate()
+        .map(|(k, &(scene, place))| picture(&info, scene, place, k as u64))
+        .collect();
+    for (setting, cuts) in [("scene-cut=auto", 2), ("scene-cut=off", 0)] {
+        let mut harness = harness(&format!("motioninterpolate device=native {setting}"), &info, (75, 1));
+        frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
+        let found = pull(&mut harness);
+        assert_eq!((count(&harness, "scene-cuts"), count(&harness, "made")), (cuts, 6 - cuts), "{setting}");
+        if cuts > 0 {
+            // By reference.
+            assert_eq!([4, 5].map(|at| address(&found[at])), [1, 2].map(|at| address(&frames[at])));
+        }
+    }
+}
+
+#[test]
+fn mode_and_devices_may_change_between_frames() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let frames: Vec<_> = (0..6).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let mut harness = harness("motioninterpolate mode=blend device=native", &info, (50, 1));
+    frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    // The frame before this one has not been searched: it is blended once more.
+    element(&harness).set_property_from_str("mode", "motion");
+    frames[2..4].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    element(&harness).set_property("threads", 1_u32);
+    frames[4..].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    let found = pull(&mut harness);
+    let mean = |pair: usize| {
+        let [p, n] = [pair, pair + 1].map(|k| samples(&frames[k], &info));
+        p.iter().zip(n).map(|(p, n)| (32 * p + 32 * n + 32) >> 6).collect::<Vec<_>>()
+    };
+    for pair in 0..5 {
+        let found = samples(&found[2 * pair + 1], &info);
+        if [2, 4].contains(&pair) {
+            assert_eq!(found, expected(&info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE), "{pair}");
+        } else {
+            assert_eq!(found, mean(pair), "{pair}");
+        }
+    }
+}
+
+/// Without a GPU in the list: PoCL searches as one of its devices.
+#[cfg(feature = "opencl")]
+#[test]
+fn a_list_of_devices_searches_and_the_cpu_makes_frames() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let frames: Vec<_> = (0..3).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let mut harness = harness("motioninterpolate device=cpu,native", &info, (50, 1));
+    frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
+    let found = pull(&mut harness);
+    for pair in 0..2 {
+        let expected = expected(&info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE);
+        assert_eq!(samples(&found[2 * pair + 1], &info), expected, "{pair}");
+    }
+    assert_eq!(stats(&harness).get::<&str>("make-device"), Ok("native"));
+}
+
+/// Frames that are made one ahead are not shown in the place of others.
+#[cfg(feature = "opencl")]
+#[test]
+fn a_change_of_mode_gives_up_what_a_device_has_begun() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let mut harness = harness("motioninterpolate device=cpu", &info, (125, 1));
+    // Of four frames between two input frames.
+    let phase = |number| Phase::new(number, 5).unwrap();
+    frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    element(&harness).set_property_from_str("mode", "repeat");
+    push(&mut harness, frames[2].clone());
+    element(&harness).set_property_from_str("mode", "motion");
+    push(&mut harness, frames[3].clone());
+    let found = pull(&mut harness);
+    for number in 1..5 {
+        let expected = expected(&info, [&frames[0], &frames[1]], phase(number));
+        assert_eq!(samples(&found[number as usize], &info), expected, "{number}/5");
+    }
+    assert_eq!(found.len(), 16);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    let info = video(VideoFormat::I420, SIZE, RATE);
+    let mut harness = harness("motioninterpolate device=nosuchdevice", &info, (50, 1));
+    let bus = bus(&harness);
+    assert_eq!(harness.push(picture(&info, 0, 0, 0)), Err(gst::FlowError::Error));
+    let message = bus.pop_filtered(&[gst::MessageType::Error]).expect("an error");
+    assert!(error_text(&message).contains("nosuchdevice"), "{message:?}");
+}

@@ -1,0 +1,187 @@
+//! Frames to push, and what comes out.
+
+use gst::prelude::*;
+use gst_check::Harness;
+use gst_video::prelude::*;
+use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+
+pub use test_support::gstreamer::ElementBus;
+
+pub use crate::init;
+
+pub const SIZE: (u32, u32) = (13, 7);
+
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A frame rate.
+pub type Rate = (i32, i32);
+
+pub fn video(format: VideoFormat, (width, height): (u32, u32), (n, d): Rate) -> VideoInfo {
+    init();
+    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(n, d)).build().expect("video info")
+}
+
+pub fn i420(rate: Rate) -> VideoInfo {
+    video(VideoFormat::I420, SIZE, rate)
+}
+
+/// A harness around `launch` between frames of `info` and frames at `rate`.
+pub fn harness(launch: &str, info: &VideoInfo, (n, d): Rate) -> Harness {
+    let mut harness = Harness::new_parse(launch);
+    harness.set_src_caps(info.to_caps().expect("caps"));
+    harness.set_sink_caps_str(&format!("video/x-raw,framerate={n}/{d}"));
+    harness
+}
+
+/// The harness that most tests need.
+pub fn blending(input: Rate, output: Rate) -> Harness {
+    harness("motioninterpolate mode=blend", &i420(input), output)
+}
+
+pub fn element(harness: &Harness) -> gst::Element {
+    let element = harness.element().expect("an element");
+    match element.downcast::<gst::Bin>() {
+        Ok(bin) => {
+            let is_ours = |element: &gst::Element| element.name().starts_with("motioninterpolate");
+            bin.children().into_iter().find(is_ours).expect("the element")
+        }
+        Err(element) => element,
+    }
+}
+
+pub fn bus(harness: &Harness) -> ElementBus {
+    ElementBus::new(element(harness))
+}
+
+pub fn stats(harness: &Harness) -> gst::Structure {
+    element(harness).property("stats")
+}
+
+pub fn count(harness: &Harness, field: &str) -> u64 {
+    stats(harness).get(field).unwrap_or_else(|error| panic!("{field}: {error}"))
+}
+
+/// The time of frame `number` at `rate`, rounded down.
+pub fn time((n, d): Rate, number: u64) -> u64 {
+    (u128::from(number) * u128::from(SECOND) * d as u128 / n as u128) as u64
+}
+
+/// The byte at `index` of frame `number`: noise.
+fn noise(number: u64, index: usize) -> u8 {
+    let mixed =
+        (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (mixed.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 56) as u8
+}
+
+/// Frame `number` at `pts`.
+pub fn frame_at(info: &VideoInfo, number: u64, pts: impl Into<Option<u64>>) -> gst::Buffer {
+    let bytes: Vec<_> = (0..info.size()).map(|index| noise(number, index)).collect();
+    let mut buffer = gst::Buffer::from_mut_slice(bytes);
+    buffer.make_mut().set_pts(pts.into().map(gst::ClockTime::from_nseconds));
+    buffer
+}
+
+/// Frame `number` at its time, with its duration.
+pub fn frame(info: &VideoInfo, rate: Rate, number: u64) -> gst::Buffer {
+    let (pts, end) = (time(rate, number), time(rate, number + 1));
+    let mut buffer = frame_at(info, number, pts);
+    buffer.make_mut().set_duration(gst::ClockTime::from_nseconds(end - pts));
+    buffer
+}
+
+pub fn push(harness: &mut Harness, buffer: gst::Buffer) {
+    assert_eq!(harness.push(buffer), Ok(gst::FlowSuccess::Ok));
+}
+
+/// Pushes the frames of these numbers.
+pub fn push_all(harness: &mut Harness, rate: Rate, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        push(harness, frame(&i420(rate), rate, number));
+    }
+}
+
+pub fn end(harness: &mut Harness) {
+    assert!(harness.push_event(gst::event::Eos::new()));
+}
+
+/// All buffers that have come out.
+pub fn pull(harness: &mut Harness) -> Vec<gst::Buffer> {
+    std::iter::from_fn(|| harness.try_pull()).collect()
+}
+
+/// All events that have come out since the previous call, but latency and what starts a stream.
+pub fn events(harness: &mut Harness) -> Vec<gst::Event> {
+    std::iter::from_fn(|| harness.try_pull_event()).collect()
+}
+
+pub fn pts(buffer: &gst::BufferRef) -> u64 {
+    buffer.pts().expect("a timestamp").nseconds()
+}
+
+/// The timestamps of `buffers` in milliseconds, rounded down.
+pub fn milliseconds(buffers: &[gst::Buffer]) -> Vec<u64> {
+    buffers.iter().map(|buffer| pts(buffer) / 1_000_000).collect()
+}
+
+pub fn bytes(buffer: &gst::BufferRef) -> Vec<u8> {
+    buffer.map_readable().expect("readable").to_vec()
+}
+
+/// The address of the samples.
+pub fn address(buffer: &gst::BufferRef) -> usize {
+    buffer.map_readable().expect("readable").as_ptr() as usize
+}
+
+pub fn is_discont(buffer: &gst::BufferRef) -> bool {
+    buffer.flags().contains(gst::BufferFlags::DISCONT)
+}
+
+/// The numbers of the frames that `buffers` show; `None` for those that were made.
+pub fn shown(buffers: &[gst::Buffer], rate: Rate) -> Vec<Option<u64>> {
+    let info = i420(rate);
+    let known: Vec<_> = (0..64).map(|number| bytes(&frame_at(&info, number, 0))).collect();
+    let number = |buffer: &gst::Buffer| known.iter().position(|known| *known == bytes(buffer));
+    buffers.iter().map(|buffer| number(buffer).map(|number| number as u64)).collect()
+}
+
+/// The text of an error message.
+pub fn error_text(message: &gst::Message) -> String {
+    match message.view() {
+        gst::MessageView::Error(error) => error.error().to_string(),
+        _ => panic!("no error but {message:?}"),
+    }
+}
+
+pub fn segment(start: u64) -> gst::FormattedSegment<gst::ClockTime> {
+    let mut segment = gst::FormattedSegment::new();
+    segment.set_start(gst::ClockTime::from_nseconds(start));
+    segment.set_time(gst::ClockTime::from_nseconds(start));
+    segment
+}
+
+/// All samples of a frame, plane by plane and row by row, without what pads rows.
+pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u32> {
+    let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
+    let format = info.format_info();
+    let (shift, depth) = (format.shift()[0], format.depth()[0]);
+    let mut found = Vec::new();
+    for plane in 0..info.n_planes() {
+        let component = format.plane().iter().position(|&p| p == plane).unwrap() as u8;
+        let pixel = format.pixel_stride()[component as usize] as usize;
+        let width = format.scale_width(component, info.width()) as usize * pixel;
+        let height = format.scale_height(component, info.height()) as usize;
+        let (data, stride) =
+            (frame.plane_data(plane).unwrap(), frame.plane_stride()[plane as usize] as usize);
+        for row in data.chunks(stride).take(height) {
+            if depth == 8 {
+                found.extend(row[..width].iter().map(|&byte| u32::from(byte)));
+            } else {
+                let value = |pair: &[u8]| {
+                    u32::from(u16::from_le_bytes([pair[0], pair[1]]) >> shift) & ((1 << depth) - 1)
+                };
+                found.extend(row[..width].chunks(2).map(value));
+            }
+        }
+    }
+    found
+}

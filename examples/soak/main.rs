@@ -1,7 +1,7 @@
 //! Runs all elements for a long time while caps, positions, properties and states change at random, and fails if a frame
 //! is lost, memory grows, a thread or file descriptor is left, or the latency rises.
 //!
-//! `scripts/soak` builds and runs it; `--help` lists the options.
+//! `cargo run --release --example soak -- --help` lists the options.
 
 mod lane;
 mod lanes;

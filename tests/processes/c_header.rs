@@ -1,39 +1,15 @@
 //! The C header and the Python example, run on real pipelines and compared with the Rust view.
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
 use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
 use test_support::gstreamer::run;
 
 use crate::launch;
+use crate::launched::Scratch;
 
 const SOURCE: &str = "videotestsrc num-buffers=4 pattern=ball motion=sweep ! \
                       video/x-raw,format=I420,width=70,height=52,framerate=25/1 ! motionestimate device=native";
-
-/// A folder with the plugin and nothing else: cargo puts it beside the test's program, among the
-/// libraries of build scripts and macros.
-fn plugin_folder() -> PathBuf {
-    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-        let program = std::env::current_exe().unwrap();
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugin");
-        std::fs::create_dir_all(&folder).unwrap();
-        let name = "libgstmotionestimate.so";
-        std::fs::copy(program.with_file_name(name), folder.join(name)).unwrap();
-        folder
-    });
-    FOLDER.clone()
-}
-
-/// `program` with the plugin in its path and every warning fatal.
-fn with_plugin(program: impl AsRef<std::ffi::OsStr>, registry: &str) -> Command {
-    let mut command = Command::new(program);
-    command
-        .env("GST_PLUGIN_PATH", plugin_folder())
-        .env("GST_REGISTRY", Path::new(env!("CARGO_TARGET_TMPDIR")).join(registry))
-        .env("G_DEBUG", "fatal_warnings");
-    command
-}
 
 fn output(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -136,7 +112,7 @@ fn c_reads_no_memory_of_others() {
 
 #[test]
 fn c_reads_what_rust_reads() {
-    let program = compiled("read_vectors", &[]);
+    let (program, scratch) = (compiled("read_vectors", &[]), Scratch::new("c"));
     // A list of one device says which found each row.
     let listed = SOURCE.replace("device=native", "device=native,");
     let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8");
@@ -146,18 +122,22 @@ fn c_reads_what_rust_reads() {
     let still = format!("{still} scene-cut=message");
     for source in [SOURCE.to_owned(), still, predicted, listed, format!("{hierarchical} costs=satd"), both] {
         let pipeline = format!("{source} ! fakesink name=sink signal-handoffs=true");
-        assert_eq!(output(with_plugin(&program, "c-registry.bin").arg(&pipeline)), expected(&source));
+        assert_eq!(
+            output(scratch.command(&program).env("G_DEBUG", "fatal_warnings").arg(&pipeline)),
+            expected(&source)
+        );
     }
 }
 
 #[test]
 fn python_reads_what_rust_reads() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
+    let scratch = Scratch::new("python");
     let costs = format!("{SOURCE} costs=zero+intra+satd");
     for source in [SOURCE.to_owned(), format!("{SOURCE} direction=both references=2"), costs] {
         // The system's interpreter: it is the one that has the system's gi.
-        let mut python = with_plugin("/usr/bin/python3", "python-registry.bin");
-        let printed = output(python.arg(&script).arg(&source));
+        let mut python = scratch.command("/usr/bin/python3");
+        let printed = output(python.env("G_DEBUG", "fatal_warnings").arg(&script).arg(&source));
         let buffers = run(&launch(&format!("{source} ! appsink name=sink")));
         let mut expected = Vec::new();
         for buffer in &buffers {

@@ -1,6 +1,6 @@
 //! Pipelines in processes of their own, which load the plugin as a user's do.
-#![allow(dead_code)]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,17 @@ impl Scratch {
         self.0.path().join(name)
     }
 
-    /// `gst-launch-1.0` with the plugin.
-    pub fn gst_launch(&self) -> Command {
-        let mut command = Command::new("gst-launch-1.0");
+    /// `program`, for which the plugin is installed.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command.env("GST_PLUGIN_PATH", self.path("plugins")).env("GST_REGISTRY", self.path("registry.bin"));
         command
+    }
+
+    /// `gst-launch-1.0` with the plugin.
+    #[cfg_attr(not(feature = "opencl"), expect(dead_code))]
+    pub fn gst_launch(&self) -> Command {
+        self.command("gst-launch-1.0")
     }
 
     /// `gst-launch-1.0` that searches `frames` small frames with `settings` of the element, and writes the vectors to the

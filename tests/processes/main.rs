@@ -3,6 +3,7 @@
 
 mod allocator;
 mod c_header;
+mod documents;
 #[cfg(feature = "opencl")]
 mod drivers;
 #[cfg(feature = "opencl")]

@@ -2,9 +2,10 @@
 //! beside each other.
 
 use std::sync::Mutex;
+use test_support::Extent;
 
 use super::cases::{Bench, Case, Judged, LIMIT, Setting, report};
-use super::failing::{ALONE, LIST, MADE, is_complete, strict};
+use super::failing::{ALONE, LIST, MADE, is_long, strict};
 use super::worker::Phase;
 
 /// Cases beside each other: they sleep.
@@ -13,7 +14,7 @@ const BESIDE: usize = 12;
 /// Runs the `cases` that `wanted` chooses with a fault of this kind.
 fn check(name: &str, setting: Setting, kind: &str, wanted: impl Fn(&Case) -> bool) {
     let bench = Bench::new(&format!("endless-{name}"), setting);
-    let cases: Vec<Case> = bench.cases(!is_complete()).into_iter().filter(wanted).collect();
+    let cases: Vec<Case> = bench.cases(!is_long()).into_iter().filter(wanted).collect();
     assert!(!cases.is_empty());
     let (waiting, judged) = (Mutex::new(cases.clone()), Mutex::new(Vec::<Judged>::new()));
     std::thread::scope(|scope| {
@@ -45,22 +46,34 @@ fn is_late_command(case: &Case) -> bool {
 
 #[test]
 fn commands_of_a_device_alone() {
-    check("alone", ALONE, "stall", |case| is_late_command(case) || (is_complete() && is_command(case)));
+    if !Extent::is_complete() {
+        return;
+    }
+    check("alone", ALONE, "stall", |case| is_late_command(case) || (is_long() && is_command(case)));
 }
 
 #[test]
 fn commands_of_a_device_alone_whose_failure_is_an_error() {
+    if !Extent::is_complete() {
+        return;
+    }
     let devices = "device=0:0 on-device-failure=error";
     check("alone-error", Setting { devices, allowed: strict, ..ALONE }, "stall", is_late_command);
 }
 
 #[test]
 fn commands_of_a_device_of_a_list() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("list", LIST, "stall", is_late_command);
 }
 
 #[test]
 fn commands_that_make_frames() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("interpolation", MADE, "stall", is_late_command);
 }
 
@@ -68,6 +81,9 @@ fn commands_that_make_frames() {
 /// is unmapped.
 #[test]
 fn calls_of_a_gpu_with_frames_in_flight() {
+    if !Extent::is_complete() {
+        return;
+    }
     let setting = Setting { devices: "device=gpu pipeline-depth=2", is_gpu: true, ..ALONE };
     let is_of_thread = |case: &Case| {
         is_late_command(case) && case.phase != Phase::SetUp && case.function != "clEnqueueUnmapMemObject"

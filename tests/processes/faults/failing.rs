@@ -3,6 +3,7 @@
 use super::cases::Verdict::{self, Continued, Error, Unnoticed};
 use super::cases::{Bench, Case, Setting, report};
 use super::worker::Phase;
+use test_support::Extent;
 
 const SEARCH: &str = "motionestimate block-size=8 search-range=5";
 
@@ -60,7 +61,7 @@ fn check(name: &str, setting: Setting, faults: &[(&str, i32)]) {
     // Only CPU devices tell of a single launch that failed: see `Queue::new`.
     let is_told =
         |case: &Case, kind| !setting.is_gpu || (kind, &*case.function) != ("abort", "clEnqueueNDRangeKernel");
-    let cases = bench.cases(!is_complete());
+    let cases = bench.cases(!is_long());
     for &(kind, value) in faults {
         let judged = cases.iter().filter(|case| is_told(case, kind));
         let judged = judged.map(|case| bench.run(case, (kind, value))).collect();
@@ -69,8 +70,8 @@ fn check(name: &str, setting: Setting, faults: &[(&str, i32)]) {
 }
 
 /// Whether every call is wanted.
-pub fn is_complete() -> bool {
-    std::env::var("FAULTS").is_ok_and(|which| which == "all")
+pub fn is_long() -> bool {
+    Extent::wanted() == Extent::Long
 }
 
 const EACH: [(&str, i32); 3] = [("fail", -5), ("lose", -5), ("abort", -5)];
@@ -109,27 +110,42 @@ fn of_a_gpu() {
 
 #[test]
 fn of_hierarchical_search() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("hierarchical", Setting { element: HIERARCHICAL, ..ALONE }, &EACH);
 }
 
 #[test]
 fn of_made_frames() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("interpolation", MADE, &EACH);
 }
 
 /// No memory on the device, and a code that no standard has.
 #[test]
 fn with_other_codes() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("codes", ALONE, &[("fail", -4), ("lose", -9999)]);
 }
 
 #[test]
 fn without_cached_programs() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("sources", Setting { has_cache: false, ..ALONE }, &[("fail", -5), ("lose", -5)]);
 }
 
 #[test]
 fn of_one_of_two_devices() {
+    if !Extent::is_complete() {
+        return;
+    }
     let devices = "device=0:0,0:1";
     check(
         "second",
@@ -141,5 +157,8 @@ fn of_one_of_two_devices() {
 /// A call that takes long is no failure.
 #[test]
 fn late() {
+    if !Extent::is_complete() {
+        return;
+    }
     check("late", Setting { allowed: |_| &[Unnoticed], ..LIST }, &[("delay", 100)]);
 }

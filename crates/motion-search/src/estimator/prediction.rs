@@ -3,7 +3,7 @@
 //! Neighbouring blocks move alike, so encoders send the difference from a predictor made of the
 //! vectors sent before. This is the median prediction of H.264 (ITU-T H.264, 8.4.1.3) for blocks
 //! of one partition and one reference frame. M. F. Halldal's thesis (2012, section 5.2) describes
-//! it; what he measures is another recurrence (`benches/papers/halldal/recurrence.rs`).
+//! it; what he measures is another recurrence (`benches/src/papers/halldal/recurrence.rs`).
 //!
 //! # The rule
 //!

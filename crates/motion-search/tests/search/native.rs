@@ -8,7 +8,7 @@ use motion_search::native::{Level, Native};
 use motion_search::tuning::Kernel;
 use proptest::prelude::*;
 use test_support::{
-    Case, Noise, cases, check_each, frames, hierarchical_cases, sub_sample_cases, three_step_cases,
+    Case, Noise, cases, check_each, frames, hierarchical_cases, some_of, sub_sample_cases, three_step_cases,
 };
 
 fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {
@@ -28,18 +28,18 @@ fn every_level(parameters: &Parameters) -> impl Iterator<Item = Native> {
 #[test]
 fn every_level_finds_the_oracles_field() {
     assert!(Level::available().any(|level| level == Level::Portable));
-    for case in cases() {
+    for case in some_of(5, cases()) {
         check_each(&case, every_kernel(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_field_of_deep_samples() {
-    for case in test_support::deep(cases()) {
+    for case in some_of(5, test_support::deep(cases())) {
         check_each(&case, every_kernel(&case.parameters));
     }
-    for case in test_support::deep(three_step_cases()).iter().chain(&test_support::deep(hierarchical_cases()))
-    {
+    let others = [three_step_cases(), hierarchical_cases()].map(test_support::deep);
+    for case in some_of(5, others.iter().flatten()) {
         check_each(case, every_level(&case.parameters));
     }
 }
@@ -68,7 +68,7 @@ fn elimination_finds_the_same_in_windows_that_are_searched_in_strips() {
     let (width, height) = (100, 150);
     let window = Window::new(-300, 190, -310, 300).unwrap();
     for metric in [Metric::Sad, Metric::Ssd] {
-        for content in test_support::CONTENTS {
+        for content in some_of(4, test_support::CONTENTS) {
             let (reference, current) = frames(content, width, height);
             let parameters = Parameters { metric, ..Parameters::new(width, height, 16, window) };
             check_kernels(&parameters, &[reference, current]);
@@ -122,28 +122,28 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
 
 #[test]
 fn every_level_finds_the_oracles_field_by_three_steps() {
-    for case in three_step_cases() {
+    for case in some_of(5, three_step_cases()) {
         check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_field_by_hierarchical_search() {
-    for case in hierarchical_cases() {
+    for case in some_of(4, hierarchical_cases()) {
         check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_sub_samples() {
-    for case in sub_sample_cases() {
+    for case in some_of(7, sub_sample_cases()) {
         check_each(&case, every_level(&case.parameters));
     }
 }
 
 #[test]
 fn every_level_finds_the_oracles_sub_samples_of_deep_samples() {
-    for case in test_support::deep(sub_sample_cases()) {
+    for case in some_of(7, test_support::deep(sub_sample_cases())) {
         check_each(&case, every_level(&case.parameters));
     }
 }

@@ -11,7 +11,7 @@ use motion_search::tuning::{Kernel, Tuning};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use test_support::{
-    CONTENTS, Case, Cut, cases, check, check_parts, frames, hierarchical_cases, reconstruct,
+    CONTENTS, Case, Cut, Extent, cases, check, check_parts, frames, hierarchical_cases, reconstruct, some_of,
     sub_sample_cases, three_step_cases,
 };
 
@@ -59,6 +59,15 @@ fn is_checked(device: &OpenClDevice, kernel: Kernel, parameters: &Parameters) ->
     }
 }
 
+/// Whether a kernel with this number is compiled for searches with `p`, as PoCL takes a second or more for each block size:
+/// for every other size, and in the quick form for two.
+fn is_compiled(number: usize, p: &Parameters) -> bool {
+    let fours = p.block_size / 4;
+    let is_chosen =
+        if Extent::is_complete() { (fours + number).is_multiple_of(2) } else { fours == 1 + number * 5 % 16 };
+    is_chosen || p.block_size == 16
+}
+
 fn check_all(kernel: Kernel) {
     let cases = match kernel {
         Kernel::Hierarchical => hierarchical_cases(),
@@ -71,6 +80,10 @@ fn check_all(kernel: Kernel) {
         let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         let cases: Vec<_> =
             cases.iter().filter(|case| is_checked(&device, kernel, &case.parameters)).collect();
+        let number = kernel as usize;
+        let is_compiled =
+            |case: &&&Case| kernel == Kernel::Hierarchical || is_compiled(number, &case.parameters);
+        let cases: Vec<_> = some_of(3, cases.into_iter().filter(|case| is_compiled(&case))).collect();
         for (index, case) in cases.iter().enumerate() {
             // Every third case also in parts, divided in one of three ways.
             let cuts = [Cut::Rows, Cut::Candidates, Cut::Both];
@@ -85,28 +98,32 @@ fn check_all(kernel: Kernel) {
     }
 }
 
-/// Every kernel with deep samples: of two block sizes by SAD, as PoCL takes seconds to compile one, and of one by SSD.
+/// Every kernel with deep samples: of one depth, as PoCL takes seconds to compile one, of two block sizes by SAD and of one
+/// by SSD.
 #[test]
 fn deep_samples_are_exact() {
-    let of_full = test_support::deep(cases());
-    let of_three_steps = test_support::deep(three_step_cases());
+    let (of_full, of_three_steps) = (cases(), three_step_cases());
     for device in all_devices() {
         for (number, kernel) in Kernel::OPENCL.into_iter().chain(Kernel::OPENCL_THREE_STEP).enumerate() {
             let cases = if Kernel::OPENCL.contains(&kernel) { &of_full } else { &of_three_steps };
             let sizes = [[4, 20], [16, 64], [12, 64]][number % 3];
+            let sizes = if Extent::is_complete() { &sizes[..] } else { &sizes[number / 3 % 2..][..1] };
+            let depth = [10, 16, 9, 12, 15, 11, 13, 14][number % 8];
             let is_tried = |p: &Parameters| match p.metric {
                 Metric::Sad => sizes.contains(&p.block_size),
                 Metric::Ssd => p.block_size == if kernel == Kernel::Elimination { 64 } else { 16 },
             };
             let cases = cases.iter().filter(|case| is_tried(&case.parameters));
-            for (index, case) in cases.enumerate() {
+            for (index, case) in some_of(3, cases).enumerate() {
+                let depth = if case.parameters.metric == Metric::Ssd { 10 } else { depth };
+                let case = &test_support::deep_case(case.clone(), depth);
                 let checked = check_or_refused(&device, kernel, case, Tuning::default());
                 if let Some(mut opened) = checked.filter(|_| index % 5 == 0) {
                     check_parts(case, Cut::Rows, &mut opened);
                 }
             }
         }
-        for case in test_support::deep(hierarchical_cases()).iter().step_by(3) {
+        for case in some_of(5, test_support::deep(hierarchical_cases()).iter().step_by(3)) {
             check_or_refused(&device, Kernel::Hierarchical, case, Tuning::default());
         }
     }
@@ -200,8 +217,10 @@ fn hierarchical_is_exact() {
 fn sub_samples_are_exact() {
     let cases = sub_sample_cases();
     for device in all_devices() {
-        let checked = cases.iter().filter(|case| is_checked(&device, Kernel::Auto, &case.parameters));
-        for (index, case) in checked.enumerate() {
+        let checked = cases.iter().filter(|case| {
+            is_checked(&device, Kernel::Auto, &case.parameters) && is_compiled(0, &case.parameters)
+        });
+        for (index, case) in some_of(5, checked).enumerate() {
             let kernels = Kernel::of(case.parameters.algorithm);
             // One in eight: PoCL takes seconds to compile some kernels.
             let kernel = if index % 8 == 0 { kernels[index / 8 % kernels.len()] } else { Kernel::Auto };
@@ -227,7 +246,7 @@ fn sub_samples_of_deep_samples_are_exact() {
     let cases = sub_sample_cases();
     for device in all_devices() {
         let deep = cases.iter().filter_map(|case| Some((case, depth_of(&case.parameters)?)));
-        for (index, (case, depth)) in deep.enumerate() {
+        for (index, (case, depth)) in some_of(5, deep).enumerate() {
             let case = test_support::deep_case(case.clone(), depth);
             let kernels = Kernel::of(case.parameters.algorithm);
             let kernel = if index % 8 == 0 { kernels[index / 8 % kernels.len()] } else { Kernel::Auto };
@@ -296,7 +315,8 @@ fn small_devices_refine_or_say_why_not() {
 fn hierarchical_searches_in_flight_are_exact() {
     let cases = hierarchical_cases();
     for device in all_devices() {
-        for (index, case) in cases.iter().enumerate().filter(|(index, _)| index % 11 == 0) {
+        // Seconds to compile for each.
+        for (index, case) in some_of(3, cases.iter().enumerate().step_by(17)) {
             let group_size = [None, Some(7), Some(100)][index % 3];
             let tuning = Tuning { depth: Some(3), group_size, ..Tuning::default() };
             let mut opened = OpenCl::new(&device, Kernel::Auto, &tuning, &case.parameters).unwrap();

@@ -6,7 +6,7 @@ use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use test_support::{Case, Content, check, frames};
+use test_support::{Case, Content, Extent, check, frames};
 
 use crate::all_devices;
 
@@ -340,6 +340,10 @@ fn any_tuning_is_exact() {
         check_tuned(device, kernel, tuning, &case(p, Content::Moved));
         Ok(())
     };
-    let config = Config { cases: 80, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: if Extent::is_complete() { 40 } else { 10 },
+        failure_persistence: None,
+        ..Config::default()
+    };
     TestRunner::new(config).run(&strategy, run).unwrap();
 }

@@ -1,0 +1,54 @@
+//! The pipelines of the documents run to their ends: each `sh` block whose first word is `gst-launch-1.0`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use test_support::Extent;
+
+use crate::launched::{Scratch, text};
+
+/// The pipelines of a document.
+fn pipelines(document: &Path) -> Vec<String> {
+    let text = fs::read_to_string(document).expect("a document");
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    let shell = blocks.filter_map(|block| block.strip_prefix("sh\n"));
+    shell.filter(|block| block.starts_with("gst-launch-1.0 ")).map(str::to_owned).collect()
+}
+
+/// Runs them all, in a folder that has what is in the repository and an empty `out`.
+fn run(documents: impl Iterator<Item = PathBuf>) -> usize {
+    let scratch = Scratch::new("documents");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::create_dir(scratch.path("out")).expect("a folder");
+    for name in ["media", "docs", "examples", "scripts"] {
+        std::os::unix::fs::symlink(root.join(name), scratch.path(name)).expect("a link");
+    }
+    let mut count = 0;
+    for document in documents {
+        for pipeline in pipelines(&document) {
+            let mut command = scratch.command("bash");
+            let command = command.args(["-ec", &pipeline]).current_dir(scratch.path("."));
+            let output = command.env("G_DEBUG", "fatal_warnings").output().expect("bash");
+            assert!(output.status.success(), "{}: {pipeline}\n{}", document.display(), text(&output));
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn of_the_readme() {
+    let count = run([Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")].into_iter());
+    assert!(count >= 3, "README.md has {count} pipelines");
+}
+
+#[test]
+fn of_the_other_documents() {
+    if !Extent::is_complete() {
+        return;
+    }
+    let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
+    let documents = docs.map(|entry| entry.expect("an entry").path());
+    let count = run(documents.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    assert!(count >= 4, "docs/ has {count} pipelines");
+}

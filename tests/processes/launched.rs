@@ -1,4 +1,5 @@
 //! Pipelines in processes of their own, which load the plugin as a user's do.
+#![cfg_attr(not(feature = "opencl"), allow(dead_code))]
 
 use std::ffi::OsStr;
 use std::fs;
@@ -42,7 +43,6 @@ impl Scratch {
     }
 
     /// `gst-launch-1.0` with the plugin.
-    #[cfg_attr(not(feature = "opencl"), expect(dead_code))]
     pub fn gst_launch(&self) -> Command {
         self.command("gst-launch-1.0")
     }

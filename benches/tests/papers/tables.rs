@@ -144,7 +144,7 @@ fn a_shifted_scene_is_shifted() {
 /// Where the papers print a figure twice, or one that follows from others, the copies agree.
 #[test]
 fn printed_figures_agree() {
-    use printed::*;
+    use motion_benches::papers::printed::*;
 
     for (width, height, blocks) in UTA_SIZES {
         assert_eq!(width * height / 256, blocks);

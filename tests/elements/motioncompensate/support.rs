@@ -38,12 +38,12 @@ pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
 }
 
 pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
-    fields::init();
+    crate::init();
     VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().unwrap()
 }
 
 pub fn harness(launch: &str, info: &VideoInfo) -> (Harness, ElementBus) {
-    fields::init();
+    crate::init();
     let mut harness = Harness::new_parse(launch);
     harness.set_src_caps(info.to_caps().unwrap());
     let bus = ElementBus::new(harness.find_element("motioncompensate").unwrap());

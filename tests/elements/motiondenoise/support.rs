@@ -12,7 +12,7 @@ use motion_search::estimator::{Frame, References, SampleFormat, oracle as search
 
 pub use test_support::gstreamer::ElementBus;
 
-pub use crate::init;
+pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (72, 56);
 

@@ -188,7 +188,7 @@ mod shared {
         use gst_video::VideoFormat::{Gray8, I420};
         for (format, failure) in [(Gray8, "native"), (I420, "native"), (I420, "error")] {
             for depth in [1, 4] {
-                let info = super::support::info(format, SIZE);
+                let info = super::super::support::info(format, SIZE);
                 let launch = format!("{DEVICE} pipeline-depth={depth} on-device-failure={failure}");
                 let mut harness = harness(&launch, &info);
                 let pool = pool(&answer(&mut harness, &info), &info);

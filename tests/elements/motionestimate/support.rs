@@ -9,7 +9,7 @@ use motion_search::estimator::{Frame, Parameters, Window, oracle};
 
 pub use test_support::gstreamer::ElementBus;
 
-pub use crate::init;
+pub(crate) use crate::init;
 
 /// Frame size of most tests: whole blocks on neither axis.
 pub const SIZE: (u32, u32) = (61, 47);

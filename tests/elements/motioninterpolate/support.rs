@@ -7,7 +7,7 @@ use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 
 pub use test_support::gstreamer::ElementBus;
 
-pub use crate::init;
+pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (13, 7);
 

@@ -152,7 +152,7 @@ impl Records {
         if header != HEADER {
             return Err(wrong(&"is of another version of the format"));
         }
-        let piece = match records.next()? {
+        let piece = match records.next_record()? {
             Some(Record::Note(text)) => serde_json::from_slice(text).ok(),
             _ => None,
         };
@@ -165,7 +165,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Error::Pieces`] if the file cannot be read or ends within a record.
-    pub fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
         let mut length = [0; 4];
         let mut filled = 0;
         while filled < length.len() {
@@ -206,7 +206,7 @@ impl Records {
     ) -> Result<u64, Error> {
         let mut frames = Frames::default();
         let mut end = None;
-        while let Some(record) = self.next()? {
+        while let Some(record) = self.next_record()? {
             match record {
                 _ if end.is_some() => return Err(self.damaged(&"there is more behind its end")),
                 Record::Note(text) => end = serde_json::from_slice(text).ok(),
@@ -258,7 +258,7 @@ mod tests {
         file.resize(file.len() + 1000, 0);
         let (mut records, read) = Records::read("file".into(), io::Cursor::new(file)).unwrap();
         assert_eq!(read, piece);
-        let error = records.next().err().unwrap().to_string();
+        let error = records.next_record().err().unwrap().to_string();
         assert!(error.contains("ends within a record"), "{error}");
         assert!(records.record.capacity() < 1 << 20, "{} bytes", records.record.capacity());
     }

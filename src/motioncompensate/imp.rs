@@ -14,7 +14,7 @@ use super::settings::CompensateSettings;
 use super::stream::CompensateState;
 use crate::settings::PostedWarnings;
 use crate::video;
-use crate::video::pool::ask_for;
+use crate::video::pool::{ask_for, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -113,6 +113,7 @@ impl BaseTransformImpl for MotionCompensate {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
+        refuse_cropping(query);
         let needed = ask_for(query, self.settings.lock().held());
         self.state.lock().held.set_needed_downstream(needed);
         Ok(())

@@ -16,7 +16,7 @@ use super::stream::DenoiseState;
 use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;
 use crate::video;
-use crate::video::pool::OutputBuffers;
+use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -144,6 +144,7 @@ impl BaseTransformImpl for MotionDenoise {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
+        refuse_cropping(query);
         if let Some(decided) = decide_query {
             let settings = self.settings.lock().clone();
             let held = settings.references().map_or(0, |_| settings.held());

@@ -15,8 +15,8 @@ use super::statistics::Statistics;
 use super::stream::EstimateState;
 use crate::settings::statistics::stats_property;
 use crate::settings::{PostedWarnings, setup_message};
-use crate::video;
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::{self, pool};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -146,6 +146,7 @@ impl BaseTransformImpl for MotionEstimate {
     ) -> Result<(), gst::LoggableError> {
         // The very same memory goes downstream, so downstream is asked first.
         let downstream = self.parent_propose_allocation(decide_query, query);
+        pool::refuse_cropping(query);
         let mut state = self.state.lock();
         // A query for other caps than those that were set is none of this stream's.
         let caps = query.get_owned().0.and_then(|caps| gst_video::VideoInfo::from_caps(&caps).ok());

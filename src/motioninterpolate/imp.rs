@@ -17,7 +17,7 @@ use super::{caps, retime};
 use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;
 use crate::video;
-use crate::video::pool::OutputBuffers;
+use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -164,6 +164,7 @@ impl BaseTransformImpl for MotionInterpolate {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         self.parent_propose_allocation(decide_query, query)?;
+        refuse_cropping(query);
         // Where nothing is made, downstream has answered.
         let Some(decided) = decide_query else { return Ok(()) };
         // The newest frame is held until the next one has come, and others wait.

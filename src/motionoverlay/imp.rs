@@ -13,6 +13,7 @@ use super::settings::OverlaySettings;
 use super::stream::OverlayStream;
 use crate::meta::MotionVectorMeta;
 use crate::video;
+use crate::video::pool::refuse_cropping;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -111,6 +112,16 @@ impl BaseTransformImpl for MotionOverlay {
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         *self.stream.lock() = None;
+        Ok(())
+    }
+
+    fn propose_allocation(
+        &self,
+        decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        self.parent_propose_allocation(decide_query, query)?;
+        refuse_cropping(query);
         Ok(())
     }
 

@@ -64,6 +64,15 @@ pub fn release(buffer: &mut gst::Buffer) {
     }
 }
 
+/// Takes out of the answer to an ALLOCATION query what no element here can honour: frames whose caps are those of a rectangle
+/// in a larger frame. Upstream then crops them itself. All other metas that such a query can name describe the whole frame
+/// or lie beside it, and stay on its buffer.
+pub fn refuse_cropping(query: &mut gst::query::Allocation) {
+    while let Some(index) = query.find_allocation_meta::<gst_video::VideoCropMeta>() {
+        query.remove_nth_allocation_meta(index);
+    }
+}
+
 /// Adds `held` buffers to those that the answer to an ALLOCATION query asks for: a pool of downstream's gives no more than
 /// it has. Returns how many downstream asks for.
 pub fn ask_for(query: &mut gst::query::Allocation, held: usize) -> u32 {

@@ -1,5 +1,7 @@
 //! The meta on buffers, and what pipelines make of it.
 
+use std::sync::{Arc, Mutex};
+
 use gst::prelude::*;
 use gstmotionestimate::meta::{
     self, Extras, FieldCosts, FieldDescription, MetaError, MotionVectorMeta, RowDevices,
@@ -137,6 +139,49 @@ fn what_moves_samples_drops_the_field() {
     assert_dropped("videoflip video-direction=180");
     assert_dropped("videoflip video-direction=90r");
     assert_dropped("videobox left=-16 ! video/x-raw,width=176");
+}
+
+/// A sink that takes `GstVideoCropMeta`, as `fakevideosink` does: `videocrop` would leave the cropping to it.
+#[test]
+fn upstream_crops_before_our_elements() {
+    for elements in [
+        "motionestimate",
+        "motionestimate ! motionoverlay",
+        "motionestimate ! motioncompensate",
+        "motiondenoise",
+        "motioninterpolate",
+        "motioninterpolate ! video/x-raw,framerate=60/1",
+        "motionestimate ! tee ! queue ! motionoverlay",
+    ] {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 \
+             ! videocrop left=16 ! {elements} ! fakevideosink name=sink sync=false"
+        ));
+        let frames = Arc::new(Mutex::new(Vec::new()));
+        let (noted, pad) = (frames.clone(), pipeline.by_name("sink").unwrap().static_pad("sink").unwrap());
+        pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+            let buffer = info.buffer().unwrap();
+            let cropped = buffer.meta::<gst_video::VideoCropMeta>().is_some();
+            let field = MotionVectorMeta::of(buffer).map(|field| field.unwrap().description().width);
+            noted.lock().unwrap().push((cropped, field));
+            gst::PadProbeReturn::Ok
+        });
+        pipeline.set_state(gst::State::Playing).unwrap();
+        let end = pipeline.bus().unwrap().timed_pop_filtered(
+            gst::ClockTime::from_seconds(120),
+            &[gst::MessageType::Eos, gst::MessageType::Error],
+        );
+        pipeline.set_state(gst::State::Null).unwrap();
+        assert!(end.is_some_and(|message| message.type_() == gst::MessageType::Eos), "{elements}");
+        let frames = frames.lock().unwrap();
+        assert!(
+            frames.len() >= 5 && frames.iter().all(|(is_cropped, _)| !is_cropped),
+            "{elements}: {frames:?}"
+        );
+        if elements.contains("motionestimate") {
+            assert_eq!(frames[1].1, Some(304), "{elements}: {frames:?}");
+        }
+    }
 }
 
 #[test]

@@ -44,14 +44,14 @@ pub(super) struct Resampled {
     pub predictors: Option<Vec<Predictor>>,
     /// The old block of each new one, row-major; `None` outside the old frame.
     sources: Vec<Option<usize>>,
-    cost_ratio: Ratio,
+    cost_ratio: Fraction,
 }
 
 /// A fraction.
 #[derive(Clone, Copy, Debug)]
-struct Ratio(i64, i64);
+struct Fraction(i64, i64);
 
-impl Ratio {
+impl Fraction {
     /// `value` times the fraction, rounded half away from zero.
     fn of(self, value: i64) -> i64 {
         let doubled = 2 * i128::from(value) * i128::from(self.0);
@@ -113,7 +113,7 @@ impl Axis {
 
     /// A component of a vector along the old axis, along the new one.
     fn component(&self, component: i16) -> Option<i16> {
-        let scaled = Ratio(self.length, self.old_length).of(component.into());
+        let scaled = Fraction(self.length, self.old_length).of(component.into());
         i16::try_from(if self.is_mirrored { -scaled } else { scaled }).ok()
     }
 }
@@ -190,7 +190,7 @@ impl Placement {
         let sources: Vec<Option<usize>> = sources.collect();
         let old_area = i64::from(old.block_width) * i64::from(old.block_height);
         let cost_ratio =
-            if is_exact { Ratio(1, 1) } else { Ratio(horizontal.side * vertical.side, old_area) };
+            if is_exact { Fraction(1, 1) } else { Fraction(horizontal.side * vertical.side, old_area) };
         let vectors = meta.vectors();
         let vector = |source: &Option<usize>| {
             let Some(MotionVector { x, y, cost }) = source.map(|block| vectors[block]) else {
@@ -216,7 +216,7 @@ impl Placement {
 }
 
 /// `cost` times `ratio`, at most the largest number.
-fn scaled_cost(cost: u32, ratio: Ratio) -> u32 {
+fn scaled_cost(cost: u32, ratio: Fraction) -> u32 {
     u32::try_from(ratio.of(cost.into())).unwrap_or(u32::MAX)
 }
 

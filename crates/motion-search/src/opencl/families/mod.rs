@@ -1,7 +1,6 @@
 //! The families of kernels, one file each, and the choice among them. Those of [`papers`] are there to be measured;
 //! what `auto` takes is in [`fastest`] and [`undemanding`].
 
-mod elimination;
 mod group_shape;
 mod hierarchical;
 mod papers;
@@ -73,7 +72,6 @@ pub(super) fn build(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, S
 fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, SetupError> {
     Ok(match build.kernel {
         Kernel::Auto | Kernel::Tiled => Box::new(tiled::TiledFamily::new(build)?),
-        Kernel::Elimination => Box::new(elimination::EliminationFamily::new(build)?),
         Kernel::ThreeStep => Box::new(three_step::ThreeStepGroups::new(build)?),
         Kernel::ThreeStepUnaligned => Box::new(three_step::ThreeStepItems::new(build)?),
         Kernel::Hierarchical => Box::new(hierarchical::HierarchicalFamily::new(build)?),
@@ -86,6 +84,7 @@ fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, Setup
         Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
             Box::new(papers::CollaborativeFamily::new(build)?)
         }
+        Kernel::Elimination => Box::new(papers::EliminationFamily::new(build)?),
         Kernel::TwoPass => Box::new(papers::TwoPassFamily::new(build)?),
         Kernel::ThreeStepNaive => Box::new(papers::ThreeStepSamples::new(build)?),
     })

@@ -1,4 +1,4 @@
-//! Elimination on a device (`kernels/elimination.cl`): the sums of the reference, and how the search is
+//! Elimination on a device (`kernels/papers/elimination.cl`): the sums of the reference, and how the search is
 //! divided for a device and a window.
 //!
 //! Memory on the device besides the frames and the vectors: eight bytes a sample of a frame with its
@@ -6,13 +6,13 @@
 
 use std::mem;
 
-use super::super::cl::{self, Arg, Buffer};
-use super::super::frame::sample_bytes;
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use super::super::program::KernelFile;
-use super::equal_part;
-use super::group_shape::GroupShape;
 use crate::estimator::{Grid, MotionVector, SetupError};
+use crate::opencl::cl::{self, Arg, Buffer};
+use crate::opencl::families::equal_part;
+use crate::opencl::families::group_shape::GroupShape;
+use crate::opencl::frame::sample_bytes;
+use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use crate::opencl::program::KernelFile;
 
 /// Candidates of a run at most: as many as an item has bits for. Fewer on CPUs, whose compilers unroll for
 /// all items of a group at once.
@@ -34,7 +34,7 @@ const MOST_BLOCKS: usize = 16;
 const SUMMED: [usize; 2] = [128, 16];
 
 /// The two kernels, the sums and the fields.
-pub(super) struct EliminationFamily {
+pub(in crate::opencl::families) struct EliminationFamily {
     sum_parts: cl::KernelObject,
     eliminate: cl::KernelObject,
     small: Buffer,
@@ -47,7 +47,7 @@ pub(super) struct EliminationFamily {
 }
 
 impl EliminationFamily {
-    pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
+    pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         let shape = EliminationShape::new(build)?;
         let options = shape.options(build);
         let kernel = |name| shape.group.build(build, KernelFile::Elimination, name, &options);

@@ -1,4 +1,10 @@
 //! Searches in flight: their queues, and the way of their vectors to the host.
+//!
+//! ```text
+//! Request ─▶ SearchPlan ─▶ waits for a batch ─▶ LaunchRequest, to the KernelFamily ─▶ QueuedBatch
+//!            BegunSearch: it is in flight                                              │
+//! vectors ◀─ FieldRoom: its memory on the host ◀─ QueuedSearch: it is on the device ◀──┘
+//! ```
 
 use std::iter;
 use std::sync::Arc;

@@ -67,6 +67,7 @@ def test_what_is_bad_is_named_and_the_rest_goes_on(on_two: Place, tmp_path: Path
     ]:
         assert any(str(video) in line and told in line for line in named.splitlines()), (video, named)
     assert len(named.splitlines()) == 6
+    assert "--range" not in run.errors, "an option that motion_ray lacks"
     for video in (good, variable):
         assert (on_two.out / f"{video.name}.bin").read_bytes() == single(video)
 

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
 import sys
 from importlib.metadata import version
 from typing import Any
@@ -22,7 +21,7 @@ searched again: start the same command again after an interruption or a failure.
 exit codes:
   0    all videos are done
   1    some have failed; they are named at the end
-  2    wrong arguments
+  2    wrong arguments, or motion-vectors, DIR or Ray cannot be used
   130  interrupted
 """
 
@@ -59,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     logging.getLogger("ray").setLevel(logging.ERROR)
     from motion_ray.dashboard import Dashboard
-    from motion_ray.driver import Options, connected, search
+    from motion_ray.driver import Options, connected, reason, search
 
     videos = [word for word in options.videos if "=" not in word or os.path.exists(word)]
     properties = [word for word in options.videos if word not in videos]
@@ -81,8 +80,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("motion_ray: interrupted; start it again to go on", file=sys.stderr)
         return 130
-    except (ValueError, OSError, subprocess.CalledProcessError) as error:
-        print(f"motion_ray: {error}", file=sys.stderr)
+    except (ValueError, OSError) as error:
+        print(f"motion_ray: {reason(error)}", file=sys.stderr)
         return 2
     failed = [result for result in results if result.failures]
     for result in results:

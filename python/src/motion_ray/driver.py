@@ -6,6 +6,8 @@ import contextlib
 import fcntl
 import logging
 import os
+import socket
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import NodeDiedError, RayError, TaskUnschedulableError
+from ray.exceptions import NodeDiedError, RayError, RayTaskError, TaskUnschedulableError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from motion_ray import worker as remote
@@ -29,6 +31,9 @@ _HOPELESS = {2}
 
 #: After so many ranges have failed, the other ranges of a video are not tried.
 _GIVE_UP = 3
+
+#: The longest time in which a cluster accepts a connection, in seconds.
+_LONGEST_ANSWER = 10.0
 
 #: Between two looks at the nodes of the cluster, in seconds.
 _LOOK = 1.0
@@ -81,13 +86,19 @@ def search(
     one on this machine.
 
     Raises:
-        OSError: if ``out`` cannot be written, or ``motion-vectors`` does not run here.
+        OSError: if ``out`` cannot be written, ``motion-vectors`` does not run here, or Ray cannot be used.
     """
     if os.sep in options.program:
         options = replace(options, program=os.path.abspath(options.program))
     folder = Path(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    version = remote.version(options.program)
+    try:
+        version = remote.version(options.program)
+    except (OSError, subprocess.CalledProcessError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"it ends with code {error.returncode}"
+        raise OSError(
+            f"{options.program} does not run: {why}: install motion-vectors, or name it by --program"
+        ) from None
     with _alone(folder), connected(options):
         run = _Run(folder, options, version, dashboard or Dashboard(quiet=True))
         return run.run([Path(video).absolute() for video in videos])
@@ -113,11 +124,27 @@ def connected(options: Options) -> Iterator[None]:
     # Without an address Ray would take one from the environment, or a cluster that runs here.
     address = options.address or "local"
     dashboard = None if options.address else False
-    ray.init(address=address, log_to_driver=False, include_dashboard=dashboard, logging_level=logging.ERROR)
+    _check(address)
+    try:
+        ray.init(address=address, log_to_driver=False, include_dashboard=dashboard, logging_level=logging.ERROR)
+    except (RayError, RuntimeError) as error:
+        # Among others: there is no token, or the cluster has another version of Ray.
+        raise OSError(" ".join(str(error).split())) from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _check(address: str) -> None:
+    """Whether something answers at an address HOST:PORT: Ray tries for minutes, and tells what it does meanwhile."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _LONGEST_ANSWER).close()
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise OSError(f"no Ray answers at {address}: {why}") from None
 
 
 @dataclass
@@ -192,7 +219,7 @@ class _Run:
             else:
                 self.steps.append(_Step(job, is_join=False))
         except (OSError, JobError) as error:
-            self._fail(video.name, str(error))
+            self._fail(video.name, reason(error))
 
     def _plan_ready(self, job: Job) -> None:
         self.schedule.add_video(job.name, job.parts, job.gaps())
@@ -314,7 +341,7 @@ class _Run:
             self.looked = time.monotonic()
             if isinstance(outcome, (NodeDiedError, TaskUnschedulableError)):
                 self.dead.add(worker.node)
-            lost = f"the worker {worker.name} was lost ({_first_line(outcome)})"
+            lost = f"the worker {worker.name} was lost ({_line(outcome)})"
             self._attempt_failed(attempt, worker, lost, searched=not isinstance(outcome, TaskUnschedulableError))
             return
         if worker.name in self.workers:
@@ -377,7 +404,7 @@ class _Run:
         self.steps_running -= 1
         name = step.job.name
         if isinstance(outcome, RayError):
-            error, again = f"the worker {worker.name} was lost ({_first_line(outcome)})", True
+            error, again = f"the worker {worker.name} was lost ({_line(outcome)})", True
         else:
             error, again = outcome["error"], outcome["code"] == UNFIT and not self._is_gone(step.job)
             if again:
@@ -391,7 +418,7 @@ class _Run:
             try:
                 self._step_done(step, outcome["report"])
             except (OSError, JobError) as problem:
-                self._fail(name, str(problem))
+                self._fail(name, reason(problem))
 
     def _step_done(self, step: _Step, report: dict[str, Any]) -> None:
         job = step.job
@@ -413,5 +440,14 @@ def _nodes() -> list[dict[str, Any]]:
     return nodes
 
 
-def _first_line(error: RayError) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _line(error: RayError) -> str:
+    """What has happened, in one line: of an exception in a task, the last one of its traceback."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1 if isinstance(error, RayTaskError) else 0]
+
+
+def reason(error: Exception) -> str:
+    """An error for users."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gst::glib;
 use gst::prelude::*;
@@ -16,14 +15,19 @@ use crate::error::Error;
 /// before a range are decoded.
 const EXACT: [&str; 2] = ["matroskademux", "qtdemux"];
 
-/// Between two streaming threads of a pipeline that starts there is far less.
-const LONGEST_IDLE: Duration = Duration::from_secs(3);
+/// Calls of [`Watch::check`] without a running streaming thread: three seconds. Between two threads of a pipeline that
+/// starts there is far less.
+const LONGEST_IDLE: u32 = 30;
+
+/// Calls of [`Watch::check`] in which threads run but nothing moves: 15 seconds. No decoder takes so long for a frame.
+const LONGEST_STALL: u32 = 150;
 
 /// The name of the message of a file without video.
 pub const NO_VIDEO: &str = "no-video";
 
 /// A source, a decoder and a converter in `pipeline`.
 pub struct Decoding {
+    pub source: gst::Element,
     pub converter: gst::Element,
     /// Whether the file's format is one of those after whose seeks timestamps are exact; known with the first frame.
     pub is_exact: Arc<AtomicBool>,
@@ -81,7 +85,7 @@ impl Decoding {
                 keep_open_end(&pad);
             }
         });
-        Ok(Self { converter, is_exact })
+        Ok(Self { source, converter, is_exact })
     }
 }
 
@@ -137,33 +141,129 @@ fn keep_open_end(pad: &gst::Pad) {
     });
 }
 
+/// What has moved through a pipeline.
+#[derive(Default)]
+struct Traffic {
+    /// Reads of the file that gave data, and buffers that reached the end of what is watched.
+    steps: AtomicU64,
+    /// Up to where the file was read.
+    read: AtomicU64,
+    /// Whether a read has begun that the storage has not answered.
+    is_reading: AtomicBool,
+}
+
 /// Notices that a pipeline has stopped without a message.
 ///
-/// GStreamer's decodebin and parsebin (1.22) sometimes lose the error message of a demultiplexer that fails at once.
-#[derive(Default)]
+/// GStreamer's decodebin and parsebin (1.22) sometimes lose the error message of a demultiplexer that fails at once, and
+/// the demultiplexers of FFmpeg may read at the end of a short file again and again.
 pub struct Watch {
-    idle_since: Option<Instant>,
+    source: gst::Pad,
+    /// The pad from which decoded frames are pushed, if they are.
+    decoded: Option<gst::Pad>,
+    /// Bytes of the file.
+    length: u64,
+    traffic: Arc<Traffic>,
+    /// The steps that were seen.
+    steps: u64,
+    /// Calls since there was a step. Calls are counted and no time, so that a loaded machine has longer limits.
+    calls: u32,
 }
 
 impl Watch {
-    /// Called when there was no message for a while.
+    /// Between two calls of [`Self::check`].
+    pub const INTERVAL: gst::ClockTime = gst::ClockTime::from_mseconds(100);
+
+    /// Watches what `source` reads of `file`, and what is pushed from the pad `decoded`.
     ///
     /// # Errors
-    /// [`Error::Video`] if no streaming thread of `pipeline` has worked on `file` for some time.
+    /// [`Error::Search`] if `source` has no pad.
+    pub fn new(source: &gst::Element, file: &Path, decoded: Option<gst::Pad>) -> Result<Self, Error> {
+        let length = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let source = source.static_pad("src").ok_or_else(|| Error::Search("filesrc has no pad".into()))?;
+        let traffic = Arc::new(Traffic::default());
+        let begun = traffic.clone();
+        let before_reads = gst::PadProbeType::BLOCK | gst::PadProbeType::PULL | gst::PadProbeType::BUFFER;
+        source.add_probe(before_reads, move |_, info| {
+            // At the end of the file there is nothing to wait for.
+            begun.is_reading.store(info.offset < length, Ordering::Relaxed);
+            gst::PadProbeReturn::Pass
+        });
+        let done = traffic.clone();
+        source.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+            let end = info.buffer().map_or(0, |buffer| buffer.offset_end());
+            done.read.fetch_max(end, Ordering::Relaxed);
+            done.is_reading.store(false, Ordering::Relaxed);
+            done.steps.fetch_add(1, Ordering::Relaxed);
+            gst::PadProbeReturn::Ok
+        });
+        if let Some(pad) = &decoded {
+            let passed = traffic.clone();
+            pad.add_probe(gst::PadProbeType::BUFFER, move |_, _| {
+                passed.steps.fetch_add(1, Ordering::Relaxed);
+                gst::PadProbeReturn::Ok
+            });
+        }
+        Ok(Self { source, decoded, length, traffic, steps: 0, calls: 0 })
+    }
+
+    /// Called when there was no message for [`Self::INTERVAL`].
+    ///
+    /// # Errors
+    /// [`Error::Video`] if nothing of `file` has moved through `pipeline` for some time, and neither the search nor the
+    /// storage is what it waits for.
     pub fn check(&mut self, pipeline: &gst::Pipeline, file: &Path) -> Result<(), Error> {
-        let works = |pad: &gst::Pad| pad.task_state() == gst::TaskState::Started;
-        let is_idle = |element: gst::Element| !element.pads().iter().any(works);
-        if !pipeline.iterate_recurse().into_iter().all(|element| element.is_ok_and(is_idle)) {
-            self.idle_since = None;
+        let steps = self.traffic.steps.load(Ordering::Relaxed);
+        let is_searching = self.decoded.as_ref().is_some_and(|pad| !is_idle(pad));
+        if steps != self.steps || is_searching || self.is_reading() {
+            (self.steps, self.calls) = (steps, 0);
             return Ok(());
         }
-        if self.idle_since.get_or_insert_with(Instant::now).elapsed() < LONGEST_IDLE {
+        self.calls += 1;
+        let wrong = |what: &str| Err(Error::Video(format!("{}: {what}", file.display())));
+        let working = working(pipeline);
+        if working.is_empty() && self.calls >= LONGEST_IDLE {
+            return wrong("GStreamer cannot read it: it may be damaged or cut off");
+        }
+        if self.calls < LONGEST_STALL {
             return Ok(());
         }
-        Err(Error::Video(format!(
-            "{}: GStreamer cannot read it: it may be damaged or cut off",
-            file.display()
-        )))
+        let is_queue = |name: &String| name.contains("queue");
+        let waiting = working.iter().filter(|&name| !is_queue(name)).cloned().collect::<Vec<_>>();
+        wrong(&format!(
+            "GStreamer has stalled: {} of {} bytes are read, and there is neither a frame nor an end from {}: convert the \
+             video to another format, such as MP4",
+            self.traffic.read.load(Ordering::Relaxed).min(self.length),
+            self.length,
+            if waiting.is_empty() { working } else { waiting }.join(", "),
+        ))
+    }
+
+    /// Whether the storage is what the pipeline waits for.
+    fn is_reading(&self) -> bool {
+        let is_pushing = self.source.task_state() == gst::TaskState::Started;
+        self.traffic.is_reading.load(Ordering::Relaxed) || is_pushing && is_idle(&self.source)
+    }
+}
+
+/// The elements of `pipeline` whose streaming threads run.
+fn working(pipeline: &gst::Pipeline) -> Vec<String> {
+    let works = |pad: &gst::Pad| pad.task_state() == gst::TaskState::Started;
+    let elements = pipeline.iterate_recurse().into_iter().flatten();
+    let names = elements.filter(|element| element.pads().iter().any(works)).map(|element| {
+        element.factory().map_or_else(|| element.name().into(), |factory| factory.name().into())
+    });
+    names.collect()
+}
+
+/// Whether nothing is being pushed from `pad`.
+fn is_idle(pad: &gst::Pad) -> bool {
+    // An idle pad runs the probe at once, and keeps none.
+    match pad.add_probe(gst::PadProbeType::IDLE, |_, _| gst::PadProbeReturn::Remove) {
+        Some(probe) => {
+            pad.remove_probe(probe);
+            false
+        }
+        None => true,
     }
 }
 

@@ -2,6 +2,7 @@
 //! written of them.
 
 mod decoding;
+mod devices;
 pub mod error;
 mod gate;
 mod join;
@@ -35,13 +36,15 @@ use search::Job;
 const USAGE: &str = "usage: motion-vectors VIDEO --out FILE [--range A:B] [--zstd] [PROPERTY=VALUE]...
        motion-vectors VIDEO --plan N|SECONDSs
        motion-vectors --join PIECE... --out FILE [--range A:B] [--zstd]
+       motion-vectors --devices
 
 Searches a video, or a range of it, for motion vectors and writes them in the packed binary format of motionserialize.
 The pieces of a video, searched anywhere, are joined to the file that one run over the whole video writes, byte for
 byte.
 
   -o, --out FILE   where the vectors go. The file is there when it is complete and not before. If it is there already,
-                   of the same video, range and properties, nothing is done
+                   of the same video, range and properties, nothing is done. Names of other formats, such as x.csv, are
+                   refused with a command that writes them
   -r, --range A:B  search the frames whose timestamps are at least A and less than B, in seconds: 12, 12.5, 1001/30
                    (rounded down to nanoseconds). Without A from the beginning, without B to the end. With --join:
                    what the pieces must be together (default: the whole video)
@@ -49,7 +52,8 @@ byte.
       --plan N     print at most N ranges, one a line, that begin at key frames and have about the same duration. With
                    an s behind it, such as 10s, N is that duration in seconds
       --join       put pieces together; none may be missing, none may overlap another
-      --json       print what was done, or planned, as a line of JSON
+      --devices    list the devices that can search: what selects one as device=, its kind, name and driver
+      --json       print what was done, planned or listed as a line of JSON
   -q, --quiet      show no progress
   -h, --help       show this text
   -V, --version    show the version
@@ -92,6 +96,7 @@ struct Options {
     zstd: bool,
     plan: Option<Cutting>,
     join: bool,
+    devices: bool,
     json: bool,
     quiet: bool,
 }
@@ -114,6 +119,7 @@ fn options() -> Result<Option<Options>, Error> {
                 options.plan = Some(parser.value()?.parse()?);
             }
             Long("join") => options.join = true,
+            Long("devices") => options.devices = true,
             Long("json") => options.json = true,
             Short('q') | Long("quiet") => options.quiet = true,
             Value(value) => options.values.push(value.into()),
@@ -125,7 +131,14 @@ fn options() -> Result<Option<Options>, Error> {
 
 fn run(options: &Options) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.into()));
+    if let Some(out) = &options.out {
+        output::check_name(out)?;
+    }
     match options {
+        Options { devices: true, join: false, plan: None, out: None, values, .. } if values.is_empty() => {
+            print(&devices::list(options.json)?)
+        }
+        Options { devices: true, .. } => usage("--devices takes no video and no other option than --json"),
         Options { join: true, plan: Some(_), .. } => usage("--plan and --join exclude each other"),
         Options { values, .. } if values.is_empty() => usage("a video is missing"),
         Options { join: false, plan: None, out: None, .. } => usage("--out FILE is missing"),

@@ -38,6 +38,33 @@ impl Write for Sink {
     }
 }
 
+/// Whether the name of an output promises another format than packed binary.
+///
+/// # Errors
+/// [`Error::Usage`] if it does, with a command that writes that format.
+pub fn check_name(path: &Path) -> Result<(), Error> {
+    let name = path.to_string_lossy();
+    let name = name.strip_suffix(".zst").unwrap_or(&name);
+    let ends = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let caps = match &*ends {
+        "csv" => "text/csv",
+        "json" | "jsonl" | "ndjson" => "application/x-ndjson",
+        "flo" => "application/x-flo",
+        _ => return Ok(()),
+    };
+    let sink = if ends == "flo" {
+        "multifilesink location=%05d.flo".into()
+    } else {
+        format!("filesink location={name}")
+    };
+    Err(Error::Usage(format!(
+        "{}: motion-vectors writes packed binary: choose another name, such as vectors.bin. The plugin writes .{ends}: \
+         gst-launch-1.0 filesrc location=VIDEO ! decodebin ! videoconvert ! motionestimate ! motionserialize ! {caps} \
+         ! {sink}",
+        path.display(),
+    )))
+}
+
 impl Output {
     /// Begins the file of `piece`, packed by zstd or not.
     ///

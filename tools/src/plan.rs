@@ -105,7 +105,8 @@ impl Scan {
                 }
             }
         });
-        let outcome = run(&pipeline, file, &scan);
+        let outcome =
+            decoding::Watch::new(&source, file, None).and_then(|watch| run(&pipeline, watch, file, &scan));
         let _ = pipeline.set_state(gst::State::Null);
         outcome?;
         let mut scan = std::mem::take(&mut *lock(&scan));
@@ -137,17 +138,18 @@ impl Scan {
     /// # Errors
     /// [`Error::Video`] if it cannot be cut.
     pub fn plan(&self, cutting: Cutting, file: &Path) -> Result<Plan, Error> {
-        let wrong = |what: &str| {
-            Error::Video(format!("{}: {what}: search all of it without --range", file.display()))
+        // motion_ray shows this too, and has no option for it.
+        let wrong = |what: &str, or: &str| {
+            let whole = format!("motion-vectors {} --out FILE", file.display());
+            Error::Video(format!("{}: {what}: {or}search all of it with {whole}", file.display()))
         };
         if self.untimed > 0 {
-            let advice = "put it into MP4 or Matroska, or search all of it without --range";
             let what = format!("{} of {} frames have no timestamps", self.untimed, self.packets);
-            return Err(Error::Video(format!("{}: {what}: {advice}", file.display())));
+            return Err(wrong(&what, "put it into MP4 or Matroska, or "));
         }
-        let (first, end) = self.video.ok_or_else(|| wrong("it has no frames"))?;
+        let (first, end) = self.video.ok_or_else(|| wrong("it has no frames", ""))?;
         if self.keys.is_empty() {
-            return Err(wrong("it has no key frames"));
+            return Err(wrong("it has no key frames", ""));
         }
         let wanted = cutting.count(end - first);
         Ok(Plan {
@@ -232,13 +234,17 @@ impl Scan {
 }
 
 /// Reads to the end.
-fn run(pipeline: &gst::Pipeline, file: &Path, scan: &Mutex<Scan>) -> Result<(), Error> {
+fn run(
+    pipeline: &gst::Pipeline,
+    mut watch: decoding::Watch,
+    file: &Path,
+    scan: &Mutex<Scan>,
+) -> Result<(), Error> {
     let bus = pipeline.bus().ok_or_else(|| Error::Search("the pipeline has no bus".into()))?;
     // An element that refuses has told the bus why.
     let _ = pipeline.set_state(gst::State::Playing);
-    let mut watch = decoding::Watch::default();
     loop {
-        let Some(message) = bus.timed_pop(gst::ClockTime::from_mseconds(100)) else {
+        let Some(message) = bus.timed_pop(decoding::Watch::INTERVAL) else {
             watch.check(pipeline, file)?;
             continue;
         };

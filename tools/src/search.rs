@@ -106,13 +106,15 @@ fn attempt(
         writer: Mutex::new(Writer { output: Some(output), range, frames: 0, begun: None, time: 0 }),
     });
     let _unfinished = Unfinished(shared.clone());
+    // Before the guard, which drops frames.
+    let mut watch = Watch::new(&decoding.source, &job.video, decoding.converter.static_pad("src"))?;
     guard(&decoding, &shared)?;
     write(&sink, &shared);
 
     let bus = pipeline.0.bus().ok_or_else(|| Error::Search("the pipeline has no bus".into()))?;
     // An element that refuses has told the bus why.
     let _ = pipeline.0.set_state(gst::State::Playing);
-    let (mut end, mut watch) = (None, Watch::default());
+    let mut end = None;
     loop {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -125,7 +127,7 @@ fn attempt(
             end = end.or(range.end).or_else(|| video_end(&pipeline.0, &shared));
             progress.tell(time - first, end.unwrap_or(time).saturating_sub(first), frames, began.elapsed());
         }
-        let Some(message) = bus.timed_pop(gst::ClockTime::from_mseconds(100)) else {
+        let Some(message) = bus.timed_pop(Watch::INTERVAL) else {
             watch.check(&pipeline.0, &job.video)?;
             continue;
         };
@@ -404,7 +406,9 @@ fn told(job: &Job, element: &MotionEstimate, message: &gst::message::Error) -> E
         return scanned.unwrap_or_else(|| decoding::video_error(&job.video, message));
     }
     let text = format!("motionestimate: {}", error.message());
-    if error.matches(gst::LibraryError::Settings) || error.matches(gst::ResourceError::NotFound) {
+    if error.matches(gst::ResourceError::NotFound) {
+        Error::Usage(format!("{text} (motion-vectors --devices lists them)"))
+    } else if error.matches(gst::LibraryError::Settings) {
         Error::Usage(text)
     } else {
         Error::Search(text)

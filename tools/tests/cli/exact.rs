@@ -6,7 +6,7 @@ use crate::support::{Clip, plain_pipeline, records, source, without_notes};
 
 /// Pieces of `ranges`, joined.
 fn joined(clip: &Clip, ranges: &[String], properties: &[&str]) -> Vec<u8> {
-    let name = |range: &String| format!("piece-{}", range.replace('/', "-"));
+    let name = |range: &String| format!("piece-{}", range.replace(['/', ':'], "-"));
     // The last one first: no piece depends on another.
     for range in ranges.iter().rev() {
         clip.search(range, &name(range), properties);

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bad_input;
+mod devices;
 mod exact;
 mod manual;
 mod outputs;

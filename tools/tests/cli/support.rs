@@ -61,6 +61,15 @@ impl Clip {
         Self { folder, video }
     }
 
+    /// A file named `name` that has `bytes`.
+    pub fn of_bytes(name: &str, bytes: &[u8]) -> Self {
+        init();
+        let folder = tempfile::tempdir().unwrap();
+        let video = folder.path().join(name);
+        fs::write(&video, bytes).unwrap();
+        Self { folder, video }
+    }
+
     /// H.264 with B-frames in MP4, a key frame every 12 frames, 60 frames.
     pub fn mp4() -> Self {
         Self::new("clip.mp4", &format!("{} ! x264enc key-int-max=12 bframes=2 ! mp4mux", source(60)))

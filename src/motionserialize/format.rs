@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Appends one field of a frame; without a field, the entry for a frame without vectors.
+    /// Appends one field of a frame; without a field, the entry for a frame without vectors, which CSV does not have.
     ///
     /// # Errors
     /// If a serializer fails, which does not happen when writing to memory.
@@ -66,7 +66,7 @@ impl Format {
     ) -> Result<(), WriteError> {
         match self {
             Self::Ndjson => write_ndjson(frame, field, out)?,
-            Self::Csv => write_csv(frame, field, out)?,
+            Self::Csv => field.map_or(Ok(()), |field| write_csv(frame, field, out))?,
             Self::Binary => write_binary(frame, field, out),
             Self::Flo => flo::write((frame.width, frame.height), field, out),
         }
@@ -196,12 +196,8 @@ const CSV_COLUMNS: [&str; 16] = [
     "cost",
 ];
 
-fn write_csv(frame: &FrameFacts, field: Option<&MotionVectorMeta>, out: &mut Vec<u8>) -> csv::Result<()> {
+fn write_csv(frame: &FrameFacts, field: &MotionVectorMeta, out: &mut Vec<u8>) -> csv::Result<()> {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(out);
-    let Some(field) = field else {
-        writer.serialize((frame, [(); CSV_COLUMNS.len() - 5]))?;
-        return Ok(writer.flush()?);
-    };
     let description = field.description();
     let of_field = (
         description.block_width,

@@ -59,7 +59,8 @@ impl ElementImpl for MotionSerialize {
             gst::subclass::ElementMetadata::new(
                 "Motion vector serializer",
                 "Converter/Video",
-                "Writes the motion vectors attached to video frames as NDJSON, CSV, packed binary or .flo files",
+                "Writes the motion vectors attached to video frames as NDJSON, CSV, packed binary or .flo files; with \
+                 motionestimate's default direction, backward, vectors in .flo lead to the previous frame",
                 "The gst-plugin-motionestimate authors",
             )
         });

@@ -17,7 +17,7 @@
  * 32 for `algorithm=hierarchical`); the block at column `c` and row `r` begins at sample
  * `(c · block_width, r · block_height)`; times are in nanoseconds; `frame` counts frames from 0.
  * A frame without vectors (the first of a stream, and the first after a discontinuity) has an entry
- * without vectors. A frame with several fields gives one object, set of rows or record per field,
+ * without vectors, but no row in CSV. A frame with several fields gives one object, set of rows or record per field,
  * all with the same `frame`. With `reference-offset` only the field for that reference frame is written: -1
  * for the previous frame, +1 for the next one, and so on; a frame that lacks it counts as without vectors.
  *
@@ -50,8 +50,8 @@
  * frame,pts,duration,width,height,block_width,block_height,reference_offset,reference_pts,metric,scale,column,row,x,y,cost
  * ```
  *
- * Unknown times are empty. A frame without vectors has one row in which every column from
- * `block_width` on is empty.
+ * Unknown times are empty. A frame without vectors has no row, so that columns of numbers have numbers alone; its
+ * number is missing in the column `frame`, and its output buffer is empty, or has the header line alone.
  *
  * ## Packed binary
  *
@@ -82,13 +82,19 @@
  * In the record of a frame without vectors everything from offset 48 on is 0, and the timestamp at
  * offset 32 is unknown.
  *
+ * The header `gst/motion/gstmotionpacked.h` reads the format in C without any library, `examples/read_packed.py` in Python
+ * with numpy.
+ *
  * ## .flo
  *
  * Each buffer is a file, to be written by `multifilesink`: the 4 characters `PIEH`, `u32` width and
  * height of the frame, and for each sample x and y in samples as 32-bit floats, little-endian. The
  * vectors are those of the blocks at their middles, and bilinear in between. A frame without vectors
- * has 1e10 everywhere; of several fields the first is written, or the one at `reference-offset`. `examples/flow_error.py` compares such
- * files with true motion.
+ * has 1e10 everywhere; of several fields the first is written, or the one at `reference-offset`.
+ *
+ * By default `motionestimate` searches the previous frame (`direction=backward`): the vectors lead from a frame back to the
+ * one before it. Middlebury's and Sintel's true motion leads from a frame to the next one. To compare with it, search with
+ * `direction=forward`; `examples/flow_error.py` computes the error.
  */
 mod flo;
 mod format;

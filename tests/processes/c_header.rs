@@ -1,4 +1,5 @@
-//! The C header and the Python example, run on real pipelines and compared with the Rust view.
+//! The C headers and the Python examples, run on real pipelines and compared with the Rust view.
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,10 +77,19 @@ fn expected(source: &str) -> String {
 fn compiled(name: &str, options: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "gstreamer-1.0"]));
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let suffix = if options.is_empty() { "" } else { "-sanitized" };
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{suffix}"));
     output(
         Command::new("cc")
-            .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
+            .args([
+                "-std=c99",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Wconversion",
+                "-Wsign-conversion",
+                "-Werror",
+            ])
             .args(options)
             .arg("-o")
             .arg(&program)
@@ -129,6 +139,41 @@ fn c_reads_what_rust_reads() {
     }
 }
 
+/// What the Python examples print of `source`, from the Rust view.
+fn expected_summary(source: &str) -> Vec<String> {
+    let buffers = run(&launch(&format!("{source} ! appsink name=sink")));
+    let mut expected = Vec::new();
+    for buffer in &buffers {
+        let pts = buffer.pts().unwrap().nseconds();
+        let fields: Vec<_> = MotionVectorMeta::all_of(buffer).map(|field| field.unwrap()).collect();
+        if fields.is_empty() {
+            expected.push(format!("{pts} no vectors"));
+        }
+        for field in fields {
+            let (vectors, description) = (field.vectors(), field.description());
+            let scale = f64::from(description.scale);
+            let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / scale);
+            let mean = |sum: f64| sum / vectors.len() as f64;
+            let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
+            let costs = field.costs().into_iter().flat_map(|costs| {
+                let mean_of = |name| mean(costs.of(name).unwrap().map(f64::from).sum());
+                costs.names().iter().map(move |name| format!(", {name} {:.1}", mean_of(name)))
+            });
+            expected.push(format!(
+                "{pts} {} x {} blocks, reference {:+}, length mean {:.2} max {:.2} samples, mean {} {cost:.1}{}",
+                description.columns,
+                description.rows,
+                description.reference_offset,
+                mean(lengths.clone().sum()),
+                lengths.fold(0.0, f64::max),
+                description.metric.name(),
+                costs.collect::<String>(),
+            ));
+        }
+    }
+    expected
+}
+
 #[test]
 fn python_reads_what_rust_reads() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_vectors.py");
@@ -138,34 +183,80 @@ fn python_reads_what_rust_reads() {
         // The system's interpreter: it is the one that has the system's gi.
         let mut python = scratch.command("/usr/bin/python3");
         let printed = output(python.env("G_DEBUG", "fatal_warnings").arg(&script).arg(&source));
-        let buffers = run(&launch(&format!("{source} ! appsink name=sink")));
-        let mut expected = Vec::new();
-        for buffer in &buffers {
-            let pts = buffer.pts().unwrap().nseconds();
-            let fields: Vec<_> = MotionVectorMeta::all_of(buffer).map(|field| field.unwrap()).collect();
-            if fields.is_empty() {
-                expected.push(format!("{pts} no vectors"));
-            }
-            for field in fields {
-                let (vectors, description) = (field.vectors(), field.description());
-                let lengths = vectors.iter().map(|v| f64::from(v.x).hypot(f64::from(v.y)) / 4.0);
-                let mean = |sum: f64| sum / vectors.len() as f64;
-                let cost = mean(vectors.iter().map(|v| f64::from(v.cost)).sum());
-                let costs = field.costs().into_iter().flat_map(|costs| {
-                    let mean_of = |name| mean(costs.of(name).unwrap().map(f64::from).sum());
-                    costs.names().iter().map(move |name| format!(", {name} {:.1}", mean_of(name)))
-                });
-                expected.push(format!(
-                    "{pts} {} x {} blocks, reference {:+}, length mean {:.2} max {:.2} samples, mean sad {cost:.1}{}",
-                    description.columns,
-                    description.rows,
-                    description.reference_offset,
-                    mean(lengths.clone().sum()),
-                    lengths.fold(0.0, f64::max),
-                    costs.collect::<String>(),
-                ));
+        assert_eq!(printed.lines().collect::<Vec<_>>(), expected_summary(&source));
+    }
+}
+
+/// A file in the packed binary format with the vectors of `source`.
+fn packed(source: &str) -> tempfile::NamedTempFile {
+    let pipeline = format!("{source} ! motionserialize ! application/x-motion-vectors ! appsink name=sink");
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for buffer in run(&launch(&pipeline)) {
+        file.write_all(&buffer.map_readable().unwrap()).unwrap();
+    }
+    file
+}
+
+/// What the C program prints of a file with the vectors of `source`.
+fn expected_of_packed(source: &str) -> String {
+    let buffers = run(&launch(&format!("{source} ! appsink name=sink")));
+    let mut text = String::new();
+    let time = |time: Option<gst::ClockTime>| time.map_or(u64::MAX, gst::ClockTime::nseconds);
+    for (number, buffer) in buffers.iter().enumerate() {
+        let frame = format!("frame {number} {} {}", time(buffer.pts()), time(buffer.duration()));
+        let fields: Vec<_> = MotionVectorMeta::all_of(buffer).map(|field| field.unwrap()).collect();
+        if fields.is_empty() {
+            text += &format!("{frame} {} sad 70 52 0 0 0 0 0 0\n", u64::MAX);
+        }
+        for field in fields {
+            let d = field.description();
+            text += &format!(
+                "{frame} {} {} 70 52 {} {} {} {} {} {}\n",
+                time(d.reference_pts),
+                d.metric.name(),
+                d.block_width,
+                d.block_height,
+                d.columns,
+                d.rows,
+                d.reference_offset,
+                d.scale
+            );
+            for (index, vector) in field.vectors().iter().enumerate() {
+                text += &format!("{} {} {}", vector.x, vector.y, vector.cost);
+                for name in field.costs().into_iter().flat_map(FieldCosts::names) {
+                    let cost = field.costs().unwrap().of(name).unwrap().nth(index).unwrap();
+                    text += &format!(" {name} {cost}");
+                }
+                text += "\n";
             }
         }
-        assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+    }
+    text
+}
+
+#[test]
+fn a_packed_file_is_read_in_c_and_python() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_packed.py");
+    let program = compiled("read_packed", &[]);
+    let hierarchical = format!("{SOURCE} algorithm=hierarchical block-size=8 costs=satd");
+    let both = format!("{SOURCE} direction=both references=2 costs=zero+second metric=ssd");
+    for source in [SOURCE, &hierarchical, &both] {
+        let file = packed(source);
+        assert_eq!(output(Command::new(&program).arg(file.path())), expected_of_packed(source));
+        let printed = output(Command::new("/usr/bin/python3").arg(&script).arg(file.path()));
+        assert_eq!(printed.lines().collect::<Vec<_>>(), expected_summary(source));
+    }
+}
+
+#[test]
+fn c_reads_no_memory_beside_a_packed_file() {
+    let sanitizers = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let program = compiled("read_packed", &sanitizers);
+    let file = packed(&format!("{SOURCE} costs=zero+satd"));
+    for seed in ["1", "2", "3"] {
+        let printed = output(Command::new(&program).arg(file.path()).args([seed, "5000"]));
+        let whole = printed.strip_prefix("whole ").and_then(|text| text.split(' ').next());
+        let whole = whole.expect("a count").parse::<u32>().expect("a number");
+        assert!((1000..4500).contains(&whole), "{printed}");
     }
 }

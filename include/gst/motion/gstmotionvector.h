@@ -378,8 +378,8 @@ gst_motion_vector_field_get_samples (const GstMotionVectorField * field,
 {
   GstMotionVector vector = gst_motion_vector_field_get (field, column, row);
 
-  *x = field->scale == 0 ? 0 : (gfloat) vector.x / field->scale;
-  *y = field->scale == 0 ? 0 : (gfloat) vector.y / field->scale;
+  *x = field->scale == 0 ? 0 : (gfloat) vector.x / (gfloat) field->scale;
+  *y = field->scale == 0 ? 0 : (gfloat) vector.y / (gfloat) field->scale;
 }
 
 /**

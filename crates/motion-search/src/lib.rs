@@ -73,15 +73,22 @@ pub mod estimator;
 #[allow(unsafe_code)]
 pub mod interpolation;
 #[allow(unsafe_code)]
+mod memory;
+#[allow(unsafe_code)]
 pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
 mod pace;
 pub mod packers;
+#[allow(unsafe_code)]
+mod pyramid;
 mod search;
 pub mod session;
+#[allow(unsafe_code)]
+mod simd;
 pub mod stages;
+mod threads;
 pub mod tuning;
 #[cfg(feature = "opencl")]
 pub mod warnings;

@@ -9,11 +9,11 @@ use super::measure::{MeasuredErrors, MeasuredLuma};
 use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings, set_weights};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
+use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
 use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
-use crate::native::hierarchical::memory;
-use crate::native::level::Instructions;
-use crate::native::{Level, Native, threads};
+use crate::memory;
+use crate::simd::Instructions;
+use crate::simd::Level;
 
 /// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
 const MOST_HALVINGS: u32 = 5;
@@ -94,19 +94,19 @@ impl Denoiser {
         let halvings = halvings(format.size);
         if halvings > MOST_HALVINGS {
             return Err(SetupError::DeviceUnsupported {
-                wanted: Native::NAME.into(),
+                wanted: NATIVE.into(),
                 reason: format!(
                     "noise is taken out of frames of at most 2^27 samples, not {width} x {height}"
                 ),
             });
         }
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
-        format.check_chroma(Native::NAME)?;
+        format.check_chroma(NATIVE)?;
         let instructions = level.required()?;
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {
             instructions,
-            threads: threads::pool(threads)?,
+            threads: crate::threads::pool(threads)?,
             format: format.clone(),
             search_frames: SearchFrames::new(format.size, halvings)?,
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,

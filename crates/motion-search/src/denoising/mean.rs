@@ -6,7 +6,7 @@ use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The binary logarithm of the sum of weights.
 const SHIFT: i32 = WEIGHTS.ilog2() as i32;
@@ -71,13 +71,11 @@ struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     out: BandMut<'a>,
 }
 
-impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work
+impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
     for MeanOfBlocks<'_, S, P, W, H>
 {
-    type Output = ();
-
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { plane, steps, sources, ends, weights, row, mut out } = self;
         let position = |ends: &VectorEnds, column| {
             let (x, y) = ends.position(column, row);

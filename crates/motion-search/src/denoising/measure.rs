@@ -6,7 +6,7 @@ use super::noise::{BlockError, BlockLuma};
 use super::rules::{BLOCK, VectorEnds};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, CellSource, PREFETCHED, PlaneCell, StoredSample};
-use crate::native::level::{InstructionSet, Work};
+use crate::simd::{InstructionSet, Work};
 
 /// The samples of a row of a block, and sums of them over the rows.
 type Columns<T> = [T; BLOCK];
@@ -108,11 +108,9 @@ impl MeasuredLuma<'_> {
     }
 }
 
-impl Work for MeasuredLuma<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         if self.plane.format().depth() == 8 { self.measure::<u8>() } else { self.measure::<u16>() }
     }
 }
@@ -127,11 +125,9 @@ pub(super) struct MeasuredErrors<'a, S> {
     pub errors: &'a mut [BlockError],
 }
 
-impl<S: CellSource<BLOCK, BLOCK>> Work for MeasuredErrors<'_, S> {
-    type Output = ();
-
+impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<'_, S> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { plane, source, ends, row, errors } = self;
         let (y, columns) = (row * BLOCK, errors.len());
         let rows = BLOCK.min(plane.height() - y);

@@ -2,6 +2,9 @@ use std::sync::Arc;
 
 use super::{EstimateError, Frame, HostMemory, Output, Parameters, Part, Slot};
 
+/// The name of the CPU as a device that needs no OpenCL.
+pub(crate) const NATIVE: &str = "native";
+
 /// A device that searches: the CPU with its own instructions, or an OpenCL device.
 ///
 /// It allocates everything when it is made, for one set of [`Parameters`]. A frame is loaded into a

@@ -28,6 +28,7 @@ mod vector;
 mod window;
 
 pub use costs::{CostKind, CostKinds};
+pub(crate) use device::NATIVE;
 pub use device::{Device, DeviceInfo, Request, Ticket, search};
 pub use error::{EstimateError, FrameError, SetupError};
 pub(crate) use flights::{Flight, Flights};

@@ -4,9 +4,9 @@ use super::cells::{DeepCell, PlaneCell, RegisterCell};
 use super::rules::{BLOCK, block_of};
 use crate::compensation::Sampling;
 use crate::estimator::{FrameView, half_samples_around, six_taps};
-use crate::native::arch::register::{Register, WordRegister};
-use crate::native::hierarchical::quarter_samples::{NarrowRegister, QuarterSamples};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::simd::register::{Register, WordRegister};
+use crate::simd::{InstructionSet, Instructions, WorkForAll};
 
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
 pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
@@ -21,7 +21,7 @@ pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
     fn prefetch<E: InstructionSet>(&self, _engine: E, _position: (i32, i32)) {}
 
     /// Runs `work` on such samples.
-    fn run<T: Work>(instructions: Instructions, work: T) -> T::Output;
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T);
 }
 
 /// Luma of eight bits.
@@ -39,7 +39,7 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
         self.prefetch_anywhere::<E, BLOCK>(engine, position);
     }
 
-    fn run<T: Work>(instructions: Instructions, work: T) -> T::Output {
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run(work)
     }
 }
@@ -71,7 +71,7 @@ impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
         DeepCell(cell)
     }
 
-    fn run<T: Work>(instructions: Instructions, work: T) -> T::Output {
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run_deep(work)
     }
 }
@@ -140,7 +140,7 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
             for (n, cell) in cell.iter_mut().enumerate() {
                 let load = |at: usize| {
                     let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
-                    E::Words::widen(NarrowRegister::<E>::load_rows::<W>(samples, pitch))
+                    E::Words::widen(E::Samples::load_rows::<W>(samples, pitch))
                 };
                 if (right, down) == (0, 0) {
                     *cell = load(0);
@@ -155,7 +155,7 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
         }
     }
 
-    fn run<T: Work>(instructions: Instructions, work: T) -> T::Output {
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run(work)
     }
 }
@@ -211,7 +211,7 @@ impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepCh
         DeepCell(cell)
     }
 
-    fn run<T: Work>(instructions: Instructions, work: T) -> T::Output {
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run_deep(work)
     }
 }

@@ -1,9 +1,8 @@
 //! The samples of a cell, a small rectangle of a plane, and what is computed with them.
 
 use crate::estimator::{FrameView, SampleFormat};
-use crate::native::arch::register::{Register, SampleRegister, WordRegister};
-use crate::native::hierarchical::quarter_samples::NarrowRegister;
-use crate::native::level::InstructionSet;
+use crate::simd::InstructionSet;
+use crate::simd::register::{Register, SampleRegister, WordRegister};
 
 /// A sample that is read from planes and written to them.
 pub(crate) trait StoredSample: Copy + Default {
@@ -180,9 +179,9 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
                 let (a, b) = (self.0[n], other.0[n]);
                 largest = largest.largest(a.minus(b)).largest(b.minus(a));
             }
-            let zero = NarrowRegister::<E>::zero();
+            let zero = E::Samples::zero();
             let beyond = largest.minus(E::Words::all(most)).narrow();
-            NarrowRegister::<E>::add_differences(zero, beyond, zero).total() > 0
+            E::Samples::add_differences(zero, beyond, zero).total() > 0
         }
     }
 
@@ -225,7 +224,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
         let mut cell = [[0; 16]; N];
         cell.as_flattened_mut().copy_from_slice(samples.as_flattened());
         // SAFETY: as in `store`.
-        Self(cell.map(|samples| unsafe { E::Words::widen(NarrowRegister::<E>::load(samples.as_ptr())) }))
+        Self(cell.map(|samples| unsafe { E::Words::widen(E::Samples::load(samples.as_ptr())) }))
     }
 
     #[inline(always)]
@@ -262,12 +261,12 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
         }
         // SAFETY: as in `store`.
         unsafe {
-            let zero = NarrowRegister::<E>::zero();
+            let zero = E::Samples::zero();
             let mut sums = zero;
             for n in 0..N {
-                sums = NarrowRegister::<E>::add_squares(sums, self.0[n].narrow(), other.0[n].narrow());
+                sums = E::Samples::add_squares(sums, self.0[n].narrow(), other.0[n].narrow());
             }
-            NarrowRegister::<E>::totals([sums, zero, zero, zero])[0].into()
+            E::Samples::totals([sums, zero, zero, zero])[0].into()
         }
     }
 

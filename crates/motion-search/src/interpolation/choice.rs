@@ -8,9 +8,9 @@ use super::rules::{
 };
 use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
-use crate::native::arch::register::{Register, SampleRegister};
-use crate::native::hierarchical::quarter_samples::{NarrowRegister, QuarterSamples};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::simd::register::{Register, SampleRegister};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// Registers that hold the samples of a block, two rows each.
 const REGISTERS: usize = BLOCK / 2;
@@ -61,7 +61,7 @@ impl VectorChoice<'_> {
         let end = next.load_anywhere::<E, BLOCK, REGISTERS>(end);
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
-            let mut sums = NarrowRegister::<E>::zero();
+            let mut sums = E::Samples::zero();
             for n in 0..REGISTERS {
                 sums = Register::add_differences(sums, start[n], end[n]);
             }
@@ -74,7 +74,7 @@ impl VectorChoice<'_> {
     fn around<E: InstructionSet>(
         luma: &QuarterSamples<'_>,
         origin: (i32, i32),
-    ) -> [[NarrowRegister<E>; REGISTERS]; 3] {
+    ) -> [[E::Samples; REGISTERS]; 3] {
         let (x, y) = (origin.0 >> 2, origin.1 >> 2);
         // One by one: `map` is not always inlined, and then runs without the instructions of `E`.
         [
@@ -90,9 +90,9 @@ impl VectorChoice<'_> {
         let previous = Self::around::<E>(&self.luma[0], origin);
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
-            let all = |sample| NarrowRegister::<E>::all(sample);
-            let largest = |a: NarrowRegister<E>, b: NarrowRegister<E>| a.minus(b).plus(b);
-            let difference = |a: NarrowRegister<E>, b| a.cut_differences(b, all(u8::MAX));
+            let all = |sample| E::Samples::all(sample);
+            let largest = |a: E::Samples, b: E::Samples| a.minus(b).plus(b);
+            let difference = |a: E::Samples, b| a.cut_differences(b, all(u8::MAX));
             // One where there is detail.
             let mut details = [all(0); REGISTERS];
             let mut count = all(0);
@@ -191,11 +191,9 @@ struct ChosenRow<'a> {
     chosen: &'a mut [BlockEnds],
 }
 
-impl Work for ChosenRow<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { choice, row, chosen } = self;
         for (chunk, chosen) in chosen.chunks_mut(LANES).enumerate() {
             let first = LANES * chunk;

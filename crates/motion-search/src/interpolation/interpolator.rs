@@ -12,10 +12,10 @@ use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
-use crate::native::hierarchical::memory;
-use crate::native::level::Instructions;
-use crate::native::{Level, Native, threads};
+use crate::estimator::{FrameView, Grid, MotionVector, NATIVE, SetupError};
+use crate::memory;
+use crate::simd::Instructions;
+use crate::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
@@ -50,11 +50,11 @@ impl Interpolator {
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`, or interleaved chroma is not
     /// halved on both axes.
     pub fn with_level(format: &FrameFormat, threads: usize, level: Level) -> Result<Self, SetupError> {
-        format.check_chroma(Native::NAME)?;
+        format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
         Ok(Self {
             instructions: level.required()?,
-            threads: threads::pool(threads)?,
+            threads: crate::threads::pool(threads)?,
             format: format.clone(),
             grid,
             luma: [LumaPoints::new(format.size)?, LumaPoints::new(format.size)?],
@@ -73,7 +73,7 @@ impl Interpolator {
 
 impl FrameMaker for Interpolator {
     fn device(&self) -> &str {
-        Native::NAME
+        NATIVE
     }
 
     fn depth(&self) -> usize {

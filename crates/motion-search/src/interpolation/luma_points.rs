@@ -1,10 +1,10 @@
 //! A frame's luma of eight bits at whole, half and quarter samples.
 
 use crate::estimator::{FrameView, SetupError};
-use crate::native::hierarchical::planes::{LevelFrame, LevelLayout};
-use crate::native::hierarchical::quarter_samples::QuarterSamples;
-use crate::native::hierarchical::strips::HalfSamples;
-use crate::native::level::Instructions;
+use crate::pyramid::planes::{LevelFrame, LevelLayout};
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::pyramid::strips::HalfSamples;
+use crate::simd::Instructions;
 
 /// The upper eight bits of a frame's luma, and the samples between.
 pub(crate) struct LumaPoints {

@@ -12,7 +12,7 @@ use super::rules::{AHEAD, MOST_BEYOND, PREFETCHED, TOLERANCE, window};
 use super::starts::BlockEnds;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The size of a plane in pixels, and what a vector is in it.
 #[derive(Clone, Copy, Debug)]
@@ -190,11 +190,11 @@ struct CellRow<'a, S, const W: usize, const H: usize> {
     band: BandMut<'a>,
 }
 
-impl<S: CellSource<W, H>, const W: usize, const H: usize> Work for CellRow<'_, S, W, H> {
-    type Output = ();
-
+impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Work<E>
+    for CellRow<'_, S, W, H>
+{
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { overlap, row, mut band } = self;
         let Overlap { shape, sources, grid, ends, .. } = overlap;
         let windows = S::Cell::<E>::windows(&windows(shape.pixel));

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::rules::BLOCK;
 use crate::estimator::{FrameView, MotionVector};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// What a block, or what it is matched with, differs from its mean so that it counts.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
@@ -57,11 +57,9 @@ struct VotingRow<'a> {
     found: &'a [MotionVector],
 }
 
-impl Work for VotingRow<'_> {
-    type Output = Votes;
-
+impl<E: InstructionSet> Work<E, Votes> for VotingRow<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) -> Votes {
+    fn run(self, _: E) -> Votes {
         let Self { current, reference, row, found } = self;
         let mut votes = Votes::default();
         for (column, vector) in found.iter().enumerate().take(current.width() / BLOCK) {

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::rules::halved;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
-use crate::native::hierarchical::memory;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::memory;
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
 const ROWS_A_TASK: usize = 16;
@@ -88,11 +88,9 @@ struct HalvedRow<'a> {
     half: &'a mut [u8],
 }
 
-impl Work for HalvedRow<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for HalvedRow<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let [upper, lower] = self.pair.map(|row| row.as_chunks::<2>().0);
         for ((half, upper), lower) in self.half.iter_mut().zip(upper).zip(lower) {
             let [a, b, c, d] = [upper[0], upper[1], lower[0], lower[1]].map(u16::from);

@@ -7,8 +7,8 @@ use super::scene_cut::is_scene_cut;
 use super::search_frame::SearchFrames;
 use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::native::level::Instructions;
-use crate::native::{Level, threads};
+use crate::simd::Instructions;
+use crate::simd::Level;
 
 /// Makes what is searched, and tells scene cuts by what is found. That is always the CPU's, whatever makes the frames between.
 pub struct SearchInput {
@@ -35,7 +35,7 @@ impl SearchInput {
     pub fn with_level(size: (usize, usize), threads: usize, level: Level) -> Result<Self, SetupError> {
         Ok(Self {
             instructions: level.required()?,
-            threads: threads::pool(threads)?,
+            threads: crate::threads::pool(threads)?,
             size,
             search_frames: SearchFrames::new(size, halvings(size.0, size.1))?,
         })

@@ -1,16 +1,15 @@
 //! Full and three-step search, a row of blocks at a time.
 
-use super::aligned::Line;
-use super::elimination::Eliminator;
-use super::frame_search::FrameSearch;
-use super::job::{RowSearch, SearchJob};
-use super::level::Instructions;
-use super::plane::{Plane, PlaneLayout, available_memory};
-use super::{exhaustive, refinement, three_step};
 use crate::estimator::{
-    Algorithm, Frame, FrameView, MotionVector, Parameters, Part, RecordPool, SetupError, SubSample,
+    Algorithm, Frame, FrameView, MotionVector, NATIVE, Parameters, Part, RecordPool, SetupError, SubSample,
 };
-use crate::native::Native;
+use crate::memory::{Line, available_bytes};
+use crate::native::elimination::Eliminator;
+use crate::native::frame_search::FrameSearch;
+use crate::native::job::{RowSearch, SearchJob};
+use crate::native::plane::{Plane, PlaneLayout};
+use crate::native::{exhaustive, refinement, three_step};
+use crate::simd::Instructions;
 use crate::tuning::Kernel;
 
 /// Full or three-step search. Each slot holds a padded frame.
@@ -70,7 +69,7 @@ impl BlockSearch {
 impl FrameSearch for BlockSearch {
     fn kernel(&self) -> &'static str {
         match &self.elimination {
-            _ if !self.is_full() => Native::NAME,
+            _ if !self.is_full() => NATIVE,
             None => Kernel::Exhaustive.name(),
             Some(_) => Kernel::Elimination.name(),
         }
@@ -83,7 +82,7 @@ impl FrameSearch for BlockSearch {
     fn set_slots(&mut self, count: usize) -> Result<(), SetupError> {
         self.planes.truncate(count);
         while self.planes.len() < count {
-            self.planes.push(Plane::new(self.layout, available_memory())?);
+            self.planes.push(Plane::new(self.layout, available_bytes())?);
         }
         Ok(())
     }

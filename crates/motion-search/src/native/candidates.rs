@@ -1,9 +1,5 @@
 //! Blocks and the candidates that they are compared with, as samples in memory.
 
-use crate::native::arch::register::Register;
-use crate::native::cost::RegisterCost;
-use crate::native::engine::Engine;
-
 /// Samples of a reference row that may be read from the first candidate's first sample on.
 pub const READ: usize = 64;
 
@@ -87,85 +83,5 @@ impl<'a, S> Candidates<'a, S> {
     }
 }
 
-impl Candidates<'_, u8> {
-    /// The cost of the candidate at `offset` for block `block`.
-    ///
-    /// # Panics
-    /// As [`Self::block`] and [`Self::at`].
-    #[inline(always)]
-    pub fn cost<E: Engine, C: RegisterCost>(&self, _: E, block: u16, offset: u32) -> u32 {
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { self.cost_in::<E::Register, C>(block, offset) }
-    }
-
-    /// The same in the registers `R`.
-    ///
-    /// # Safety
-    /// The CPU must have the instructions of `R`.
-    #[inline(always)]
-    pub unsafe fn cost_in<R: Register, C: RegisterCost>(&self, block: u16, offset: u32) -> u32 {
-        let pair = [self.block(block), self.at(offset)];
-        // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
-        // lie side by side in it.
-        unsafe {
-            let (side, pitch, wide, narrow) = (self.side, self.pitch, R::zero(), R::Narrow::zero());
-            // Constants for the most frequent sides.
-            if side == 16 {
-                return total(add_strip::<R, C, 16>(wide, pair, 0, 16, pitch));
-            } else if side == 8 {
-                return total(add_strip::<R::Narrow, C, 8>(narrow, pair, 0, 8, pitch));
-            }
-            let (mut wide, mut narrow, mut x) = (wide, narrow, 0);
-            while x + 16 <= side {
-                wide = add_strip::<R, C, 16>(wide, pair, x, side, pitch);
-                x += 16;
-            }
-            if x + 8 <= side {
-                narrow = add_strip::<R::Narrow, C, 8>(narrow, pair, x, side, pitch);
-                x += 8;
-            }
-            if x < side {
-                narrow = add_strip::<R::Narrow, C, 4>(narrow, pair, x, side, pitch);
-            }
-            total(wide) + total(narrow)
-        }
-    }
-}
-
 /// Candidates, or groups of them: the block that each belongs to, and where its first sample is.
 pub type Listed<'a> = (&'a [u16], &'a [u32]);
-
-/// `sums` plus the cost of `W` columns of a square of `side` samples, from column `x` on.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`, and both slices the samples.
-#[inline(always)]
-unsafe fn add_strip<R: Register, C: RegisterCost, const W: usize>(
-    mut sums: R,
-    [current, reference]: [&[u8]; 2],
-    x: usize,
-    side: usize,
-    pitch: usize,
-) -> R {
-    // A side is a multiple of the rows that are read at once: four at most.
-    for y in (0..side).step_by(R::SAMPLES / W) {
-        let start = y * pitch + x;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let c = R::load_rows::<W>(current.as_ptr().add(start), pitch);
-            let r = R::load_rows::<W>(reference.as_ptr().add(start), pitch);
-            sums = C::add(sums, c, r);
-        }
-    }
-    sums
-}
-
-/// The total of partial sums.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`.
-#[inline(always)]
-unsafe fn total<R: Register>(sums: R) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe { R::totals([sums, R::zero(), R::zero(), R::zero()])[0] }
-}

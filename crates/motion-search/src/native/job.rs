@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, Parameters, Sample, Window};
 use crate::native::candidates::Candidates;
-use crate::native::level::Instructions;
 use crate::native::plane::{Plane, PlaneLayout};
+use crate::simd::Instructions;
 
 /// A search of one frame in another.
 #[derive(Clone, Copy)]

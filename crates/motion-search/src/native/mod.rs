@@ -1,41 +1,51 @@
 //! Search on the CPU's cores, without OpenCL, in the widest instructions that the CPU has.
 //!
-//! A device is one `FrameSearch` and the bookkeeping around it: `BlockSearch`, whose frames lie padded in memory
-//! (`plane`), so that inner loops need not know where a frame ends, or `HierarchicalSlots`. Exhaustive search
-//! (`exhaustive`), successive elimination (`elimination`) and three-step search (`three_step`) are written once, generic
-//! over the metric (`cost`) and the instruction set (`engine`); `arch` has an implementation for each instruction set.
-//! [`Level`] selects one at run time: all of a search that is not shared by threads is a `Work` that `level` compiles
-//! for each.
+//! ```text
+//! Native                         a device: slots, searches in flight, threads
+//! ├ BlockSearch                  full and three-step search; each slot is a padded frame (plane)
+//! │ └ SearchJob                  two frames and what to search for; its rows of blocks are shared by the threads
+//! │   ├ ExhaustiveRow            each block of a row:
+//! │   │ └ ExhaustiveSearch         the best of all candidates, tile by tile:
+//! │   │   └ ComputeTile              the costs of up to 32 × 36 candidates
+//! │   ├ Eliminator               what elimination keeps from frame to frame
+//! │   │ └ EliminationRow           each row, with the sums of the reference that it reaches:
+//! │   │   └ RowElimination           runs of up to 16 blocks, each step for all of them:
+//! │   │     ├ GroupBatch               groups of candidates that bounds have left
+//! │   │     └ ExhaustiveSearch         blocks for which elimination does not pay
+//! │   ├ ThreeStepRow             each block of a row
+//! │   └ RefinedRow               sub-sample vectors around those of whole samples
+//! └ HierarchicalSlots            hierarchical search; each slot is a pyramid
+//!   └ HierarchicalSearch         level by level, see there
+//! ```
+//!
+//! What ends in `Row` or `Search` below a job, and `ComputeTile`, is a [`Work`](crate::simd::Work): compiled for each
+//! instruction set, and generic over the metric (`cost`). What an instruction set does its own way is in the files named
+//! for it beside each algorithm: `cost/avx2.rs`, `exhaustive/avx512.rs`.
 
-pub(crate) mod aligned;
-pub(crate) mod arch;
 mod block_search;
 mod candidates;
 mod cost;
 mod elimination;
-mod engine;
 mod exhaustive;
 mod frame_search;
-mod half_samples;
 pub(crate) mod hierarchical;
 mod job;
-pub(crate) mod level;
 mod plane;
 mod refinement;
 mod sample;
 pub(crate) mod second_costs;
-pub(crate) mod threads;
 mod three_step;
 
-pub use level::Level;
+pub use crate::simd::Level;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Request, SetupError,
-    Slot, StageTimes, Ticket,
+    Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, NATIVE, Output, Parameters, Request,
+    SetupError, Slot, StageTimes, Ticket,
 };
+use crate::threads;
 use crate::tuning::Kernel;
 use block_search::BlockSearch;
 use frame_search::FrameSearch;
@@ -57,7 +67,7 @@ pub struct Native {
 
 impl Native {
     /// The name of this device.
-    pub const NAME: &str = "native";
+    pub const NAME: &str = NATIVE;
 
     /// A device for `parameters` with the fastest instructions of this CPU.
     ///

@@ -6,6 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
+use crate::memory::zeroed;
 use crate::native::candidates::READ;
 
 /// Rows that one task pads: with fewer, starting the task costs more than the copy.
@@ -143,36 +144,6 @@ impl Plane {
         FrameView::with_format(samples, (width, height), bytes * self.layout.pitch, format)
             .unwrap_or_else(|_| unreachable!("the layout has room for the frame"))
     }
-}
-
-/// Memory for `length` values, all zero, of `what`.
-///
-/// # Errors
-/// [`SetupError::Memory`] where they need more than `limit` bytes, or more than there are.
-pub fn zeroed<T: Copy + Default>(what: &'static str, length: u64, limit: u64) -> Result<Vec<T>, SetupError> {
-    let needed = length.saturating_mul(size_of::<T>() as u64);
-    let refused = || too_large(what, needed, limit);
-    let length = usize::try_from(length).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
-    let mut values = Vec::new();
-    values.try_reserve_exact(length).map_err(|_| refused())?;
-    values.resize(length, T::default());
-    Ok(values)
-}
-
-/// The error for `what`, which needs `needed` bytes.
-pub fn too_large(what: &'static str, needed: u64, limit: u64) -> SetupError {
-    SetupError::Memory { device: "native".into(), what, needed, limit }
-}
-
-/// The bytes a new allocation may take without driving the machine out of memory, as far as that
-/// is known.
-pub fn available_memory() -> u64 {
-    let kibibytes = || {
-        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    };
-    kibibytes().map_or(isize::MAX as u64, |kibibytes| kibibytes.saturating_mul(1024))
 }
 
 #[cfg(test)]

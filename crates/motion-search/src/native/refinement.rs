@@ -10,13 +10,12 @@ use std::marker::PhantomData;
 use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
-use crate::native::aligned::Line;
+use crate::memory::Line;
 use crate::native::candidates::Candidates;
-use crate::native::cost::{Cost, by_cost};
-use crate::native::elimination::engine::BoundCost;
+use crate::native::cost::{CandidateEngine, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Instructions, Work};
 use crate::native::sample::SearchSample;
+use crate::simd::{Instructions, Work};
 
 /// The candidates of a step around its centre, in steps.
 const AROUND: [(i32, i32); COMPARED] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
@@ -211,7 +210,7 @@ impl Patch {
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
-    fn costs<E: InstructionSet, C: BoundCost>(
+    fn costs<E: CandidateEngine, C: Cost>(
         &mut self,
         engine: E,
         (x, y): (i32, i32),
@@ -282,11 +281,9 @@ struct RefinedRow<'a, C> {
     cost: PhantomData<C>,
 }
 
-impl<C: BoundCost> Work for RefinedRow<'_, C> {
-    type Output = ();
-
+impl<C: Cost, E: CandidateEngine> Work<E> for RefinedRow<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { job, row, patch, vectors, .. } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());

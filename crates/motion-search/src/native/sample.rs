@@ -1,18 +1,24 @@
 //! What differs between samples of eight bits and deeper ones, apart from their costs.
 
 use crate::estimator::{Sample, six_taps};
-use crate::native::engine::Engine;
-use crate::native::half_samples;
+use crate::pyramid::half_samples;
+use crate::simd::InstructionSet;
 
 /// A sample of a padded frame.
 pub trait SearchSample: Sample + Into<u16> {
+    /// By how much the difference of two sums of samples may be too large: by one where sums lose their lowest bits.
+    const EXCESS: u16;
+
     /// Holds sums of the filter of half samples.
     type Filtered: bytemuck::Pod;
 
     /// The sums of the squares of `SIDE` samples in `SIDE` rows of 16, left to right, without their `lower` lowest bits;
     /// `SIDE` is 4, 8 or 16.
-    fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[Self; 16]; SIDE], lower: u32)
-    -> [u16; 4];
+    fn sum_parts<E: InstructionSet, const SIDE: usize>(
+        engine: E,
+        rows: &[&[Self; 16]; SIDE],
+        lower: u32,
+    ) -> [u16; 4];
 
     /// The sample as a number to filter.
     fn number(self) -> Self::Filtered;
@@ -31,16 +37,22 @@ pub trait SearchSample: Sample + Into<u16> {
 
     /// Prefetches the cache line of `samples[at]`, which may lie past the end.
     #[inline(always)]
-    fn prefetch<E: Engine>(engine: E, samples: &[Self], at: usize) {
+    fn prefetch<E: InstructionSet>(engine: E, samples: &[Self], at: usize) {
         engine.prefetch(bytemuck::cast_slice(samples), at * size_of::<Self>());
     }
 }
 
 impl SearchSample for u8 {
+    const EXCESS: u16 = 0;
+
     type Filtered = i16;
 
     #[inline(always)]
-    fn sum_parts<E: Engine, const SIDE: usize>(engine: E, rows: &[&[u8; 16]; SIDE], _: u32) -> [u16; 4] {
+    fn sum_parts<E: InstructionSet, const SIDE: usize>(
+        engine: E,
+        rows: &[&[u8; 16]; SIDE],
+        _: u32,
+    ) -> [u16; 4] {
         engine.sum_parts(rows)
     }
 
@@ -71,11 +83,17 @@ impl SearchSample for u8 {
 }
 
 impl SearchSample for u16 {
+    const EXCESS: u16 = 1;
+
     /// Sums on both axes have 28 bits with their sign.
     type Filtered = i32;
 
     #[inline(always)]
-    fn sum_parts<E: Engine, const SIDE: usize>(_: E, rows: &[&[u16; 16]; SIDE], lower: u32) -> [u16; 4] {
+    fn sum_parts<E: InstructionSet, const SIDE: usize>(
+        _: E,
+        rows: &[&[u16; 16]; SIDE],
+        lower: u32,
+    ) -> [u16; 4] {
         let mut down = [0_u32; 16];
         for row in rows {
             for x in 0..16 {

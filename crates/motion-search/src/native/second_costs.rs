@@ -3,11 +3,10 @@
 //! Every candidate is computed: bounds exclude those that are worse than the best one, not than the second best.
 
 use crate::estimator::{FrameView, MotionVector, Parameters, RecordPool, UNITS_PER_SAMPLE, Window};
-use crate::native::aligned::Line;
+use crate::memory::Line;
 use crate::native::candidates::Candidates;
-use crate::native::cost::by_cost;
-use crate::native::elimination::engine::BoundCost;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::native::cost::{CandidateEngine, Cost, by_cost};
+use crate::simd::{Instructions, Work};
 
 /// Candidates further than this beyond those that can win cost the same as nearer ones: a block of nothing but repeated
 /// samples of an axis is the same further out. Nearer ones may be too near to the vector to count.
@@ -39,7 +38,7 @@ impl<'a, I: Iterator<Item = &'a mut u32>> SecondCosts<'a, I> {
         by_cost!(self.parameters, C, run => {
             let area = SearchArea::new(self.parameters, self.row);
             let samples = area.pitch * (area.rows + self.parameters.block_size);
-            let bytes = samples * size_of::<<C as crate::native::cost::Cost>::Sample>();
+            let bytes = samples * size_of::<<C as Cost>::Sample>();
             let mut lines = pool.take(bytes.div_ceil(size_of::<Line>()));
             let samples = bytemuck::cast_slice_mut(&mut lines);
             run(instructions, SecondWork::<I, C> { job: self, area, samples })
@@ -70,17 +69,15 @@ impl SearchArea {
     }
 }
 
-struct SecondWork<'a, 'm, I, C: BoundCost> {
+struct SecondWork<'a, 'm, I, C: Cost> {
     job: SecondCosts<'a, I>,
     area: SearchArea,
     samples: &'m mut [C::Sample],
 }
 
-impl<'a, I: Iterator<Item = &'a mut u32>, C: BoundCost> Work for SecondWork<'a, '_, I, C> {
-    type Output = ();
-
+impl<'a, I: Iterator<Item = &'a mut u32>, C: Cost, E: CandidateEngine> Work<E> for SecondWork<'a, '_, I, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let SecondCosts { parameters, current, reference, row, vectors, costs } = self.job;
         let SearchArea { window: all, pitch, rows } = self.area;
         let side = parameters.block_size;

@@ -3,10 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::estimator::{MotionVector, OrderKey};
-use crate::native::cost::by_cost;
-use crate::native::elimination::engine::BoundCost;
+use crate::native::cost::{CandidateEngine, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{Instructions, Work};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
@@ -21,11 +20,9 @@ struct ThreeStepRow<'a, C> {
     cost: PhantomData<C>,
 }
 
-impl<C: BoundCost> Work for ThreeStepRow<'_, C> {
-    type Output = ();
-
+impl<C: Cost, E: CandidateEngine> Work<E> for ThreeStepRow<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         for (column, vector) in self.vectors.iter_mut().enumerate() {
             *vector = search::<E, C>(engine, JobBlock { job: self.job, column, row: self.row }).vector();
         }
@@ -37,7 +34,7 @@ const AROUND: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-
 
 /// The last centre of `block`.
 #[inline(always)]
-fn search<E: InstructionSet, C: BoundCost>(engine: E, block: JobBlock<'_>) -> OrderKey {
+fn search<E: CandidateEngine, C: Cost>(engine: E, block: JobBlock<'_>) -> OrderKey {
     let parameters = block.job.parameters;
     let window = parameters.window_of_block(block.column, block.row);
     // Candidates further out have the same samples as those at the edge of this window, but their own displacements.

@@ -53,9 +53,9 @@ use crate::estimator::{
     Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, MotionVector, Notice,
     Output, Parameters, Part, RecordPool, SetupError,
 };
-use crate::native::threads;
 use crate::pace;
 use crate::stages::{SearchedFrames, Stage, stages};
+use crate::threads;
 pub use balance::Balance;
 use balance::{Balancer, Measured};
 use block_cache::BlockCache;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::tiles::{LANES, MODES, ModeTransforms, TILE, TileNumber, TileSample, intra, load, satd};
 use crate::compensation::{Field, predict_luma_rows};
 use crate::estimator::{CostKind, FrameView, MotionVector, Parameters, PooledRecords, RecordPool, Sample};
-use crate::native::level::{InstructionSet, Work};
+use crate::simd::{InstructionSet, Work};
 
 /// The transforms of predictions that all rows of tiles of a row of blocks share: of the mean, the samples above, and
 /// the plane along its rows.
@@ -134,11 +134,9 @@ pub(super) struct CostRow<'a, S: TileSample> {
     pub costs: &'a mut [u32],
 }
 
-impl<S: TileSample> Work for CostRow<'_, S> {
-    type Output = ();
-
+impl<S: TileSample, E: InstructionSet> Work<E> for CostRow<'_, S> {
     #[inline(always)]
-    fn run<E: InstructionSet>(mut self, _: E) {
+    fn run(mut self, _: E) {
         let Self { parameters, frames: [current, reference, _], row, .. } = self;
         let (kinds, layout) = (parameters.costs, self.buffers.layout);
         let wants = |kind| kinds.contains(kind);

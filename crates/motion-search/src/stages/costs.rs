@@ -9,10 +9,10 @@ use super::cost_rows::{CostRow, RowBuffers, RowMemory};
 use super::tiles::TileSample;
 use super::{SearchedFrames, Stage};
 use crate::estimator::{CostKind, EstimateError, FrameView, Output, Parameters, RecordPool, SetupError};
-use crate::native::Level;
-use crate::native::aligned::Line;
-use crate::native::level::Instructions;
+use crate::memory::Line;
 use crate::native::second_costs::SecondCosts;
+use crate::simd::Instructions;
+use crate::simd::Level;
 
 /// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
 ///

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, FrameView, MotionVector, Output, Parameters, SetupError};
 use crate::interpolation::{BLOCK, SearchFrames, halvings, minus_mean};
-use crate::native::Level;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::Level;
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The detail that a cell has at least in both frames so that it counts: two levels a sample.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
@@ -119,11 +119,9 @@ struct DetailRow<'a> {
     vectors: &'a [MotionVector],
 }
 
-impl Work for DetailRow<'_> {
-    type Output = DetailSums;
-
+impl<E: InstructionSet> Work<E, DetailSums> for DetailRow<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) -> DetailSums {
+    fn run(self, _: E) -> DetailSums {
         let Self { parameters, halvings, frames: [current, reference], row, vectors } = self;
         let grid = parameters.grid();
         let block_of = |cell: usize, blocks: usize| {

@@ -6,7 +6,7 @@
 use std::ops::{Add, Sub};
 
 use crate::estimator::Sample;
-use crate::native::level::{Instructions, Work};
+use crate::simd::{Instructions, WorkForAll};
 
 /// Samples of a tile on an axis.
 pub(super) const TILE: usize = 4;
@@ -83,7 +83,7 @@ pub(super) trait TileSample: Sample + Default {
     fn in_order(self) -> Self;
 
     /// Runs `work` on such samples.
-    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output;
+    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W);
 }
 
 impl TileSample for u8 {
@@ -100,7 +100,7 @@ impl TileSample for u8 {
         self
     }
 
-    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output {
+    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W) {
         instructions.run(work)
     }
 }
@@ -118,7 +118,7 @@ impl TileSample for u16 {
         u16::from_le(self)
     }
 
-    fn run<W: Work>(instructions: Instructions, work: W) -> W::Output {
+    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W) {
         instructions.run_deep(work)
     }
 }

@@ -1,6 +1,6 @@
 //! Whether elimination pays.
 
-use crate::native::engine::Engine;
+use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::tile::COLUMNS;
 
 /// Leaves out what has failed: after each failure for longer, up to a limit.
@@ -97,7 +97,7 @@ impl StepCosts {
     /// A candidate of exhaustive search.
     pub const CANDIDATE: usize = 16;
 
-    pub const fn of<E: Engine>() -> Self {
+    pub const fn of<E: TileEngine>() -> Self {
         if E::LANES >= COLUMNS {
             // A candidate takes exhaustive search a nanosecond, and five alone.
             return Self { bounds: 80, one: 75, group: 540, block: 2400 };

@@ -1,11 +1,11 @@
 //! Lower bounds of costs, from the sums of a block's parts and those of a candidate's.
 
-use crate::native::arch::register::SumRegister;
 use crate::native::candidates::Listed;
-use crate::native::cost::{Cost, CostValue};
+use crate::native::cost::CostValue;
 use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel};
-use crate::native::engine::Engine;
 use crate::native::sample::SearchSample;
+use crate::simd::InstructionSet;
+use crate::simd::register::WideRegister;
 
 /// The most parts that a block has: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
@@ -21,17 +21,17 @@ pub type SumRange<'a> = (&'a [u16], &'a [u16]);
 
 /// Raises the bounds of `N` groups by those of a part whose sum is `of_block`.
 #[inline(always)]
-pub fn raise_by_range<C: Cost, const N: usize>(
-    mut bounds: [C::Bound; N],
+pub fn raise_by_range<S: SearchSample, B: CostValue, const N: usize>(
+    mut bounds: [B; N],
     of_block: u16,
     (least, most): SumRange<'_>,
     shift: u32,
-) -> [C::Bound; N] {
+) -> [B; N] {
     let least: &[u16; N] = least.first_chunk().expect("SPARE_GROUPS at the end");
     let most: &[u16; N] = most.first_chunk().expect("SPARE_GROUPS at the end");
     for i in 0..N {
         let difference = least[i].saturating_sub(of_block) | of_block.saturating_sub(most[i]);
-        bounds[i] = C::raise(bounds[i], difference, shift);
+        bounds[i] = bounds[i].raise::<S>(difference, shift);
     }
     bounds
 }
@@ -53,27 +53,27 @@ pub struct Quarters<'a> {
 /// Bounds the groups of an area, a row of them in `N` bounds, of which those past the last column are the largest
 /// value. Returns the least. The last [`GROUP`] of `bounds` may be overwritten with anything.
 #[inline(always)]
-pub fn bound_area<C: Cost, const N: usize>(
+pub fn bound_area<S: SearchSample, B: CostValue, const N: usize>(
     quarters: &Quarters<'_>,
     shift: u32,
-    bounds: &mut [C::Bound],
-) -> C::Bound {
+    bounds: &mut [B],
+) -> B {
     let Quarters { rows, columns, of_block, ranges, pitch, down } = *quarters;
     let quarters = [(0, 0), (1, 0), (0, down), (1, down)];
-    let mut least_of_all = [C::Bound::MAX; N];
+    let mut least_of_all = [B::MAX; N];
     for (bounds, row) in bounds.chunks_exact_mut(N).zip(0..rows) {
-        let mut sums = [C::Bound::default(); N];
+        let mut sums = [B::default(); N];
         for (of_block, (right, down)) in of_block.into_iter().zip(quarters) {
             let ((least, most), at) = (ranges[right], (row + down) * pitch);
-            sums = raise_by_range::<C, N>(sums, of_block, (&least[at..], &most[at..]), shift);
+            sums = raise_by_range::<S, B, N>(sums, of_block, (&least[at..], &most[at..]), shift);
         }
         for i in 0..N {
-            sums[i] = if i < columns { sums[i] } else { C::Bound::MAX };
+            sums[i] = if i < columns { sums[i] } else { B::MAX };
             least_of_all[i] = least_of_all[i].min(sums[i]);
         }
         bounds.copy_from_slice(&sums);
     }
-    least_of_all.into_iter().fold(C::Bound::MAX, Ord::min)
+    least_of_all.into_iter().fold(B::MAX, Ord::min)
 }
 
 /// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `level`.
@@ -81,7 +81,7 @@ pub fn bound_area<C: Cost, const N: usize>(
 /// # Safety
 /// The CPU must have the instructions of `S`.
 #[inline(always)]
-pub unsafe fn bounds_of_groups<S: SumRegister>(
+pub unsafe fn bounds_of_groups<S: WideRegister>(
     parts: &BlockParts,
     level: &SumLevel,
     listed: Listed<'_>,
@@ -96,7 +96,7 @@ pub unsafe fn bounds_of_groups<S: SumRegister>(
             (16, false) => bounds_by::<S, 16, false>(parts, level, listed, bounds),
             _ => {
                 for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
-                    let mut sums = S::zero();
+                    let mut sums = S::all(0);
                     for (of_block, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
                         let group = level.group(*start as usize + step);
                         sums = sums.plus_differences::<false>(group, *of_block);
@@ -113,7 +113,7 @@ pub unsafe fn bounds_of_groups<S: SumRegister>(
 /// # Safety
 /// The CPU must have the instructions of `S`.
 #[inline(always)]
-unsafe fn bounds_by<S: SumRegister, const N: usize, const SMALL: bool>(
+unsafe fn bounds_by<S: WideRegister, const N: usize, const SMALL: bool>(
     parts: &BlockParts,
     level: &SumLevel,
     (blocks, starts): Listed<'_>,
@@ -126,7 +126,7 @@ unsafe fn bounds_by<S: SumRegister, const N: usize, const SMALL: bool>(
         let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
         // SAFETY: a group's sums are there at each step up to the last; for the rest, the caller's promise.
         unsafe {
-            let mut sums = S::zero();
+            let mut sums = S::all(0);
             for (of_block, step) in of_block.iter().zip(steps) {
                 debug_assert!(*step <= steps[N - 1]);
                 sums = sums.plus_differences::<SMALL>(&*groups.add(*step).cast(), *of_block);
@@ -194,12 +194,17 @@ impl BlockParts {
 
     /// The bounds of all candidates of the group whose sums in `level` are at `start`.
     #[inline(always)]
-    pub fn bound<C: Cost>(&self, level: &SumLevel, block: u16, start: usize) -> [C::Bound; GROUP] {
-        let mut bounds = [C::Bound::default(); GROUP];
+    pub fn bound<S: SearchSample, B: CostValue>(
+        &self,
+        level: &SumLevel,
+        block: u16,
+        start: usize,
+    ) -> [B; GROUP] {
+        let mut bounds = [B::default(); GROUP];
         for (sum, step) in self.of_block(usize::from(block)).iter().zip(&self.steps) {
             let sums = level.group(start + step);
             for i in 0..GROUP {
-                bounds[i] = C::raise(bounds[i], sums[i].abs_diff(*sum), self.shift);
+                bounds[i] = bounds[i].raise::<S>(sums[i].abs_diff(*sum), self.shift);
             }
         }
         bounds
@@ -207,7 +212,13 @@ impl BlockParts {
 
     /// Sums the parts of block `block`, whose samples begin `samples`, its rows `pitch` apart.
     #[inline(always)]
-    pub fn sum<E: Engine, S: SearchSample>(&mut self, engine: E, block: usize, samples: &[S], pitch: usize) {
+    pub fn sum<E: InstructionSet, S: SearchSample>(
+        &mut self,
+        engine: E,
+        block: usize,
+        samples: &[S],
+        pitch: usize,
+    ) {
         match self.sides.0 {
             4 => self.sum_of_side::<E, S, 4>(engine, block, samples, pitch),
             8 => self.sum_of_side::<E, S, 8>(engine, block, samples, pitch),
@@ -216,7 +227,7 @@ impl BlockParts {
     }
 
     #[inline(always)]
-    fn sum_of_side<E: Engine, S: SearchSample, const SIDE: usize>(
+    fn sum_of_side<E: InstructionSet, S: SearchSample, const SIDE: usize>(
         &mut self,
         engine: E,
         block: usize,

@@ -1,21 +1,25 @@
 //! What elimination needs of an instruction set and of a metric.
 
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::cost::{DeepSad, DeepSsd, Sad, Ssd};
+use crate::native::cost::{CostValue, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
-use crate::native::elimination::sums::{GROUP, SumLevel};
+use crate::native::elimination::sums::{ACROSS, GROUP, SumLevel};
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
+use crate::native::sample::SearchSample;
+#[cfg(target_arch = "aarch64")]
+use crate::simd::neon::Neon;
+use crate::simd::portable::Portable;
+use crate::simd::register::{WIDE, WideRegister};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{sse2::Sse2, sse41::Sse41};
 
-/// An instruction set, with what it may do its own way.
+/// Groups across a register of sums.
+pub const GROUPS: usize = WIDE / ACROSS;
+
+/// An instruction set, with what it may do its own way for elimination.
 pub trait EliminationEngine: TileEngine {
-    /// Writes the SAD of each of the candidates listed.
-    #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
-        one_by_one::<Self, Sad>(self, candidates, listed, costs);
-    }
-
-    /// The number of candidates of a group from which on [`Self::sads_of_groups`] is faster than [`Self::sads`];
-    /// `None` where it is not there for blocks of `side` samples.
+    /// The number of candidates of a group from which on [`Self::sads_of_groups`] is faster than
+    /// [`sads`](crate::native::cost::CandidateEngine::sads); `None` where it is not there for blocks of `side` samples.
     #[inline(always)]
     fn worth_a_group(_side: usize) -> Option<u32> {
         None
@@ -27,46 +31,146 @@ pub trait EliminationEngine: TileEngine {
         unreachable!("worth_a_group is None")
     }
 
-    /// [`BoundCost::bounds_of_groups`] of the SAD.
+    /// [`Bound::bounds_of_groups`] of 16 bits.
     #[inline(always)]
     fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
         // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { bounds::bounds_of_groups::<Self::Sums>(parts, level, listed, bounds) };
+        unsafe { bounds::bounds_of_groups::<Self::Wide>(parts, level, listed, bounds) };
     }
 
-    /// [`bounds::bound_area`] of the SAD; `N` is 8, 16 or 32.
+    /// [`bounds::bound_area`] in 16 bits; `N` is 8, 16 or 32.
     #[inline(always)]
     fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
-        bounds::bound_area::<Sad, N>(quarters, 0, bounds)
+        bounds::bound_area::<u8, u16, N>(quarters, 0, bounds)
     }
-}
 
-/// Writes the cost of each of the candidates listed.
-#[inline(always)]
-fn one_by_one<E: EliminationEngine, C: TileCost>(
-    engine: E,
-    candidates: &Candidates<'_, C::Sample>,
-    (blocks, offsets): Listed<'_>,
-    costs: &mut [u32],
-) {
-    for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
-        *cost = C::cost(engine, candidates, *block, *offset);
-    }
-}
-
-/// A metric, computed by what an instruction set does its own way where it does.
-pub trait BoundCost: TileCost {
-    /// Writes the cost of each of the candidates listed.
+    /// The sums of `SIDE` neighbouring samples, from each of the first 32 samples on; `SIDE` is 4, 8 or 16.
     #[inline(always)]
-    fn costs<E: EliminationEngine>(
-        engine: E,
-        candidates: &Candidates<'_, Self::Sample>,
-        listed: Listed<'_>,
-        costs: &mut [u32],
-    ) {
-        one_by_one::<E, Self>(engine, candidates, listed, costs);
+    fn across<const SIDE: usize>(self, samples: &[u8; 64]) -> Self::Wide {
+        let mut sums = [0; WIDE];
+        for i in 0..SIDE {
+            for x in 0..WIDE {
+                sums[x] += u16::from(samples[x + i]);
+            }
+        }
+        // SAFETY: the engine proves that the CPU has the instructions.
+        unsafe { Self::Wide::load(&sums) }
     }
 
+    /// Writes four rows of 32 positions as eight tiles of 4 × 4, each row by row.
+    #[inline(always)]
+    fn store_tiles(self, rows: [Self::Wide; 4], tiles: &mut [u16; 4 * WIDE]) {
+        for (y, row) in rows.into_iter().enumerate() {
+            let row = numbers(row);
+            for x in 0..WIDE {
+                tiles[x / 4 * 16 + y * 4 + x % 4] = row[x];
+            }
+        }
+    }
+
+    /// The least and the largest number of each 8 columns of four rows.
+    #[inline(always)]
+    fn extremes(self, rows: [Self::Wide; 4]) -> [[u16; GROUPS]; 2] {
+        let mut least = numbers(rows[0]);
+        let mut most = least;
+        for row in &rows[1..] {
+            let row = numbers(*row);
+            for x in 0..WIDE {
+                (least[x], most[x]) = (least[x].min(row[x]), most[x].max(row[x]));
+            }
+        }
+        let of_group = |sums: &[u16; WIDE], start: u16, better: fn(u16, u16) -> u16| {
+            std::array::from_fn(|group| sums[group * ACROSS..][..ACROSS].iter().copied().fold(start, better))
+        };
+        [of_group(&least, u16::MAX, u16::min), of_group(&most, 0, u16::max)]
+    }
+}
+
+/// The numbers of a register that an engine has.
+#[inline(always)]
+fn numbers<R: WideRegister>(register: R) -> [u16; WIDE] {
+    let mut numbers = [0; WIDE];
+    // SAFETY: the register exists, so that the CPU has its instructions.
+    unsafe { register.store(&mut numbers) };
+    numbers
+}
+
+impl EliminationEngine for Portable {}
+#[cfg(target_arch = "aarch64")]
+impl EliminationEngine for Neon {}
+#[cfg(target_arch = "x86_64")]
+impl EliminationEngine for Sse2 {}
+#[cfg(target_arch = "x86_64")]
+impl EliminationEngine for Sse41 {}
+
+/// A lower bound of a cost, computed by what an instruction set does its own way where it does.
+pub trait Bound: CostValue {
+    /// Writes the bounds, by parts of samples `S`, of the candidates of the groups listed, by where the sums of these parts
+    /// are in the level.
+    fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
+        engine: E,
+        parts: (&BlockParts, &SumLevel),
+        listed: Listed<'_>,
+        bounds: &mut [[Self; GROUP]],
+    );
+
+    /// [`bounds::bound_area`]; `N` is 8, 16 or 32.
+    fn bound_area<S: SearchSample, E: EliminationEngine, const N: usize>(
+        engine: E,
+        quarters: &Quarters<'_>,
+        shift: u32,
+        bounds: &mut [Self],
+    ) -> Self;
+}
+
+impl Bound for u16 {
+    #[inline(always)]
+    fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
+        engine: E,
+        (parts, level): (&BlockParts, &SumLevel),
+        listed: Listed<'_>,
+        bounds: &mut [[u16; GROUP]],
+    ) {
+        engine.bounds(parts, level, listed, bounds);
+    }
+
+    #[inline(always)]
+    fn bound_area<S: SearchSample, E: EliminationEngine, const N: usize>(
+        engine: E,
+        quarters: &Quarters<'_>,
+        _: u32,
+        bounds: &mut [u16],
+    ) -> u16 {
+        engine.bound_area::<N>(quarters, bounds)
+    }
+}
+
+impl Bound for u32 {
+    #[inline(always)]
+    fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
+        _: E,
+        (parts, level): (&BlockParts, &SumLevel),
+        (blocks, starts): Listed<'_>,
+        bounds: &mut [[u32; GROUP]],
+    ) {
+        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+            *bounds = parts.bound::<S, u32>(level, *block, *start as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn bound_area<S: SearchSample, E: EliminationEngine, const N: usize>(
+        _: E,
+        quarters: &Quarters<'_>,
+        shift: u32,
+        bounds: &mut [u32],
+    ) -> u32 {
+        bounds::bound_area::<S, u32, N>(quarters, shift, bounds)
+    }
+}
+
+/// A metric that elimination searches by. Only the SAD of eight-bit samples is computed for whole groups.
+pub trait GroupCost: TileCost<Bound: Bound> {
     /// As [`EliminationEngine::worth_a_group`].
     #[inline(always)]
     fn worth_a_group<E: EliminationEngine>(_side: usize) -> Option<u32> {
@@ -83,44 +187,9 @@ pub trait BoundCost: TileCost {
     ) {
         unreachable!("worth_a_group is None")
     }
-
-    /// Writes the bounds, by `parts`, of the candidates of the groups listed, by where their sums are in `level`.
-    #[inline(always)]
-    fn bounds_of_groups<E: EliminationEngine>(
-        _: E,
-        parts: &BlockParts,
-        level: &SumLevel,
-        (blocks, starts): Listed<'_>,
-        bounds: &mut [[Self::Bound; GROUP]],
-    ) {
-        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-            *bounds = parts.bound::<Self>(level, *block, *start as usize);
-        }
-    }
-
-    /// [`bounds::bound_area`]; `N` is 8, 16 or 32.
-    #[inline(always)]
-    fn bound_area<E: EliminationEngine, const N: usize>(
-        _: E,
-        quarters: &Quarters<'_>,
-        shift: u32,
-        bounds: &mut [Self::Bound],
-    ) -> Self::Bound {
-        bounds::bound_area::<Self, N>(quarters, shift, bounds)
-    }
 }
 
-impl BoundCost for Sad {
-    #[inline(always)]
-    fn costs<E: EliminationEngine>(
-        engine: E,
-        candidates: &Candidates<'_>,
-        listed: Listed<'_>,
-        costs: &mut [u32],
-    ) {
-        engine.sads(candidates, listed, costs);
-    }
-
+impl GroupCost for Sad {
     #[inline(always)]
     fn worth_a_group<E: EliminationEngine>(side: usize) -> Option<u32> {
         E::worth_a_group(side)
@@ -135,52 +204,10 @@ impl BoundCost for Sad {
     ) {
         engine.sads_of_groups(candidates, listed, costs);
     }
-
-    #[inline(always)]
-    fn bounds_of_groups<E: EliminationEngine>(
-        engine: E,
-        parts: &BlockParts,
-        level: &SumLevel,
-        listed: Listed<'_>,
-        bounds: &mut [[u16; GROUP]],
-    ) {
-        engine.bounds(parts, level, listed, bounds);
-    }
-
-    #[inline(always)]
-    fn bound_area<E: EliminationEngine, const N: usize>(
-        engine: E,
-        quarters: &Quarters<'_>,
-        _: u32,
-        bounds: &mut [u16],
-    ) -> u16 {
-        engine.bound_area::<N>(quarters, bounds)
-    }
 }
 
-impl BoundCost for Ssd {}
+impl GroupCost for Ssd {}
 
-impl<const TERMS: usize> BoundCost for DeepSad<TERMS> {
-    #[inline(always)]
-    fn bounds_of_groups<E: EliminationEngine>(
-        engine: E,
-        parts: &BlockParts,
-        level: &SumLevel,
-        listed: Listed<'_>,
-        bounds: &mut [[u16; GROUP]],
-    ) {
-        engine.bounds(parts, level, listed, bounds);
-    }
+impl<const TERMS: usize> GroupCost for DeepSad<TERMS> {}
 
-    #[inline(always)]
-    fn bound_area<E: EliminationEngine, const N: usize>(
-        engine: E,
-        quarters: &Quarters<'_>,
-        _: u32,
-        bounds: &mut [u16],
-    ) -> u16 {
-        engine.bound_area::<N>(quarters, bounds)
-    }
-}
-
-impl BoundCost for DeepSsd {}
+impl GroupCost for DeepSsd {}

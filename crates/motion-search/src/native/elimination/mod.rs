@@ -16,13 +16,18 @@
 //! good candidate is found, the more are eliminated. So the vectors of the row above and of the last field come first,
 //! then the group of the least bound.
 
-pub mod area;
+mod area;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod backoff;
-pub mod bounds;
-pub mod engine;
+mod batch;
+mod bounds;
+mod engine;
 mod row;
 mod strips;
-pub mod sums;
+mod sums;
 mod target;
 mod workspace;
 
@@ -33,13 +38,14 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, Parameters, SetupError};
+use crate::memory::{available_bytes, zeroed};
 use crate::native::cost::by_cost;
 use crate::native::exhaustive;
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Instructions, Work};
-use crate::native::plane::{PlaneLayout, available_memory, zeroed};
+use crate::native::plane::PlaneLayout;
+use crate::simd::{Instructions, Work};
 use backoff::{Backoff, RowHistory};
-use engine::BoundCost;
+use engine::{EliminationEngine, GroupCost};
 use row::RowElimination;
 use sums::TILE;
 use workspace::{BorrowedWorkspace, Workspace};
@@ -82,12 +88,12 @@ impl Eliminator {
         layout: &PlaneLayout,
     ) -> Result<Self, SetupError> {
         let sides = instructions.run(SidesOfParts(parameters));
-        let first = Workspace::new(parameters, layout, sides, available_memory())?;
+        let first = Workspace::new(parameters, layout, sides, available_bytes())?;
         let grid = parameters.grid();
         let history = |_| {
             Ok(SearchHistory {
                 rows: vec![RowHistory::new(); grid.rows],
-                last: zeroed("a field", grid.blocks() as u64, available_memory())?,
+                last: zeroed("a field", grid.blocks() as u64, available_bytes())?,
                 backoff: Backoff::new(LONGEST_PAUSE, LONGEST_PAUSE),
                 is_fine: false,
             })
@@ -125,7 +131,7 @@ impl Eliminator {
         searched: Range<usize>,
         vectors: &mut [MotionVector],
     ) {
-        self.begin(job, self.histories[history].is_fine);
+        self.prepare_workspaces(job, self.histories[history].is_fine);
         let Self { workspaces, histories, .. } = self;
         let SearchHistory { rows, last, backoff, is_fine } = &mut histories[history];
         let rows = &mut rows[searched.clone()];
@@ -136,7 +142,11 @@ impl Eliminator {
                 let row = searched.start + index;
                 match &mut borrowed.workspace {
                     Some(workspace) => {
-                        workspace.sums.hold(job.instructions, job.reference, rows_of_tiles(job, row));
+                        workspace.sums.compute_missing(
+                            job.instructions,
+                            job.reference,
+                            rows_of_tiles(job, row),
+                        );
                         by_cost!(job.parameters, C, run => {
                             let cost = PhantomData::<C>;
                             let search = EliminationRow { job, last, workspace, row, vectors, history, cost };
@@ -155,16 +165,16 @@ impl Eliminator {
 
     /// Makes workspaces ready for the current thread pool. Threads that get none search exhaustively. `is_fine` tells
     /// whether sums of smaller parts are needed.
-    fn begin(&mut self, job: &SearchJob<'_>, is_fine: bool) {
+    fn prepare_workspaces(&mut self, job: &SearchJob<'_>, is_fine: bool) {
         let mut workspaces = self.workspaces.lock();
         while workspaces.len() < rayon::current_num_threads() {
             let layout = job.reference.layout();
-            match Workspace::new(job.parameters, layout, self.sides, available_memory()) {
+            match Workspace::new(job.parameters, layout, self.sides, available_bytes()) {
                 Ok(more) => workspaces.push(more),
                 Err(_) => break,
             }
         }
-        workspaces.iter_mut().for_each(|workspace| workspace.sums.begin(is_fine));
+        workspaces.iter_mut().for_each(|workspace| workspace.sums.forget(is_fine));
     }
 }
 
@@ -180,11 +190,9 @@ fn rows_of_tiles(job: &SearchJob<'_>, row: usize) -> Range<usize> {
 /// they may pay, smaller ones.
 struct SidesOfParts<'a>(&'a Parameters);
 
-impl Work for SidesOfParts<'_> {
-    type Output = (usize, Option<usize>);
-
+impl<E: EliminationEngine> Work<E, (usize, Option<usize>)> for SidesOfParts<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) -> Self::Output {
+    fn run(self, _: E) -> (usize, Option<usize>) {
         let side = self.0.block_size;
         let (large, small) = match side {
             _ if side.is_multiple_of(16) && side > 16 => (16, Some(8)),
@@ -207,11 +215,9 @@ struct EliminationRow<'a, C> {
     cost: PhantomData<C>,
 }
 
-impl<C: BoundCost> Work for EliminationRow<'_, C> {
-    type Output = ();
-
+impl<C: GroupCost, E: EliminationEngine> Work<E> for EliminationRow<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { job, last, workspace, row, vectors, history, .. } = self;
         let (sums, last_row, buffers) = workspace.parts::<C>();
         let of_last_field = || last.chunks_exact(vectors.len()).nth(row.checked_sub(1)?);

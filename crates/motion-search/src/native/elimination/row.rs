@@ -3,19 +3,21 @@
 use std::ops::Range;
 
 use crate::estimator::{MotionVector, OrderKey, Window};
-use crate::native::aligned::Aligned;
+use crate::memory::Aligned;
 use crate::native::candidates::Candidates;
 use crate::native::cost::{BoundUnit, CostValue};
 use crate::native::elimination::area::{self, GroupArea, PUT, lane_x, lane_y};
 use crate::native::elimination::backoff::{RowHistory, StepCosts};
+use crate::native::elimination::batch::GroupBatch;
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
-use crate::native::elimination::engine::BoundCost;
+use crate::native::elimination::engine::{Bound, EliminationEngine, GroupCost};
 use crate::native::elimination::sums::{ACROSS, GROUP, ReferenceSums, SPARE_GROUPS, TILE};
 use crate::native::elimination::target::{BestCandidate, TargetBlock};
-use crate::native::elimination::workspace::{BATCH, Buffers, CHUNK, MOST_BOUNDS, RUN};
+use crate::native::elimination::workspace::{
+    BATCH, Buffers, CHUNK, CandidateList, GroupLists, MOST_BOUNDS, RUN, RunBlock,
+};
 use crate::native::exhaustive::ExhaustiveSearch;
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::InstructionSet;
 use crate::native::sample::SearchSample;
 
 /// The current frame is prefetched this many samples ahead of a block.
@@ -25,13 +27,10 @@ const AHEAD: usize = 128;
 const KNOWN: usize = 4;
 const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "those of all blocks of a run fit");
 
-/// Candidates that the large parts leave in a group: from here on smaller parts pay.
-const CROWD: u32 = 3;
-
 /// Searches a row of blocks in runs of several. Each step is done for all blocks of a run before the next step begins:
 /// the steps of one block depend on each other, and the branch predictor cannot know how many groups and candidates
 /// each leaves. In long loops over those of several blocks the CPU works ahead.
-pub struct RowElimination<'a, E, C: BoundCost> {
+pub struct RowElimination<'a, E, C: GroupCost> {
     engine: E,
     job: &'a SearchJob<'a>,
     sums: &'a ReferenceSums,
@@ -67,7 +66,7 @@ const LANES: [u32; GROUP] = {
     lanes
 };
 
-impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
+impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
     const COSTS: StepCosts = StepCosts::of::<E>();
 
     #[inline(always)]
@@ -89,7 +88,8 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         let pitch = job.reference.layout().pitch;
         let (coarse, fine) =
             (BlockParts::new(sums, Some(sums.coarse()), side), BlockParts::new(sums, sums.fine(), side));
-        let unit = BoundUnit { lower: sums.lower(), sums: coarse.count.max(fine.count) as u32 };
+        let excess = u32::from(C::Sample::EXCESS) * coarse.count.max(fine.count) as u32;
+        let unit = BoundUnit { lower: sums.lower(), excess };
         let most = MOST_BOUNDS / GroupArea::most_bounds(&job.parameters.window).next_multiple_of(GROUP);
         Self {
             engine,
@@ -155,17 +155,18 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
             let block = self.block(column + i);
             let is_inner = |column: usize| self.inner.contains(&column);
             let is_next = i > 0 && is_inner(block.column - 1) && side.is_multiple_of(ACROSS);
-            self.buffers.targets[i] = if is_inner(block.column) && is_next {
-                self.buffers.targets[i - 1].next(side)
+            let target = if is_inner(block.column) && is_next {
+                self.buffers.run[i - 1].target.next(side)
             } else {
                 let window = if is_inner(block.column) { self.window } else { block.window() };
                 TargetBlock::new(block, window)
             };
-            (self.buffers.spent[i], self.buffers.searched[i]) = (0, 1);
-            shift = shift.max(self.buffers.targets[i].area.shift);
+            shift = shift.max(target.area.shift);
+            let best = BestCandidate::new(OrderKey::WORST, self.unit);
+            self.buffers.run[i] = RunBlock { target, best, spent: 0, searched: 1 };
         }
         for i in 0..count {
-            self.buffers.targets[i].area.shift = shift;
+            self.buffers.run[i].target.area.shift = shift;
             let samples = &first.samples::<C::Sample>()[i * side..];
             // The next blocks, each row in another cache line.
             for y in 0..side {
@@ -181,8 +182,8 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         if count > 1 {
             failed = self.search_strips(&candidates, count);
         } else {
-            for strip in self.buffers.targets[0].area.strips(MOST_BOUNDS >> shift) {
-                self.buffers.targets[0].area = strip;
+            for strip in self.buffers.run[0].target.area.strips(MOST_BOUNDS >> shift) {
+                self.buffers.run[0].target.area = strip;
                 failed = self.search_strips(&candidates, 1);
                 if failed != 0 {
                     break;
@@ -191,13 +192,13 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         }
         for (i, vector) in vectors.iter_mut().enumerate() {
             let (spent, all) = (
-                Self::COSTS.block + self.buffers.spent[i],
-                StepCosts::CANDIDATE * self.buffers.targets[i].window.candidates(),
+                Self::COSTS.block + self.buffers.run[i].spent,
+                StepCosts::CANDIDATE * self.buffers.run[i].target.window.candidates(),
             );
             let has_failed = failed >> i & 1 != 0;
             self.history.backoff.note(has_failed || spent > all);
             *vector =
-                if has_failed { self.search_all(column + i) } else { self.buffers.best[i].key.vector() };
+                if has_failed { self.search_all(column + i) } else { self.buffers.run[i].best.key.vector() };
         }
     }
 
@@ -205,27 +206,27 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     #[inline(always)]
     fn try_known(&mut self, candidates: &Candidates<'_, C::Sample>, column: usize, count: usize) {
         let (last, columns) = (self.last_field, self.job.parameters.grid().columns);
-        let Buffers { targets, best, blocks_listed, offsets, costs, .. } = &mut *self.buffers;
+        let Buffers { run, listed: CandidateList { blocks, offsets, costs }, .. } = &mut *self.buffers;
         let mut displacements = [[(0, 0); KNOWN]; RUN];
         let displacements = &mut displacements[..count];
         for (i, displacements) in displacements.iter_mut().enumerate() {
-            let target = &targets[i];
+            let target = &run[i].target;
             let (column, above) = (column + i, self.above);
             let above_left = column.checked_sub(1).and_then(|left| above.get(left));
             let at_last = last.get(self.row * columns + column);
             let around = [above_left, above.get(column), above.get(column + 1), at_last];
             for (n, (displacement, vector)) in displacements.iter_mut().zip(around).enumerate() {
                 *displacement = target.nearest(vector.copied().unwrap_or_default().full_samples());
-                blocks_listed[i * KNOWN + n] = i as u16;
+                blocks[i * KNOWN + n] = i as u16;
                 offsets[i * KNOWN + n] = target.offset(*displacement);
             }
         }
         let listed = count * KNOWN;
-        C::costs(self.engine, candidates, (&blocks_listed[..listed], &offsets[..listed]), costs);
+        C::costs(self.engine, candidates, (&blocks[..listed], &offsets[..listed]), costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
-            best[i] = BestCandidate::new(keys.fold(OrderKey::WORST, Ord::min), self.unit);
+            run[i].best = BestCandidate::new(keys.fold(OrderKey::WORST, Ord::min), self.unit);
         }
     }
 
@@ -234,10 +235,10 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     #[inline(always)]
     fn search_strips(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) -> u32 {
         let mut rows = 0;
-        for target in &self.buffers.targets[..count] {
-            rows = rows.max(target.area.rows);
+        for block in &self.buffers.run[..count] {
+            rows = rows.max(block.target.area.rows);
         }
-        let shift = self.buffers.targets[0].area.shift;
+        let shift = self.buffers.run[0].target.area.shift;
         let pitch = (rows << shift).next_multiple_of(GROUP);
         for i in 0..count {
             let first = match shift {
@@ -245,7 +246,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
                 4 => self.bound_groups::<16>(i, pitch),
                 _ => self.bound_groups::<SPARE_GROUPS>(i, pitch),
             };
-            self.buffers.entries.0[i] = first as u32;
+            self.buffers.lists.entries.0[i] = first as u32;
         }
         self.try_promising(candidates, count);
         let (mut failed, mut listed) = (0, 0);
@@ -253,17 +254,16 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
             let start = listed;
             let count = self.list_groups(i, pitch, start);
             listed += count;
-            if self.history.expects_failure(count, self.buffers.targets[i].window.candidates()) {
+            if self.history.expects_failure(count, self.buffers.run[i].target.window.candidates()) {
                 failed |= 1 << i;
                 listed = start;
                 continue;
             }
-            self.buffers.searched[i] += count;
-            self.buffers.spent[i] += Self::COSTS.bounds * count;
-            let Buffers {
-                targets, entries: Aligned(entries), blocks, starts: Aligned(starts), groups, ..
-            } = &mut *self.buffers;
-            let TargetBlock { area, start: block, pitch, .. } = targets[i];
+            self.buffers.run[i].searched += count;
+            self.buffers.run[i].spent += Self::COSTS.bounds * count;
+            let Buffers { run, lists, .. } = &mut *self.buffers;
+            let GroupLists { entries: Aligned(entries), blocks, starts: Aligned(starts), groups } = lists;
+            let TargetBlock { area, start: block, pitch, .. } = run[i].target;
             let sums = area.sums(self.sums);
             for k in (start..listed).step_by(PUT) {
                 let entries = entries[k..].first_chunk().expect("a chunk more");
@@ -272,12 +272,28 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
                 area.put_groups(entries, k, (block, pitch), groups);
             }
         }
-        for batch in (0..listed).step_by(BATCH) {
-            self.search_batch(candidates, batch..listed.min(batch + BATCH));
+        for first in (0..listed).step_by(BATCH) {
+            let Buffers { run, lists, batch, listed: list, .. } = &mut *self.buffers;
+            GroupBatch {
+                engine: self.engine,
+                candidates,
+                sums: self.sums,
+                coarse: &self.coarse,
+                fine: &self.fine,
+                lane_offsets: &self.lane_offsets,
+                worth_a_group: self.worth_a_group,
+                lists,
+                range: first..listed.min(first + BATCH),
+                run,
+                history: self.history,
+                memory: batch,
+                listed: list,
+            }
+            .search();
         }
         for i in 0..count {
             if failed >> i & 1 == 0 {
-                self.history.note_cost(self.buffers.searched[i], self.buffers.spent[i]);
+                self.history.note_cost(self.buffers.run[i].searched, self.buffers.run[i].spent);
             }
         }
         failed
@@ -287,9 +303,9 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     /// among `pitch` of the block, from entry `start` on. Returns their number.
     #[inline(always)]
     fn list_groups(&mut self, i: usize, pitch: usize, start: usize) -> usize {
-        let Buffers { targets, best, bounds: Aligned(bounds), entries: Aligned(entries), .. } =
-            &mut *self.buffers;
-        let (area, best, mut listed) = (targets[i].area, best[i], start);
+        let Buffers { run, bounds: Aligned(bounds), lists, .. } = &mut *self.buffers;
+        let Aligned(entries) = &mut lists.entries;
+        let (area, best, mut listed) = (run[i].target.area, run[i].best, start);
         let bounds = bounds[i * pitch..][..pitch].as_chunks::<GROUP>().0;
         // A bound that equals the best cost counts only where the group is near. The second loop checks that, where the
         // best costs nothing or half of the groups are left, as in flat frames. Elsewhere such groups are few, and
@@ -325,28 +341,22 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
     /// Tries the candidate of least bound in each block's group of least bound, which is the block's entry.
     #[inline(always)]
     fn try_promising(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) {
-        let Buffers {
-            targets,
-            best,
-            entries: Aligned(entries),
-            blocks,
-            starts: Aligned(starts),
-            bounds_of: Aligned(bounds_of),
-            offsets,
-            costs,
-            ..
-        } = &mut *self.buffers;
+        let Buffers { run, lists, batch, listed: CandidateList { offsets, costs, .. }, .. } =
+            &mut *self.buffers;
+        let GroupLists { entries: Aligned(entries), blocks, starts: Aligned(starts), .. } = lists;
+        let Aligned(bounds) = &mut batch.bounds;
         for i in 0..count {
             blocks[i] = i as u16;
-            let area = &targets[i].area;
+            let area = &run[i].target.area;
             starts[i] = area.start_at(entries[i], area.sums(self.sums));
         }
         let (blocks, starts) = (&blocks[..count], &starts[..count]);
-        C::bounds_of_groups(self.engine, &self.coarse, self.sums.coarse(), (blocks, starts), bounds_of);
+        let parts = (&self.coarse, self.sums.coarse());
+        C::Bound::bounds_of_groups::<C::Sample, E>(self.engine, parts, (blocks, starts), bounds);
         let mut displacements = [(0, 0); RUN];
         let displacements = &mut displacements[..count];
         for (i, displacement) in displacements.iter_mut().enumerate() {
-            let (target, bounds) = (&targets[i], &bounds_of[i]);
+            let (target, bounds) = (&run[i].target, &bounds[i]);
             let group = target.area.group(entries[i], (target.start, target.pitch));
             let least = bounds.iter().copied().fold(C::Bound::MAX, Ord::min);
             let lanes = C::Bound::at_most(self.engine, bounds, least);
@@ -356,120 +366,14 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         }
         C::costs(self.engine, candidates, (blocks, &offsets[..count]), costs);
         for (i, (x, y)) in displacements.iter().enumerate() {
-            best[i].improve(OrderKey::new(costs[i], *x, *y));
-        }
-    }
-
-    /// Updates each block's best candidate from the groups listed at `batch`. Each step is done for all groups before
-    /// the next step begins for those that it leaves.
-    #[inline(always)]
-    fn search_batch(&mut self, candidates: &Candidates<'_, C::Sample>, batch: Range<usize>) {
-        let Self { engine, sums, coarse, fine, history, buffers, lane_offsets, worth_a_group, .. } = self;
-        let Buffers {
-            targets,
-            best,
-            spent,
-            blocks,
-            starts: Aligned(starts),
-            bounds_of: Aligned(bounds_of),
-            kept,
-            groups,
-            few,
-            picked,
-            blocks_of_picked,
-            of_picked: Aligned(of_picked),
-            blocks_listed,
-            offsets,
-            costs,
-            ..
-        } = &mut **buffers;
-        let (blocks, starts) = (&blocks[batch.clone()], &mut starts[batch.clone()]);
-        let group = |i: usize| groups.get(batch.start + i);
-        let is_fine = sums.fine().is_some();
-        C::bounds_of_groups(*engine, coarse, sums.coarse(), (blocks, starts), bounds_of);
-        // Most groups end here.
-        let mut left_over = 0;
-        for i in 0..blocks.len() {
-            let limit = best[usize::from(blocks[i])].limits[0];
-            kept[left_over] = i as u16;
-            left_over += usize::from(C::Bound::at_most(*engine, &bounds_of[i], limit) != 0);
-        }
-        let kept = &kept[..left_over];
-        if let Some(level) = sums.fine() {
-            // Groups with few candidates left keep their bounds.
-            let mut many = 0;
-            for i in kept.iter().map(|i| usize::from(*i)) {
-                let block = usize::from(blocks[i]);
-                let left = best[block].admitted(*engine, &bounds_of[i], &group(i));
-                (picked[many], blocks_of_picked[many], starts[many]) = (i as u16, blocks[i], starts[i]);
-                let is_many = left.count_ones() >= CROWD;
-                many += usize::from(is_many);
-                spent[block] += if is_many { Self::COSTS.bounds } else { 0 };
-                history.crowded += crowd(left);
-            }
-            C::bounds_of_groups(
-                *engine,
-                fine,
-                level,
-                (&blocks_of_picked[..many], &starts[..many]),
-                of_picked,
-            );
-            for (i, finer) in picked[..many].iter().zip(&*of_picked) {
-                bounds_of[usize::from(*i)] = *finer;
-            }
-        }
-        // Groups with many candidates left come first: the best that they lead to eliminates more of the others.
-        let (mut many, mut fewer) = (0, 0);
-        for i in kept.iter().map(|i| usize::from(*i)) {
-            let block = usize::from(blocks[i]);
-            let left = best[block].admitted(*engine, &bounds_of[i], &group(i));
-            if *worth_a_group == u32::MAX && !is_fine {
-                history.crowded += crowd(left);
-            }
-            let start = group(i).offset;
-            (picked[many], blocks_of_picked[many], starts[many]) = (i as u16, blocks[i], start);
-            let is_whole = (left.count_ones() >= *worth_a_group) & candidates.has_rows(start, TILE);
-            many += usize::from(is_whole);
-            spent[block] += if is_whole { Self::COSTS.group } else { 0 };
-            few[fewer] = i as u16;
-            fewer += usize::from((left != 0) & !is_whole);
-        }
-        if many > 0 {
-            C::costs_of_groups(*engine, candidates, (&blocks_of_picked[..many], &starts[..many]), of_picked);
-            for (i, costs) in picked[..many].iter().map(|i| usize::from(*i)).zip(&*of_picked) {
-                best[usize::from(blocks[i])].improve_by(*engine, costs, &group(i));
-            }
-        }
-        let mut listed = 0;
-        for (n, i) in few[..fewer].iter().map(|i| usize::from(*i)).enumerate() {
-            let (group, block) = (group(i), usize::from(blocks[i]));
-            let left = best[block].admitted(*engine, &bounds_of[i], &group)
-                & !group.lane(best[block].key.displacement());
-            let room = offsets[listed..].first_chunk_mut().expect("a group more than CHUNK");
-            engine.list(left, group.offset, lane_offsets, room);
-            blocks_listed[listed..][..GROUP].fill(block as u16);
-            listed += left.count_ones() as usize;
-            spent[block] += Self::COSTS.one * left.count_ones() as usize;
-            if listed >= CHUNK || n == fewer - 1 {
-                let (blocks, offsets) = (&blocks_listed[..listed], &offsets[..listed]);
-                C::costs(*engine, candidates, (blocks, offsets), costs);
-                for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
-                    let best = &mut best[usize::from(*block)];
-                    // Rarely taken.
-                    if *cost <= best.key.cost() {
-                        let (x, y) = targets[usize::from(*block)].displacement(*offset);
-                        best.improve(OrderKey::new(*cost, x, y));
-                    }
-                }
-                listed = 0;
-            }
+            run[i].best.improve(OrderKey::new(costs[i], *x, *y));
         }
     }
 
     /// Writes the bounds of the groups of block `i`, `N` at a time, to its `pitch` bounds. Returns the index of the least.
     #[inline(always)]
     fn bound_groups<const N: usize>(&mut self, i: usize, pitch: usize) -> usize {
-        let area = &self.buffers.targets[i].area;
+        let area = &self.buffers.run[i].target.area;
         let end = area.rows << area.shift;
         let (start, _) = area.sums(self.sums);
         let bounds = &mut self.buffers.bounds.0[i * pitch..][..pitch];
@@ -484,7 +388,7 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
                 pitch: self.sums.groups(),
                 down: self.sums.coarse().side / TILE,
             };
-            C::bound_area::<E, N>(self.engine, &quarters, self.coarse.shift, bounds)
+            C::Bound::bound_area::<C::Sample, E, N>(self.engine, &quarters, self.coarse.shift, bounds)
         } else {
             for (at, bounds) in bounds[..end].chunks_exact_mut(N).enumerate() {
                 let (column, row) = ((at * N) & ((1 << area.shift) - 1), (at * N) >> area.shift);
@@ -495,7 +399,12 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
                         let at = row * self.sums.groups() + column;
                         let (least, most) = extremes(part);
                         let extremes = (&least[at..], &most[at..]);
-                        sums = bounds::raise_by_range::<C, N>(sums, *of_block, extremes, self.coarse.shift);
+                        sums = bounds::raise_by_range::<C::Sample, C::Bound, N>(
+                            sums,
+                            *of_block,
+                            extremes,
+                            self.coarse.shift,
+                        );
                     }
                     sums[N.min(area.columns - column)..].fill(C::Bound::MAX);
                 }
@@ -512,11 +421,4 @@ impl<'a, E: InstructionSet, C: BoundCost> RowElimination<'a, E, C> {
         }
         first
     }
-}
-
-/// The number of candidates `left` in a group, or 0 where they are few.
-#[inline(always)]
-fn crowd(left: u32) -> usize {
-    let count = left.count_ones();
-    if count >= CROWD { count as usize } else { 0 }
 }

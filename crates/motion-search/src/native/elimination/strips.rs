@@ -2,30 +2,27 @@
 
 use std::ops::Range;
 
-use crate::native::aligned::numbers_mut;
-use crate::native::arch::register::{SUMS, SumRegister};
+use crate::memory::numbers_mut;
 use crate::native::candidates::READ;
+use crate::native::elimination::engine::{EliminationEngine, GROUPS};
 use crate::native::elimination::sums::{
     ACROSS, GROUP, GroupExtremes, ReferenceSums, SumLevel, TILE, TILE_POSITIONS,
 };
-use crate::native::engine::Engine;
-use crate::native::level::{InstructionSet, Instructions, Work};
 use crate::native::plane::Plane;
 use crate::native::sample::SearchSample;
+use crate::simd::register::{WIDE, WideRegister};
+use crate::simd::{Instructions, Work};
 
 /// Rows of tiles that are summed at a time: the more, the fewer samples are summed twice, above and below.
 const ROWS_AT_ONCE: usize = 8;
 
 /// Columns of positions that are summed at once.
-const STRIP: usize = SUMS;
-
-/// Groups across a strip.
-const STRIP_GROUPS: usize = STRIP / ACROSS;
+const STRIP: usize = WIDE;
 
 impl ReferenceSums {
     /// Computes what is missing of the sums of the rows of tiles `wanted` of `plane`. Sums already there are used if
     /// `wanted` begins no further up than the last time.
-    pub fn hold(&mut self, instructions: Instructions, plane: &Plane, wanted: Range<usize>) {
+    pub fn compute_missing(&mut self, instructions: Instructions, plane: &Plane, wanted: Range<usize>) {
         debug_assert!(wanted.len() <= self.room);
         if !(self.there.start..=self.there.end).contains(&wanted.start) {
             (self.first, self.there) = (wanted.start, wanted.start..wanted.start);
@@ -96,11 +93,9 @@ struct StripSummation<'a> {
     odd: Option<[&'a mut [u16]; 2]>,
 }
 
-impl Work for StripSummation<'_> {
-    type Output = ();
-
+impl<E: EliminationEngine> Work<E> for StripSummation<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(mut self, engine: E) {
+    fn run(mut self, engine: E) {
         for strip in 0..self.plane.layout().pitch / STRIP - 1 {
             match (self.lower, self.side) {
                 (0, 4) => self.sum_strip::<E, 4>(engine, strip),
@@ -124,7 +119,7 @@ impl Work for StripSummation<'_> {
 
 impl StripSummation<'_> {
     #[inline(always)]
-    fn sum_strip<E: InstructionSet, const SIDE: usize>(&mut self, engine: E, strip: usize) {
+    fn sum_strip<E: EliminationEngine, const SIDE: usize>(&mut self, engine: E, strip: usize) {
         let layout = self.plane.layout();
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples()[strip * STRIP..], self.top);
@@ -134,49 +129,41 @@ impl StripSummation<'_> {
             engine.prefetch(samples, 2 * READ);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe {
-            let zero = E::Sums::zero();
-            // `down` is the sum of `rows`; the next row replaces the oldest.
-            let (mut rows, mut down) = ([zero; SIDE], zero);
-            for (y, of_row) in rows[..SIDE - 1].iter_mut().enumerate() {
-                *of_row = E::Sums::across::<SIDE>(row(y));
-                down = down.slide(*of_row, zero);
+        let mut sums = SlidingSums::<E::Wide, SIDE>::new(engine);
+        (0..SIDE - 1).for_each(|y| _ = sums.next(engine, row(y)));
+        for index in 0..self.sums.len() / (TILE * pitch) {
+            let first = index * TILE + SIDE - 1;
+            let mut tile_row = [sums.sums; TILE];
+            for (y, positions) in tile_row.iter_mut().enumerate() {
+                *positions = sums.next(engine, row(first + y));
             }
-            for index in 0..self.sums.len() / (TILE * pitch) {
-                let mut tile_row = [zero; TILE];
-                for (y, positions) in tile_row.iter_mut().enumerate() {
-                    let y = index * TILE + y + SIDE - 1;
-                    let (oldest, next) = (&mut rows[y % SIDE], E::Sums::across::<SIDE>(row(y)));
-                    down = down.slide(next, *oldest);
-                    (*oldest, *positions) = (next, down);
-                }
-                self.store::<E>(engine, (strip, index), tile_row);
-            }
+            self.store(engine, (strip, index), tile_row);
         }
     }
 
     /// Stores the sums of a row of tiles of `strip`, the one with this index.
     #[inline(always)]
-    fn store<E: InstructionSet>(&mut self, _: E, (strip, index): (usize, usize), tile_row: [E::Sums; TILE]) {
+    fn store<E: EliminationEngine>(
+        &mut self,
+        engine: E,
+        (strip, index): (usize, usize),
+        tile_row: [E::Wide; TILE],
+    ) {
         let pitch = self.plane.layout().pitch;
         let tiles = &mut self.sums[(index * pitch + strip * STRIP) * TILE..];
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe {
-            E::Sums::store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
-            if let Some([least, most]) = &mut self.even {
-                let at = index * (pitch / ACROSS) + strip * STRIP_GROUPS;
-                let [of_least, of_most] = E::Sums::extremes(tile_row);
-                least[at..][..STRIP_GROUPS].copy_from_slice(&of_least);
-                most[at..][..STRIP_GROUPS].copy_from_slice(&of_most);
-            }
+        engine.store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
+        if let Some([least, most]) = &mut self.even {
+            let at = index * (pitch / ACROSS) + strip * GROUPS;
+            let [of_least, of_most] = engine.extremes(tile_row);
+            least[at..][..GROUPS].copy_from_slice(&of_least);
+            most[at..][..GROUPS].copy_from_slice(&of_most);
         }
     }
 
     /// The same of deep samples: the sums of what eight bits hold of them, and of their lower bits. The latter carry over
     /// into the former.
     #[inline(always)]
-    fn sum_deep_strip<E: InstructionSet, const SIDE: usize>(&mut self, engine: E, strip: usize) {
+    fn sum_deep_strip<E: EliminationEngine, const SIDE: usize>(&mut self, engine: E, strip: usize) {
         let (layout, lower) = (self.plane.layout(), self.lower);
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples::<u16>()[strip * STRIP..], self.top);
@@ -185,7 +172,7 @@ impl StripSummation<'_> {
             u16::prefetch(engine, samples, 2 * READ);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
-        let [mut upper, mut rest] = [SlidingSums::<E::Sums, SIDE>::new(engine); 2];
+        let [mut upper, mut rest] = [SlidingSums::<E::Wide, SIDE>::new(engine); 2];
         // Rows are split well before they are read: a load that spans two stores waits for both to reach the cache.
         let mut split_rows = [[[0; READ]; 2]; 2];
         split_rows[0] = split(row(0), lower);
@@ -196,7 +183,7 @@ impl StripSummation<'_> {
         }
         for index in 0..self.sums.len() / (TILE * pitch) {
             // SAFETY: the engine proves that the CPU has the instructions.
-            let mut tile_row = [unsafe { E::Sums::zero() }; TILE];
+            let mut tile_row = [unsafe { E::Wide::all(0) }; TILE];
             for (y, positions) in tile_row.iter_mut().enumerate() {
                 let y = index * TILE + y + SIDE - 1;
                 split_rows[(y + 1) % 2] = split(row(y + 1), lower);
@@ -213,7 +200,7 @@ impl StripSummation<'_> {
                     *positions = positions.plus_differences::<false>(&sums, 0);
                 }
             }
-            self.store::<E>(engine, (strip, index), tile_row);
+            self.store(engine, (strip, index), tile_row);
         }
     }
 }
@@ -238,23 +225,20 @@ struct SlidingSums<R, const SIDE: usize> {
     sums: R,
 }
 
-impl<R: SumRegister, const SIDE: usize> SlidingSums<R, SIDE> {
+impl<R: WideRegister, const SIDE: usize> SlidingSums<R, SIDE> {
     #[inline(always)]
-    fn new<E: Engine<Sums = R>>(_: E) -> Self {
+    fn new<E: EliminationEngine<Wide = R>>(_: E) -> Self {
         // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { Self { rows: [R::zero(); SIDE], oldest: 0, sums: R::zero() } }
+        unsafe { Self { rows: [R::all(0); SIDE], oldest: 0, sums: R::all(0) } }
     }
 
     /// The sums from the last rows and `row`, the next one, on.
     #[inline(always)]
-    fn next<E: Engine<Sums = R>>(&mut self, _: E, row: &[u8; READ]) -> R {
-        let oldest = &mut self.rows[self.oldest];
-        // SAFETY: as above.
-        unsafe {
-            let next = R::across::<SIDE>(row);
-            self.sums = self.sums.slide(next, *oldest);
-            *oldest = next;
-        }
+    fn next<E: EliminationEngine<Wide = R>>(&mut self, engine: E, row: &[u8; READ]) -> R {
+        let (oldest, next) = (&mut self.rows[self.oldest], engine.across::<SIDE>(row));
+        // SAFETY: the engine proves that the CPU has the instructions.
+        self.sums = unsafe { self.sums.plus(next).minus(*oldest) };
+        *oldest = next;
         self.oldest = (self.oldest + 1) % SIDE;
         self.sums
     }

@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use crate::estimator::{Parameters, SetupError};
-use crate::native::aligned::{Line, numbers};
-use crate::native::plane::{self, PlaneLayout};
+use crate::memory::{self, Line, numbers};
+use crate::native::plane::PlaneLayout;
 
 /// Side of a tile.
 pub const TILE: usize = 4;
@@ -91,11 +91,11 @@ impl ReferenceSums {
         let levels = if fine.is_some() { 2 } else { 1 };
         let needed = (levels * lines * size_of::<Line>() + if odd { 8 } else { 4 } * groups) as u64;
         if needed > limit {
-            return Err(plane::too_large(WHAT, needed, limit));
+            return Err(memory::too_large(WHAT, needed, limit));
         }
-        let level = |side| Ok(SumLevel { side, lines: plane::zeroed(WHAT, lines as u64, limit)? });
+        let level = |side| Ok(SumLevel { side, lines: memory::zeroed(WHAT, lines as u64, limit)? });
         let of_groups =
-            |is_needed: bool| plane::zeroed(WHAT, if is_needed { groups as u64 } else { 0 }, limit);
+            |is_needed: bool| memory::zeroed(WHAT, if is_needed { groups as u64 } else { 0 }, limit);
         Ok(Self {
             tiles,
             room: rows,
@@ -113,7 +113,7 @@ impl ReferenceSums {
     }
 
     /// Forgets the sums. Those of smaller parts are computed too from now on where `is_fine`.
-    pub fn begin(&mut self, is_fine: bool) {
+    pub fn forget(&mut self, is_fine: bool) {
         (self.first, self.there, self.is_fine) = (0, 0..0, is_fine);
     }
 

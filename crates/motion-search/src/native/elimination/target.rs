@@ -4,8 +4,8 @@ use crate::estimator::{OrderKey, Window};
 use crate::native::cost::{BoundUnit, Cost, CostValue};
 use crate::native::elimination::area::{self, CandidateGroup, GroupArea};
 use crate::native::elimination::sums::{ACROSS, GROUP};
-use crate::native::engine::Engine;
 use crate::native::job::JobBlock;
+use crate::simd::InstructionSet;
 
 /// A block, with what does not change during its search.
 #[derive(Clone, Copy, Default)]
@@ -81,7 +81,7 @@ impl<C: Cost> BestCandidate<C> {
         Self {
             key,
             length: x.unsigned_abs() + y.unsigned_abs(),
-            limits: [C::limit(key.cost(), unit), C::limit(key.cost().saturating_sub(1), unit)],
+            limits: [C::Bound::limit(key.cost(), unit), C::Bound::limit(key.cost().saturating_sub(1), unit)],
             lanes: [u32::MAX, if key.cost() > 0 { u32::MAX } else { 0 }],
             unit,
         }
@@ -97,7 +97,12 @@ impl<C: Cost> BestCandidate<C> {
 
     /// Updates it from the candidates of `group`, whose costs are numbers of the kind that bounds are.
     #[inline(always)]
-    pub fn improve_by<E: Engine>(&mut self, engine: E, costs: &[C::Bound; GROUP], group: &CandidateGroup) {
+    pub fn improve_by<E: InstructionSet>(
+        &mut self,
+        engine: E,
+        costs: &[C::Bound; GROUP],
+        group: &CandidateGroup,
+    ) {
         let better = self.admitted(engine, costs, group) & !group.lane(self.key.displacement());
         if better == 0 {
             return;
@@ -114,7 +119,12 @@ impl<C: Cost> BestCandidate<C> {
 
     /// A bit for each candidate of `group` that may win by its bound, or by its cost.
     #[inline(always)]
-    pub fn admitted<E: Engine>(&self, engine: E, bounds: &[C::Bound; GROUP], group: &CandidateGroup) -> u32 {
+    pub fn admitted<E: InstructionSet>(
+        &self,
+        engine: E,
+        bounds: &[C::Bound; GROUP],
+        group: &CandidateGroup,
+    ) -> u32 {
         // No branch: it would be hard to predict.
         let is_far = usize::from(group.distance > self.length);
         C::Bound::at_most(engine, bounds, self.limits[is_far]) & self.lanes[is_far] & group.inside

@@ -1,24 +1,23 @@
 //! What engines do their own way for elimination, compared with its definition.
 
 use crate::native::candidates::Candidates;
-use crate::native::cost::Sad;
+use crate::native::cost::{Cost, Sad};
 use crate::native::elimination::area::{lane_x, lane_y};
 use crate::native::elimination::bounds::{self, Quarters};
+use crate::native::elimination::engine::EliminationEngine;
 use crate::native::elimination::sums::{GROUP, TILE};
-use crate::native::level::{InstructionSet, Level, Work};
+use crate::simd::{Level, Work, WorkForAll};
 
 /// Runs `work` with every engine of this CPU.
-fn for_every_engine<W: Work<Output = ()> + Copy>(work: W) {
+fn for_every_engine<W: WorkForAll<()> + Copy>(work: W) {
     Level::available().for_each(|level| level.instructions().unwrap().run(work));
 }
 
 #[derive(Clone, Copy)]
 struct CheckCostsOfGroups;
 
-impl Work for CheckCostsOfGroups {
-    type Output = ();
-
-    fn run<E: InstructionSet>(self, engine: E) {
+impl<E: EliminationEngine> Work<E> for CheckCostsOfGroups {
+    fn run(self, engine: E) {
         const PITCH: usize = 192;
         for side in [4, 8, 12, 16, 20] {
             if E::worth_a_group(side).is_none() {
@@ -38,7 +37,7 @@ impl Work for CheckCostsOfGroups {
                 for ((block, offset), costs) in blocks.into_iter().zip(offsets).zip(costs) {
                     for (lane, cost) in costs.into_iter().enumerate() {
                         let at = offset + (lane_y(lane) * PITCH as i32 + lane_x(lane)) as u32;
-                        let expected = candidates.cost::<E, Sad>(engine, block, at);
+                        let expected = Sad::cost(engine, &candidates, block, at);
                         assert_eq!(u32::from(cost), expected, "{side} {at}");
                     }
                 }
@@ -55,10 +54,8 @@ fn groups_cost_what_their_candidates_do() {
 #[derive(Clone, Copy)]
 struct CheckLists;
 
-impl Work for CheckLists {
-    type Output = ();
-
-    fn run<E: InstructionSet>(self, engine: E) {
+impl<E: EliminationEngine> Work<E> for CheckLists {
+    fn run(self, engine: E) {
         let lanes: [u32; GROUP] = std::array::from_fn(|lane| (lane * lane) as u32);
         let mut bits = 1_u32;
         for turn in 0..1000 {
@@ -80,10 +77,8 @@ fn every_bit_that_is_set_is_listed_in_order() {
 #[derive(Clone, Copy)]
 struct CheckAreas;
 
-impl Work for CheckAreas {
-    type Output = ();
-
-    fn run<E: InstructionSet>(self, engine: E) {
+impl<E: EliminationEngine> Work<E> for CheckAreas {
+    fn run(self, engine: E) {
         check_shapes::<E, 8>(engine, &[(1, 1, 1), (9, 5, 2), (10, 6, 2), (7, 8, 4), (8, 3, 1)]);
         check_shapes::<E, 16>(engine, &[(17, 9, 2), (1, 16, 1), (5, 10, 4)]);
         check_shapes::<E, 32>(engine, &[(17, 9, 2), (3, 16, 4), (33, 17, 2), (2, 32, 1)]);
@@ -91,7 +86,7 @@ impl Work for CheckAreas {
 }
 
 /// Areas of groups, `N` bounds a row: `(rows, columns, rows from the upper parts to the lower ones)`.
-fn check_shapes<E: InstructionSet, const N: usize>(engine: E, shapes: &[(usize, usize, usize)]) {
+fn check_shapes<E: EliminationEngine, const N: usize>(engine: E, shapes: &[(usize, usize, usize)]) {
     const EXTREMES: usize = 3000;
     let mut state = 1_u32;
     let mut next = |below: u32| {
@@ -108,7 +103,7 @@ fn check_shapes<E: InstructionSet, const N: usize>(engine: E, shapes: &[(usize, 
         let room = vec![0; (rows * N).next_multiple_of(GROUP)];
         let (mut by_engine, mut expected) = (room.clone(), room);
         let of_engine = engine.bound_area::<N>(&quarters, &mut by_engine);
-        let least = bounds::bound_area::<Sad, N>(&quarters, 0, &mut expected);
+        let least = bounds::bound_area::<u8, u16, N>(&quarters, 0, &mut expected);
         assert_eq!((of_engine, &by_engine[..rows * N]), (least, &expected[..rows * N]), "{rows} {down}");
     }
 }

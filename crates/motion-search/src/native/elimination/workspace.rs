@@ -5,10 +5,11 @@ use std::any::Any;
 use parking_lot::Mutex;
 
 use crate::estimator::{MotionVector, OrderKey, Parameters, SetupError};
-use crate::native::aligned::Aligned;
+use crate::memory::Aligned;
+use crate::native::candidates::Listed;
 use crate::native::cost::{BoundUnit, CostValue, by_cost};
 use crate::native::elimination::area::GroupList;
-use crate::native::elimination::engine::BoundCost;
+use crate::native::elimination::engine::GroupCost;
 use crate::native::elimination::sums::{GROUP, ReferenceSums};
 use crate::native::elimination::target::{BestCandidate, TargetBlock};
 use crate::native::exhaustive::TileScratch;
@@ -51,7 +52,7 @@ impl Workspace {
     }
 
     /// The parts, where this was made for the metric `C`.
-    pub fn parts<C: BoundCost>(&mut self) -> (&ReferenceSums, &mut LastRow, &mut Buffers<C>) {
+    pub fn parts<C: GroupCost>(&mut self) -> (&ReferenceSums, &mut LastRow, &mut Buffers<C>) {
         let buffers = self.buffers.downcast_mut().expect("the metric and depth of the parameters");
         (&self.sums, &mut self.last_row, buffers)
     }
@@ -78,58 +79,105 @@ impl LastRow {
     }
 }
 
-/// Memory for the search of a run of blocks.
-pub struct Buffers<C: BoundCost> {
-    /// The blocks, the best candidate of each, what it has cost, and how many groups were searched.
-    pub targets: [TargetBlock; RUN],
-    pub best: [BestCandidate<C>; RUN],
-    pub spent: [usize; RUN],
-    pub searched: [usize; RUN],
-    /// Bounds of the groups of a block's strip, row by row, block by block.
-    pub bounds: Aligned<[C::Bound; MOST_BOUNDS]>,
-    /// Groups that may hold the best candidate of their block: the indices of their bounds, the blocks, and the
-    /// indices of their sums.
+/// A block of the run that is searched.
+#[derive(Clone, Copy)]
+pub struct RunBlock<C: GroupCost> {
+    pub target: TargetBlock,
+    pub best: BestCandidate<C>,
+    /// What its search has cost so far, and how many groups were searched.
+    pub spent: usize,
+    pub searched: usize,
+}
+
+/// Groups that may hold the best candidate of their block, a list for each of what is known of them.
+pub struct GroupLists {
+    /// The indices of their bounds.
     pub entries: Aligned<[u32; MOST_BOUNDS + GROUP]>,
+    /// The numbers of their blocks in the run.
     pub blocks: [u16; MOST_BOUNDS + GROUP],
+    /// The indices of their sums.
     pub starts: Aligned<[u32; MOST_BOUNDS + GROUP]>,
     pub groups: GroupList<{ MOST_BOUNDS + GROUP }>,
-    /// Bounds of the candidates of a batch of groups.
-    pub bounds_of: Aligned<[[C::Bound; GROUP]; BATCH]>,
-    /// Groups of the batch that have candidates left, and those of them that have few.
+}
+
+/// Groups of a batch that the next step is for.
+pub struct PickedGroups {
+    /// Their numbers in the batch.
+    pub numbers: [u16; BATCH],
+    blocks: [u16; BATCH],
+    starts: [u32; BATCH],
+}
+
+impl PickedGroups {
+    /// Puts a group at `index`: its number in the batch, its block, and where its sums or its candidates begin.
+    #[inline(always)]
+    pub fn put(&mut self, index: usize, (number, block, start): (usize, usize, u32)) {
+        (self.numbers[index], self.blocks[index], self.starts[index]) = (number as u16, block as u16, start);
+    }
+
+    /// The first `count` groups.
+    #[inline(always)]
+    pub fn first(&self, count: usize) -> Listed<'_> {
+        (&self.blocks[..count], &self.starts[..count])
+    }
+}
+
+/// Memory for the search of a batch of groups.
+pub struct BatchMemory<C: GroupCost> {
+    /// Bounds of the candidates of each group.
+    pub bounds: Aligned<[[C::Bound; GROUP]; BATCH]>,
+    /// The groups that have candidates left, and those of them that have few.
     pub kept: [u16; BATCH],
     pub few: [u16; BATCH],
-    /// Groups of the batch that have many left, their blocks, and the tighter bounds or the costs of their candidates.
-    pub picked: [u16; BATCH],
-    pub blocks_of_picked: [u16; BATCH],
-    pub of_picked: Aligned<[[C::Bound; GROUP]; BATCH]>,
-    /// Candidates whose costs are computed together: their blocks, their offsets in the frame, and the costs.
-    pub blocks_listed: [u16; CHUNK + GROUP],
+    /// Groups with many candidates left, and the tighter bounds or the costs of all their candidates.
+    pub picked: PickedGroups,
+    pub values: Aligned<[[C::Bound; GROUP]; BATCH]>,
+}
+
+/// Candidates whose costs are computed together.
+pub struct CandidateList {
+    /// The numbers of their blocks in the run.
+    pub blocks: [u16; CHUNK + GROUP],
+    /// Where their first samples are in the frame.
     pub offsets: [u32; CHUNK + GROUP],
     pub costs: [u32; CHUNK + GROUP],
+}
+
+/// Memory for the search of a run of blocks.
+pub struct Buffers<C: GroupCost> {
+    pub run: [RunBlock<C>; RUN],
+    /// Bounds of the groups of a block's strip, row by row, block by block.
+    pub bounds: Aligned<[C::Bound; MOST_BOUNDS]>,
+    pub lists: GroupLists,
+    pub batch: BatchMemory<C>,
+    pub listed: CandidateList,
     pub scratch: TileScratch<C>,
 }
 
-impl<C: BoundCost> Buffers<C> {
+impl<C: GroupCost> Buffers<C> {
     fn new() -> Self {
+        let best = BestCandidate::new(OrderKey::WORST, BoundUnit::default());
         Self {
-            targets: [TargetBlock::default(); RUN],
-            best: [BestCandidate::new(OrderKey::WORST, BoundUnit::default()); RUN],
-            spent: [0; RUN],
-            searched: [0; RUN],
+            run: [RunBlock { target: TargetBlock::default(), best, spent: 0, searched: 0 }; RUN],
             bounds: Aligned([C::Bound::MAX; MOST_BOUNDS]),
-            entries: Aligned([0; MOST_BOUNDS + GROUP]),
-            blocks: [0; MOST_BOUNDS + GROUP],
-            starts: Aligned([0; MOST_BOUNDS + GROUP]),
-            groups: GroupList::new(),
-            bounds_of: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
-            kept: [0; BATCH],
-            few: [0; BATCH],
-            picked: [0; BATCH],
-            blocks_of_picked: [0; BATCH],
-            of_picked: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
-            blocks_listed: [0; CHUNK + GROUP],
-            offsets: [0; CHUNK + GROUP],
-            costs: [0; CHUNK + GROUP],
+            lists: GroupLists {
+                entries: Aligned([0; MOST_BOUNDS + GROUP]),
+                blocks: [0; MOST_BOUNDS + GROUP],
+                starts: Aligned([0; MOST_BOUNDS + GROUP]),
+                groups: GroupList::new(),
+            },
+            batch: BatchMemory {
+                bounds: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
+                kept: [0; BATCH],
+                few: [0; BATCH],
+                picked: PickedGroups { numbers: [0; BATCH], blocks: [0; BATCH], starts: [0; BATCH] },
+                values: Aligned([[C::Bound::MAX; GROUP]; BATCH]),
+            },
+            listed: CandidateList {
+                blocks: [0; CHUNK + GROUP],
+                offsets: [0; CHUNK + GROUP],
+                costs: [0; CHUNK + GROUP],
+            },
             scratch: TileScratch::new(),
         }
     }

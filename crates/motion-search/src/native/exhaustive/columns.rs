@@ -1,11 +1,11 @@
 //! Candidates compared column by column: the rows of a column lie end to end, so that every candidate is one run of
 //! samples, and whole registers of them are compared.
 
-use crate::native::aligned::Aligned;
-use crate::native::arch::register::Register;
+use crate::memory::Aligned;
 use crate::native::cost::{CostValue, RegisterCost};
-use crate::native::engine::Engine;
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
+use crate::simd::InstructionSet;
+use crate::simd::register::Register;
 
 /// Where the cost of a candidate is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum CostLayout {
 
 /// Writes the cost of every candidate of `task`.
 #[inline(always)]
-pub fn compare<E: Engine, C: RegisterCost>(
+pub fn compare<E: InstructionSet, C: RegisterCost>(
     _: E,
     task: &TileTask<'_>,
     layout: CostLayout,
@@ -113,22 +113,20 @@ mod tests {
     use super::*;
     use crate::native::candidates::READ;
     use crate::native::cost::{Sad, Ssd};
-    use crate::native::exhaustive::engine::TileCost;
-    use crate::native::level::{InstructionSet, Level, Work};
+    use crate::native::exhaustive::engine::{TileCost, TileEngine};
+    use crate::simd::{Level, Work};
 
     /// Compares tiles with the definition, in both layouts and in parts of all shapes.
     struct CheckTiles;
 
-    impl Work for CheckTiles {
-        type Output = ();
-
-        fn run<E: InstructionSet>(self, engine: E) {
+    impl<E: TileEngine> Work<E> for CheckTiles {
+        fn run(self, engine: E) {
             check::<E, Sad>(engine, |difference| difference);
             check::<E, Ssd>(engine, |difference| difference * difference);
         }
     }
 
-    fn check<E: InstructionSet, C: TileCost + RegisterCost>(engine: E, metric: fn(u32) -> u32) {
+    fn check<E: TileEngine, C: TileCost + RegisterCost>(engine: E, metric: fn(u32) -> u32) {
         let pitch = 96;
         let samples = |seed: usize| -> Vec<u8> {
             (0..60 * pitch).map(|i: usize| ((i + seed).wrapping_mul(2_654_435_761) >> 16) as u8).collect()

@@ -1,14 +1,18 @@
 //! What exhaustive search needs of an instruction set and of a metric.
 
-use crate::native::candidates::Candidates;
-use crate::native::cost::{Cost, DeepSad, DeepSsd, Sad, Ssd};
-use crate::native::engine::Engine;
+use crate::native::cost::{CandidateEngine, Cost, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::exhaustive::columns::{self, CostLayout};
 use crate::native::exhaustive::deep;
 use crate::native::exhaustive::tile::{TileCosts, TileTask};
+use crate::simd::portable::Portable;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::sse2::Sse2;
 
-/// An instruction set, with what it may do its own way.
-pub trait TileEngine: Engine {
+/// An instruction set, with what it may do its own way for tiles of candidates.
+pub trait TileEngine: CandidateEngine {
+    /// Neighbouring candidates that are compared at once: one of them costs as much as all.
+    const LANES: usize = 1;
+
     /// Writes the SAD of every candidate of `task` to its row and column.
     #[inline(always)]
     fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
@@ -28,14 +32,12 @@ pub trait TileEngine: Engine {
     }
 }
 
+impl TileEngine for Portable {}
+#[cfg(target_arch = "x86_64")]
+impl TileEngine for Sse2 {}
+
 /// A metric, computed by what an instruction set does its own way where it does.
 pub trait TileCost: Cost {
-    /// The cost of the candidate at `offset` for block `block`.
-    ///
-    /// # Panics
-    /// As [`Candidates::block`] and [`Candidates::at`].
-    fn cost<E: Engine>(engine: E, candidates: &Candidates<'_, Self::Sample>, block: u16, offset: u32) -> u32;
-
     /// Writes the cost of every candidate of `task` to where `layout` says.
     fn tile_costs<E: TileEngine>(
         engine: E,
@@ -49,11 +51,6 @@ pub trait TileCost: Cost {
 macro_rules! eight_bits {
     ($cost:ty, $value:ty, $tile:ident) => {
         impl TileCost for $cost {
-            #[inline(always)]
-            fn cost<E: Engine>(engine: E, candidates: &Candidates<'_>, block: u16, offset: u32) -> u32 {
-                candidates.cost::<E, Self>(engine, block, offset)
-            }
-
             #[inline(always)]
             fn tile_costs<E: TileEngine>(
                 engine: E,
@@ -77,11 +74,6 @@ eight_bits!(Ssd, u32, ssd_tile);
 macro_rules! deep_samples {
     ($cost:ty, |$engine:ident, $task:ident, $costs:ident| $tile:expr $(, $terms:ident)?) => {
         impl $(<const $terms: usize>)? TileCost for $cost {
-            #[inline(always)]
-            fn cost<E: Engine>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
-                deep::cost::<Self>(candidates, block, offset)
-            }
-
             #[inline(always)]
             fn tile_costs<E: TileEngine>(
                 $engine: E,

@@ -1,18 +1,26 @@
 //! Exhaustive search: every cost is computed, tile of candidates by tile.
 
-pub mod columns;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod columns;
 mod deep;
 pub mod engine;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(target_arch = "x86_64")]
-pub mod products;
+mod products;
+#[cfg(target_arch = "x86_64")]
+mod sse41;
 pub mod tile;
 
 use crate::estimator::{MotionVector, OrderKey, Sample};
-use crate::native::cost::{CostValue, by_cost};
+use crate::native::cost::by_cost;
 use crate::native::job::{JobBlock, SearchJob};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{Instructions, Work};
 use columns::CostLayout;
-use engine::TileCost;
+use engine::{TileCost, TileEngine};
 use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
@@ -30,11 +38,9 @@ struct ExhaustiveRow<'a, C: TileCost> {
     scratch: TileScratch<C>,
 }
 
-impl<C: TileCost> Work for ExhaustiveRow<'_, C> {
-    type Output = ();
-
+impl<C: TileCost, E: TileEngine> Work<E> for ExhaustiveRow<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         let Self { job, row, vectors, mut scratch } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let block = JobBlock { job, column, row };
@@ -63,15 +69,10 @@ pub struct ExhaustiveSearch<'a, C: TileCost> {
     pub scratch: &'a mut TileScratch<C>,
 }
 
-impl<C: TileCost> Work for ExhaustiveSearch<'_, C> {
-    type Output = OrderKey;
-
+impl<C: TileCost, E: TileEngine> Work<E, OrderKey> for ExhaustiveSearch<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) -> OrderKey {
-        match self.block.side() <= PART {
-            true => search::<E, OnePart<'_, C>>(engine, self.block, OnePart(&mut self.scratch.part)),
-            false => search::<E, AllParts<'_, C>>(engine, self.block, AllParts(self.scratch)),
-        }
+    fn run(self, engine: E) -> OrderKey {
+        search(engine, self.block, self.scratch)
     }
 }
 
@@ -88,7 +89,11 @@ struct Tile {
 const FEW: usize = 4;
 
 #[inline(always)]
-fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut costs: T) -> OrderKey {
+fn search<E: TileEngine, C: TileCost>(
+    engine: E,
+    block: JobBlock<'_>,
+    scratch: &mut TileScratch<C>,
+) -> OrderKey {
     let window = block.window();
     let mut best = OrderKey::WORST;
     let left_over = left_over::<E>(window.columns());
@@ -97,8 +102,7 @@ fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut 
         for x in (window.x0()..end).step_by(COLUMNS) {
             let columns = COLUMNS.min((end - x) as usize);
             let tile = Tile { displacement: (x, y), rows, columns, layout: CostLayout::Tile };
-            let costs = costs.compute(engine, block, tile);
-            best = best_of(costs, (rows, columns), |u, v| OrderKey::tie(x + u, y + v), best);
+            best = scratch.best_of(engine, block, tile, |u, v| OrderKey::tie(x + u, y + v), best);
         }
     }
     if left_over == 0 {
@@ -110,16 +114,52 @@ fn search<E: InstructionSet, T: BlockCosts>(engine: E, block: JobBlock<'_>, mut 
             let candidates = block.candidates();
             for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
                 let offset = block.offset((0, 0), (x, y)) as u32;
-                best = best.min(OrderKey::new(T::Cost::cost(engine, &candidates, 0, offset), x, y));
+                best = best.min(OrderKey::new(C::cost(engine, &candidates, 0, offset), x, y));
             }
             continue;
         }
         let layout = CostLayout::Transposed;
-        let costs =
-            costs.compute(engine, block, Tile { displacement: (end, y), rows, columns: left_over, layout });
-        best = best_of(costs, (left_over, rows), |u, v| OrderKey::tie(end + v, y + u), best);
+        let tile = Tile { displacement: (end, y), rows, columns: left_over, layout };
+        best = scratch.best_of(engine, block, tile, |u, v| OrderKey::tie(end + v, y + u), best);
     }
     best
+}
+
+impl<C: TileCost> TileScratch<C> {
+    /// The better of `best` and the best candidate of `block` in `tile`. `tie(u, v)` decides between equal costs
+    /// ([`OrderKey::tie`]) for the one whose cost is in column `u` and row `v` of the tile's layout.
+    #[inline(always)]
+    fn best_of<E: TileEngine>(
+        &mut self,
+        engine: E,
+        block: JobBlock<'_>,
+        tile: Tile,
+        tie: impl Fn(i32, i32) -> u32,
+        best: OrderKey,
+    ) -> OrderKey {
+        let size = match tile.layout {
+            CostLayout::Tile => (tile.rows, tile.columns),
+            CostLayout::Transposed => (tile.columns, tile.rows),
+        };
+        if block.side() <= PART {
+            let task = task_of(block, tile, (0, 0));
+            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: &mut self.part });
+            return best_of(&self.part, size, tie, best);
+        }
+        // The costs of larger blocks are the sums of those of their parts.
+        let sums = self.block[..size.0].as_flattened_mut();
+        sums.fill(0);
+        let starts = || (0..block.side()).step_by(PART);
+        for start in starts().flat_map(|y| starts().map(move |x| (x, y))) {
+            let task = task_of(block, tile, start);
+            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: &mut self.part });
+            for (sum, cost) in sums.iter_mut().zip(self.part.as_flattened()) {
+                // Past the tile's columns there is anything.
+                *sum = sum.wrapping_add((*cost).into());
+            }
+        }
+        best_of(&self.block, size, tie, best)
+    }
 }
 
 /// The part of `block` from its sample `part` on, and its candidates in `tile`.
@@ -138,79 +178,17 @@ struct ComputeTile<'a, C: TileCost> {
     costs: &'a mut TileCosts<C::Value>,
 }
 
-impl<C: TileCost> Work for ComputeTile<'_, C> {
-    type Output = ();
-
+impl<C: TileCost, E: TileEngine> Work<E> for ComputeTile<'_, C> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, engine: E) {
+    fn run(self, engine: E) {
         C::tile_costs(engine, &self.task, self.layout, self.costs);
-    }
-}
-
-/// Computes the costs of a tile, in the width that those of a whole block need. (A trait and no closure: a method can
-/// be made `inline(always)`, and so compiled for the instruction set.)
-trait BlockCosts {
-    type Cost: TileCost;
-    type Value: CostValue;
-
-    /// The costs of the candidates of `tile`.
-    fn compute<E: InstructionSet>(
-        &mut self,
-        engine: E,
-        block: JobBlock<'_>,
-        tile: Tile,
-    ) -> &TileCosts<Self::Value>;
-}
-
-/// The costs of blocks of one part.
-struct OnePart<'a, C: TileCost>(&'a mut TileCosts<C::Value>);
-
-impl<C: TileCost> BlockCosts for OnePart<'_, C> {
-    type Cost = C;
-    type Value = C::Value;
-
-    #[inline(always)]
-    fn compute<E: InstructionSet>(
-        &mut self,
-        engine: E,
-        block: JobBlock<'_>,
-        tile: Tile,
-    ) -> &TileCosts<C::Value> {
-        let task = task_of(block, tile, (0, 0));
-        engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: self.0 });
-        self.0
-    }
-}
-
-/// The costs of larger blocks: the sums of those of their parts.
-struct AllParts<'a, C: TileCost>(&'a mut TileScratch<C>);
-
-impl<C: TileCost> BlockCosts for AllParts<'_, C> {
-    type Cost = C;
-    type Value = u32;
-
-    #[inline(always)]
-    fn compute<E: InstructionSet>(&mut self, engine: E, block: JobBlock<'_>, tile: Tile) -> &TileCosts<u32> {
-        let TileScratch { part, block: sums } = &mut *self.0;
-        let rows = if tile.layout == CostLayout::Tile { tile.rows } else { tile.columns };
-        sums[..rows].as_flattened_mut().fill(0);
-        let starts = || (0..block.side()).step_by(PART);
-        for start in starts().flat_map(|y| starts().map(move |x| (x, y))) {
-            let task = task_of(block, tile, start);
-            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: part });
-            for (sum, cost) in sums[..rows].as_flattened_mut().iter_mut().zip(part[..rows].as_flattened()) {
-                // Past the tile's columns there is anything.
-                *sum = sum.wrapping_add((*cost).into());
-            }
-        }
-        sums
     }
 }
 
 /// The columns at the right of a window that are compared by themselves, because they would fill no more than a
 /// quarter of a register.
 #[inline(always)]
-fn left_over<E: InstructionSet>(columns: usize) -> usize {
+fn left_over<E: TileEngine>(columns: usize) -> usize {
     let left_over = columns % E::LANES;
     if left_over <= E::LANES / 4 && columns > E::LANES { left_over } else { 0 }
 }

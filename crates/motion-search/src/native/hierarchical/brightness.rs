@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
+use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::grid::{CellGrid, LANES};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
-use crate::native::hierarchical::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::start::parent;
 use crate::native::hierarchical::state::{CellVectors, LevelField};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// Marks a place outside the grid.
 const NONE: i8 = i8::MAX;
@@ -78,11 +78,9 @@ struct MeasuredOffsets<'a> {
     offsets: &'a mut [i8],
 }
 
-impl Work for MeasuredOffsets<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for MeasuredOffsets<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let mut cells = ChunkCells::default();
         for (row, offsets) in self.offsets.chunks_exact_mut(self.grid.pitch).enumerate() {
             for (column, count) in self.grid.chunks() {
@@ -107,11 +105,9 @@ struct OffsetMedians<'a> {
     medians: &'a mut [i8],
 }
 
-impl Work for OffsetMedians<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for OffsetMedians<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         for (row, medians) in self.medians.chunks_exact_mut(self.grid.pitch).enumerate() {
             for (column, _) in self.grid.chunks() {
                 let at = self.grid.at(column, self.first + row);

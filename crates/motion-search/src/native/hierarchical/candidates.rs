@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::native::arch::register::SUMS;
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::rules::LevelRules;
-use crate::native::level::InstructionSet;
+use crate::simd::InstructionSet;
+use crate::simd::register::WIDE;
 
 /// The same value of each cell of a chunk.
 pub type LaneShorts = [i16; LANES];
@@ -26,7 +26,7 @@ pub const UNKNOWN: u16 = u16::MAX;
 /// Bits that hold the number of a candidate.
 const NUMBER_BITS: u32 = 5;
 
-const _: () = assert!(LANES == SUMS && MOST <= 1 << NUMBER_BITS);
+const _: () = assert!(LANES == WIDE && MOST <= 1 << NUMBER_BITS);
 
 /// The most vectors that a cell starts from.
 pub const STARTS: usize = 4;

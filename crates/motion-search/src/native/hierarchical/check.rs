@@ -2,8 +2,8 @@
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::{CELL, NEIGHBOURS};
+use crate::memory::values;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::memory::values;
 use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
 
 /// How often the neighbours of a cell are asked for a vector.

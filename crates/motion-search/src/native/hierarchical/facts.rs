@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::CELL;
+use crate::memory::{LINE, chunk};
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::memory::{LINE, chunk};
-use crate::native::hierarchical::planes::{LevelFrame, LevelLayout};
 use crate::native::hierarchical::weights::NeighbourWeights;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::pyramid::planes::{LevelFrame, LevelLayout};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The weight of the smoothness term on level 0, and the most on coarser levels.
 const SMOOTHNESS: u32 = 5;
@@ -68,11 +68,9 @@ struct CellSums<'a> {
     smoothness: &'a mut [u8],
 }
 
-impl Work for CellSums<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for CellSums<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let pitch = self.grid.pitch;
         for row in 0..self.sums.len() / pitch {
             for column in (0..self.grid.columns).step_by(CELLS) {

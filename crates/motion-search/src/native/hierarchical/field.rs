@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use crate::estimator::MotionVector;
 use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::planes::LevelFrame;
 use crate::native::hierarchical::unsmoothed::sum_of_differences;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::pyramid::planes::LevelFrame;
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The most cells of a block on an axis.
 const MOST_CELLS: usize = 64 / CELL;
@@ -53,11 +53,9 @@ struct BlockRow<'a> {
     records: &'a mut [MotionVector],
 }
 
-impl Work for BlockRow<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for BlockRow<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         for (column, record) in self.records.iter_mut().enumerate() {
             let vector = self.field.vector_of_block(column, self.row).map(to_record_units);
             let quarters = (quarters(vector[0]), quarters(vector[1]));

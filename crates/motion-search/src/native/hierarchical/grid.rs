@@ -2,7 +2,7 @@
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::CELL;
-use crate::native::hierarchical::memory::values;
+use crate::memory::values;
 
 /// Cells of a row that are computed together.
 pub const LANES: usize = 32;

@@ -1,18 +1,18 @@
 //! How well cells match the reference frame at a vector in quarter samples.
 
 use crate::estimator::pyramid::CELL;
-use crate::native::aligned::Aligned;
-use crate::native::arch::register::{Register, SampleRegister};
+use crate::memory::Aligned;
 use crate::native::hierarchical::grid::LANES;
-use crate::native::hierarchical::planes::LevelFrame;
-use crate::native::hierarchical::quarter_samples::{NarrowRegister, QuarterSamples, load_current};
-use crate::native::level::InstructionSet;
+use crate::pyramid::planes::LevelFrame;
+use crate::pyramid::quarter_samples::{QuarterSamples, load_current};
+use crate::simd::InstructionSet;
+use crate::simd::register::{Register, SampleRegister};
 
 /// Registers that hold the samples of a cell, two rows each.
 const REGISTERS: usize = CELL / 2;
 
 /// The samples of a cell in registers.
-type CellSamples<E> = [NarrowRegister<E>; REGISTERS];
+type CellSamples<E> = [<E as InstructionSet>::Samples; REGISTERS];
 
 /// The largest difference of brightness that is compensated.
 const MOST_OFFSET: i32 = 48;
@@ -64,9 +64,9 @@ impl ChunkCells {
         let samples = &self.samples.0[lane];
         // SAFETY: an engine exists, so that the CPU has its instructions, and an array has the bytes of a register.
         unsafe {
-            let mut registers = [NarrowRegister::<E>::zero(); REGISTERS];
+            let mut registers = [E::Samples::zero(); REGISTERS];
             for (register, samples) in registers.iter_mut().zip(samples) {
-                *register = NarrowRegister::<E>::load(samples.as_ptr());
+                *register = E::Samples::load(samples.as_ptr());
             }
             registers
         }
@@ -164,21 +164,17 @@ impl CellMatcher<'_> {
 
     /// The sum of absolute differences, each at most the cut.
     #[inline(always)]
-    fn difference<E: InstructionSet, const N: usize>(
-        &self,
-        a: [NarrowRegister<E>; N],
-        b: [NarrowRegister<E>; N],
-    ) -> u32 {
+    fn difference<E: InstructionSet, const N: usize>(&self, a: [E::Samples; N], b: [E::Samples; N]) -> u32 {
         // SAFETY: an engine exists, so that the CPU has its instructions.
         unsafe {
-            let zero = NarrowRegister::<E>::zero();
+            let zero = E::Samples::zero();
             let mut sums = zero;
             if self.cut == u8::MAX {
                 for n in 0..N {
                     sums = Register::add_differences(sums, a[n], b[n]);
                 }
             } else {
-                let cut = NarrowRegister::<E>::all(self.cut);
+                let cut = E::Samples::all(self.cut);
                 for n in 0..N {
                     sums = Register::add_differences(sums, a[n].cut_differences(b[n], cut), zero);
                 }
@@ -193,7 +189,7 @@ impl CellMatcher<'_> {
 fn offset<E: InstructionSet>(sum: i32, matched: CellSamples<E>) -> i32 {
     // SAFETY: an engine exists, so that the CPU has its instructions.
     let other = unsafe {
-        let zero = NarrowRegister::<E>::zero();
+        let zero = E::Samples::zero();
         let mut sums = zero;
         for samples in matched {
             sums = Register::add_differences(sums, samples, zero);
@@ -205,15 +201,12 @@ fn offset<E: InstructionSet>(sum: i32, matched: CellSamples<E>) -> i32 {
 
 /// `samples` minus `offset`, clipped.
 #[inline(always)]
-fn darkened<E: InstructionSet, const N: usize>(
-    mut samples: [NarrowRegister<E>; N],
-    offset: i32,
-) -> [NarrowRegister<E>; N] {
+fn darkened<E: InstructionSet, const N: usize>(mut samples: [E::Samples; N], offset: i32) -> [E::Samples; N] {
     // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe {
         // One of the two is zero.
-        let darker = NarrowRegister::<E>::all(offset.max(0) as u8);
-        let brighter = NarrowRegister::<E>::all((-offset).max(0) as u8);
+        let darker = E::Samples::all(offset.max(0) as u8);
+        let brighter = E::Samples::all((-offset).max(0) as u8);
         for samples in &mut samples {
             *samples = samples.plus(brighter).minus(darker);
         }

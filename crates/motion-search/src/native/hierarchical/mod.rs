@@ -6,10 +6,9 @@
 //! replaces vectors that do not lead back. Then `refine` smooths the vectors, `small_cells` divides them if asked
 //! for, and `field` makes the records of blocks, whose costs are those of the frames as they are (`unsmoothed`).
 //!
-//! Frames lie in `planes` with margins, and their half samples (`filters`) in `strips`, so that `matching`
-//! compares a cell at any of the `quarter_samples` by averaging two of them. The values of cells, such as the
-//! `facts` of a frame's cells, their `weights` and the `state` of a search, lie in a `grid` with margins. All
-//! `memory` is allocated with the search and the pyramids.
+//! `matching` compares a cell with the samples of [`crate::pyramid`] at any quarter position. The values of cells, such
+//! as the `facts` of a frame's cells, their `weights` and the `state` of a search, lie in a `grid` with margins. All
+//! memory is allocated with the search and the pyramids.
 
 mod brightness;
 mod candidates;
@@ -17,16 +16,12 @@ mod check;
 mod choice;
 mod facts;
 mod field;
-mod filters;
 mod grid;
 mod iterate;
 mod level_search;
 mod matching;
-pub mod memory;
 mod parabola;
-pub mod planes;
 mod pyramid;
-pub mod quarter_samples;
 mod refine;
 mod rows;
 mod rules;
@@ -34,7 +29,6 @@ mod slots;
 mod small_cells;
 mod start;
 mod state;
-pub mod strips;
 mod unsmoothed;
 mod waves;
 mod weights;
@@ -44,14 +38,14 @@ pub use slots::HierarchicalSlots;
 
 use crate::estimator::pyramid::{CELL, level_sizes};
 use crate::estimator::{FrameView, MotionVector, Parameters, SetupError};
-use crate::native::level::Instructions;
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::simd::Instructions;
 use brightness::BrightnessOffsets;
 use check::{Agreement, Checker};
 use field::BlockField;
 use grid::CellGrid;
 use level_search::{Coarser, LevelSearch};
 use matching::{Brightness, CellMatcher};
-use quarter_samples::QuarterSamples;
 use refine::FineField;
 use rules::LevelRules;
 use small_cells::{SMALL_CELL, SmallCells};

@@ -4,12 +4,12 @@ use rayon::prelude::*;
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::NEIGHBOURS;
+use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
-use crate::native::hierarchical::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::parabola::divide;
 use crate::native::hierarchical::state::LevelParabolas;
 use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// Iterations of smoothing.
 const ROUNDS: usize = 4;
@@ -119,11 +119,9 @@ struct Smoothing<'a> {
     parabolas: &'a LevelParabolas,
 }
 
-impl Work for Smoothing<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for Smoothing<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let Self { band, parabolas } = self;
         band.write(|band, at| {
             let pulls = pulls(band, at);
@@ -176,11 +174,9 @@ pub fn pulls(&RoundBand { grid, weights, vectors, .. }: &RoundBand<'_>, at: usiz
 /// The weighted vector medians of 3 × 3 cells.
 struct Median<'a>(RoundBand<'a>);
 
-impl Work for Median<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for Median<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         self.0.write(medians);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::estimator::pyramid::{CELL, Preset};
 use crate::native::hierarchical::grid::CellGrid;
-use crate::native::hierarchical::planes::LevelLayout;
+use crate::pyramid::planes::LevelLayout;
 
 /// Vectors reach this far beyond the frame, from the centre of a cell.
 const BEYOND: i32 = CELL as i32;

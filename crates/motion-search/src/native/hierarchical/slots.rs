@@ -1,8 +1,7 @@
 use super::{HierarchicalSearch, Pyramid};
-use crate::estimator::{Frame, FrameView, MotionVector, Parameters, Part, SetupError};
-use crate::native::Native;
+use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, Parameters, Part, SetupError};
 use crate::native::frame_search::FrameSearch;
-use crate::native::level::Instructions;
+use crate::simd::Instructions;
 
 /// Hierarchical search on frames in slots, each with its pyramid.
 pub struct HierarchicalSlots {
@@ -23,7 +22,7 @@ impl HierarchicalSlots {
 
 impl FrameSearch for HierarchicalSlots {
     fn kernel(&self) -> &'static str {
-        Native::NAME
+        NATIVE
     }
 
     fn divides_window(&self) -> bool {

@@ -4,17 +4,17 @@ use rayon::prelude::*;
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::CELL;
+use crate::memory::chunk;
 use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::field::divided;
 use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
 use crate::native::hierarchical::matching::CellMatcher;
-use crate::native::hierarchical::memory::chunk;
 use crate::native::hierarchical::parabola::divide;
-use crate::native::hierarchical::planes::LevelFrame;
 use crate::native::hierarchical::refine::{FineField, RoundBand, pulls};
 use crate::native::hierarchical::start::parent;
 use crate::native::hierarchical::weights::{NeighbourWeights, weight_of};
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::pyramid::planes::LevelFrame;
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// Samples on a side of a small cell.
 pub const SMALL_CELL: usize = CELL / 2;
@@ -67,11 +67,9 @@ struct SmallMeans<'a> {
     means: &'a mut [u8],
 }
 
-impl Work for SmallMeans<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for SmallMeans<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let (layout, samples) = (&self.frame.layout, self.frame.samples());
         for (row, means) in self.means.chunks_exact_mut(self.grid.pitch).enumerate() {
             let top = layout.row(0) + (self.first + row) * SMALL_CELL * layout.pitch;
@@ -173,11 +171,9 @@ struct BestOfNearest<'a> {
     band: RoundBand<'a>,
 }
 
-impl Work for BestOfNearest<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for BestOfNearest<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let Self { search, band: RoundBand { grid, first, to: [x, y], .. } } = self;
         for row in 0..x.len() / grid.pitch {
             for column in 0..grid.columns {
@@ -191,11 +187,9 @@ impl Work for BestOfNearest<'_> {
 /// The vectors of small cells, drawn towards their neighbours.
 struct Drawn<'a>(RoundBand<'a>);
 
-impl Work for Drawn<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for Drawn<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         self.0.write(|band, at| {
             let pulls = pulls(band, at);
             let mut drawn = [[0; LANES]; 2];

@@ -2,14 +2,14 @@
 //! on the others.
 
 use crate::estimator::pyramid::COARSEST_RANGE;
+use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
-use crate::native::hierarchical::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::rules::LevelRules;
-use crate::native::level::InstructionSet;
+use crate::simd::InstructionSet;
 
 /// Quarter samples of a sample.
 const SAMPLE: i32 = 4;

@@ -5,12 +5,12 @@
 
 use crate::estimator::half_samples_around;
 use crate::estimator::pyramid::CELL;
-use crate::native::arch::register::{Register, SampleRegister};
-use crate::native::half_samples::{clip, six_taps, six_taps_of_sums, wide};
-use crate::native::hierarchical::memory::chunk;
-use crate::native::hierarchical::planes::LevelFrame;
-use crate::native::hierarchical::quarter_samples::{NarrowRegister, load_current, load_square};
-use crate::native::level::InstructionSet;
+use crate::memory::chunk;
+use crate::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
+use crate::pyramid::planes::LevelFrame;
+use crate::pyramid::quarter_samples::{load_current, load_square};
+use crate::simd::InstructionSet;
+use crate::simd::register::{Register, SampleRegister};
 
 /// Samples that a filter reads before and after a point.
 const BEFORE: usize = 2;
@@ -36,7 +36,7 @@ pub fn sum_of_differences<E: InstructionSet, const W: usize, const N: usize>(
     // SAFETY: an engine exists, so that the CPU has its instructions, and a square has at least W rows of W samples.
     unsafe {
         let matched = load_square::<E, W, N>(matched.as_ptr(), PITCH);
-        let mut sums = NarrowRegister::<E>::zero();
+        let mut sums = E::Samples::zero();
         for n in 0..N {
             sums = Register::add_differences(sums, samples[n], matched[n]);
         }

@@ -19,7 +19,7 @@ use crate::native::hierarchical::parabola::fit_row;
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::start::start_row;
 use crate::native::hierarchical::state::LevelField;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 impl LevelSearch<'_> {
     /// Finds the vectors of the level.
@@ -120,11 +120,9 @@ impl Wave<'_> {
     }
 }
 
-impl Work for Wave<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for Wave<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(mut self, engine: E) {
+    fn run(mut self, engine: E) {
         let grid = self.search.rules.grid;
         let mut candidates = LaneCandidates::default();
         let last_lag = self.search.reach() * (self.stages.len() - 1);

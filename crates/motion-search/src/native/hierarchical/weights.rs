@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use crate::estimator::SetupError;
 use crate::estimator::pyramid::NEIGHBOURS;
+use crate::memory::chunk;
 use crate::native::hierarchical::grid::{CellGrid, LANES};
-use crate::native::hierarchical::memory::chunk;
-use crate::native::level::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The weight of two cells with equal means.
 pub const LARGEST_WEIGHT: u8 = 16;
@@ -78,11 +78,9 @@ struct CellWeights<'a> {
     weights: [&'a mut [u8]; 4],
 }
 
-impl Work for CellWeights<'_> {
-    type Output = ();
-
+impl<E: InstructionSet> Work<E> for CellWeights<'_> {
     #[inline(always)]
-    fn run<E: InstructionSet>(self, _: E) {
+    fn run(self, _: E) {
         let Self { grid, means, first, weights } = self;
         for (weights, (x, y)) in weights.into_iter().zip(KEPT) {
             for (row, weights) in weights.chunks_exact_mut(grid.pitch).enumerate() {

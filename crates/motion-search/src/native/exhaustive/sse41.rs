@@ -1,44 +1,17 @@
-//! SSE4.1.
+//! Tiles with SSE4.1: `mpsadbw`, eight neighbouring candidates at once.
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::register::SUMS;
-use crate::native::arch::sse2::{at_most, prefetch, sum_parts};
-use crate::native::elimination::engine::EliminationEngine;
-use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::tile::{COLUMNS, ROWS, TileCosts, TileTask, by_bands};
-
-/// A CPU with SSE4.1: `mpsadbw`, eight neighbouring candidates at once.
-#[derive(Clone, Copy)]
-pub struct Sse41(());
-
-impl Sse41 {
-    /// The proof that this CPU has SSE4.1, if it has.
-    pub fn new() -> Option<Self> {
-        is_x86_feature_detected!("sse4.1").then_some(Self(()))
-    }
-}
-
-impl Engine for Sse41 {
-    const LANES: usize = LANES;
-    type Register = __m128i;
-    type Words = [__m128i; 2];
-    type Sums = [u16; SUMS];
-    type Deep = [u16; SUMS];
-
-    by_functions! {
-        fn prefetch(self, samples: &[u8], at: usize);
-        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
-        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
-    }
-}
+use crate::simd::instruction_set::by_functions;
+use crate::simd::sse41::Sse41;
 
 impl TileEngine for Sse41 {
+    const LANES: usize = LANES;
+
     by_functions! { fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>); }
 }
-
-impl EliminationEngine for Sse41 {}
 
 /// 16-bit costs in a register.
 const LANES: usize = 8;

@@ -1,144 +1,18 @@
-//! NEON.
+//! Tiles with NEON.
 
 use std::arch::aarch64::*;
 
-use crate::native::arch::portable::WordArray;
-use crate::native::arch::register::{Register, SUMS, SampleRegister};
-use crate::native::elimination::engine::EliminationEngine;
-use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::tile::{COLUMNS, ROWS, TileCosts, TileTask, by_bands};
-
-/// An AArch64 CPU with NEON.
-#[derive(Clone, Copy)]
-pub struct Neon(());
-
-impl Neon {
-    /// The proof that this CPU has NEON, if it has.
-    pub fn new() -> Option<Self> {
-        std::arch::is_aarch64_feature_detected!("neon").then_some(Self(()))
-    }
-}
-
-impl Engine for Neon {
-    const LANES: usize = LANES;
-    type Register = uint8x16_t;
-    type Words = WordArray<uint8x16_t>;
-    type Sums = [u16; SUMS];
-    type Deep = [u16; SUMS];
-}
+use crate::simd::instruction_set::by_functions;
+use crate::simd::neon::Neon;
 
 impl TileEngine for Neon {
+    const LANES: usize = LANES;
+
     by_functions! {
         fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>);
         fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>);
-    }
-}
-
-impl EliminationEngine for Neon {}
-
-// SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
-unsafe impl Register for uint8x16_t {
-    const SAMPLES: usize = 16;
-    type Narrow = Self;
-
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: the caller's promise, here and below.
-        unsafe { vdupq_n_u8(0) }
-    }
-
-    #[inline(always)]
-    unsafe fn load(samples: *const u8) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { vld1q_u8(samples) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vreinterpretq_u8_u32(vpadalq_u16(vreinterpretq_u32_u8(sums), vpaddlq_u8(vabdq_u8(c, r)))) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            let differences = vabdq_u8(c, r);
-            let low = vmull_u8(vget_low_u8(differences), vget_low_u8(differences));
-            let sums = vpadalq_u16(vreinterpretq_u32_u8(sums), low);
-            vreinterpretq_u8_u32(vpadalq_u16(sums, vmull_high_u8(differences, differences)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self {
-        // SAFETY: what is read are the rows that the caller promises, W samples of each.
-        unsafe {
-            match W {
-                16 => vld1q_u8(samples),
-                8 => vcombine_u8(vld1_u8(samples), vld1_u8(samples.add(pitch))),
-                _ => {
-                    let row = |index: usize| samples.add(index * pitch).cast::<u32>().read_unaligned();
-                    std::mem::transmute::<[u32; 4], uint8x16_t>([row(0), row(1), row(2), row(3)])
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
-        // SAFETY: as above; a register has the layout of four costs.
-        unsafe {
-            let pair = |a, b| vpaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b));
-            let totals = vpaddq_u32(pair(sums[0], sums[1]), pair(sums[2], sums[3]));
-            std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
-        }
-    }
-}
-
-// SAFETY: no pointers.
-unsafe impl SampleRegister for uint8x16_t {
-    #[inline(always)]
-    unsafe fn all(sample: u8) -> Self {
-        // SAFETY: the caller's promise, here and below.
-        unsafe { vdupq_n_u8(sample) }
-    }
-
-    #[inline(always)]
-    unsafe fn average(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vrhaddq_u8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vqaddq_u8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn minus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vqsubq_u8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn cut_differences(self, other: Self, most: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { vminq_u8(vabdq_u8(self, other), most) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: &mut [u8; 16]) {
-        // SAFETY: as above; `to` has the bytes of a register.
-        unsafe { vst1q_u8(to.as_mut_ptr(), self) }
-    }
-
-    #[inline(always)]
-    unsafe fn total(self) -> u32 {
-        // SAFETY: as above.
-        unsafe { vaddvq_u32(vreinterpretq_u32_u8(self)) }
     }
 }
 

@@ -1,97 +1,29 @@
-//! AVX-512BW.
+//! Tiles with AVX-512BW.
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use crate::native::arch::avx2::Avx2;
-use crate::native::arch::avx512_elimination::{at_most, bounds, list, sads_of_groups};
-use crate::native::arch::register::SUMS;
-use crate::native::arch::sse2::{prefetch, sum_parts};
-use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::bounds::{BlockParts, Quarters};
-use crate::native::elimination::engine::EliminationEngine;
-use crate::native::elimination::sums::{GROUP, SumLevel};
-use crate::native::engine::{Engine, by_functions};
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products;
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_height};
-
-/// A CPU with the byte and word instructions of AVX-512.
-#[derive(Clone, Copy)]
-pub struct Avx512 {
-    /// Every such CPU has AVX2.
-    avx2: Avx2,
-    /// Whether it also multiplies bytes: `vpdpbusd`.
-    has_vnni: bool,
-}
-
-impl Avx512 {
-    /// The proof that this CPU has AVX-512BW, if it has.
-    pub fn new() -> Option<Self> {
-        let is_there = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
-        let avx2 = Avx2::new().filter(|_| is_there)?;
-        Some(Self { avx2, has_vnni: is_x86_feature_detected!("avx512vnni") })
-    }
-
-    /// The smaller instruction set, which this CPU also has.
-    pub fn avx2(self) -> Avx2 {
-        self.avx2
-    }
-}
-
-impl Engine for Avx512 {
-    const LANES: usize = COLUMNS;
-    /// Wider registers of neighbouring rows would straddle cache lines three times out of four.
-    type Register = __m256i;
-    type Words = __m256i;
-    type Sums = __m512i;
-    type Deep = [u16; SUMS];
-
-    by_functions! {
-        fn prefetch(self, samples: &[u8], at: usize);
-        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
-        fn list(self, bits: u32, start: u32, lanes: &[u32; SUMS], to: &mut [u32; SUMS]);
-        fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
-    }
-}
+use crate::simd::avx512::Avx512;
+use crate::simd::instruction_set::by_functions;
 
 impl TileEngine for Avx512 {
+    const LANES: usize = COLUMNS;
+
     by_functions! { fn sad_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u16>); }
 
     #[inline(always)]
     fn ssd_tile(self, task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
-        if self.has_vnni {
+        if self.has_vnni() {
             // SAFETY: the CPU has AVX-512BW, as a value of this type exists, and VNNI.
             unsafe { dots(task, costs) };
             products::squares_from_dots(task, costs);
         } else {
-            self.avx2.ssd_tile(task, costs);
+            self.avx2().ssd_tile(task, costs);
         }
-    }
-}
-
-impl EliminationEngine for Avx512 {
-    #[inline(always)]
-    fn worth_a_group(side: usize) -> Option<u32> {
-        (side == 16).then_some(8)
-    }
-
-    by_functions! {
-        fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, to: &mut [[u16; GROUP]]);
-        fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
-    }
-
-    #[inline(always)]
-    fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
-        self.avx2.sads(candidates, listed, costs);
-    }
-
-    #[inline(always)]
-    fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
-        self.avx2.bound_area::<N>(quarters, bounds)
     }
 }
 

@@ -2,14 +2,11 @@
 
 use crate::estimator::half_samples_around;
 use crate::estimator::pyramid::CELL;
-use crate::native::arch::register::{Register, SampleRegister};
-use crate::native::hierarchical::memory::LINE;
-use crate::native::hierarchical::planes::{LevelFrame, LevelLayout};
-use crate::native::hierarchical::strips::{self, HalfSamples, PLANES, ROW};
-use crate::native::level::InstructionSet;
-
-/// 16 samples in the instructions of `E`.
-pub type NarrowRegister<E> = <<E as crate::native::engine::Engine>::Register as Register>::Narrow;
+use crate::memory::LINE;
+use crate::pyramid::planes::{LevelFrame, LevelLayout};
+use crate::pyramid::strips::{self, HalfSamples, PLANES, ROW};
+use crate::simd::InstructionSet;
+use crate::simd::register::{Register, SampleRegister};
 
 /// Samples from a whole sample to the last one of 8 × 8 half samples around it.
 const READ: usize = (PLANES - 1) * LINE + ROW + 1 + square_length(CELL, ROW);
@@ -54,7 +51,7 @@ impl<'a> QuarterSamples<'a> {
         &self,
         (x, y): (i32, i32),
         vector: (i32, i32),
-    ) -> [NarrowRegister<E>; N] {
+    ) -> [E::Samples; N] {
         average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector))
     }
 
@@ -63,7 +60,7 @@ impl<'a> QuarterSamples<'a> {
     pub fn load_anywhere<E: InstructionSet, const W: usize, const N: usize>(
         &self,
         position: (i32, i32),
-    ) -> [NarrowRegister<E>; N] {
+    ) -> [E::Samples; N] {
         average::<E, W, N>(self.parts(self.layout.near(position.0 >> 2, position.1 >> 2), position))
     }
 
@@ -73,7 +70,7 @@ impl<'a> QuarterSamples<'a> {
         &self,
         (x, y): (i32, i32),
         vector: (i32, i32),
-    ) -> [NarrowRegister<E>; N] {
+    ) -> [E::Samples; N] {
         let (samples, [half, _]) = self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector);
         // SAFETY: as in `average`.
         unsafe { load_square::<E, W, N>(samples.add(half.into()), ROW) }
@@ -121,7 +118,7 @@ impl<'a> QuarterSamples<'a> {
 #[inline(always)]
 fn average<E: InstructionSet, const W: usize, const N: usize>(
     (samples, [first, second]): (*const u8, [u16; 2]),
-) -> [NarrowRegister<E>; N] {
+) -> [E::Samples; N] {
     // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and a square.
     unsafe {
         let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
@@ -147,13 +144,13 @@ const fn square_length(side: usize, pitch: usize) -> usize {
 pub unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
     samples: *const u8,
     pitch: usize,
-) -> [NarrowRegister<E>; N] {
+) -> [E::Samples; N] {
     const { assert!(N * 16 == W * W && W <= CELL) };
     // SAFETY: the caller's promises.
     unsafe {
-        let mut registers = [NarrowRegister::<E>::zero(); N];
+        let mut registers = [E::Samples::zero(); N];
         for (n, register) in registers.iter_mut().enumerate() {
-            *register = NarrowRegister::<E>::load_rows::<W>(samples.add(n * (16 / W) * pitch), pitch);
+            *register = E::Samples::load_rows::<W>(samples.add(n * (16 / W) * pitch), pitch);
         }
         registers
     }
@@ -164,7 +161,7 @@ pub unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
 pub fn load_current<E: InstructionSet, const W: usize, const N: usize>(
     current: &LevelFrame,
     (x, y): (i32, i32),
-) -> [NarrowRegister<E>; N] {
+) -> [E::Samples; N] {
     let layout = &current.layout;
     let samples = &current.samples()[layout.at(x, y)..][..square_length(W, layout.pitch)];
     // SAFETY: an engine exists, so that the CPU has its instructions, and the slice has the square.

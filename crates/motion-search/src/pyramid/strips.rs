@@ -6,9 +6,9 @@
 //! compiled code.
 
 use crate::estimator::SetupError;
-use crate::native::aligned::Line;
-use crate::native::hierarchical::memory::{LINE, bytes, bytes_mut, lines};
-use crate::native::hierarchical::planes::{ABOVE, CONSTANT, LevelLayout, SIDE};
+use crate::memory::Line;
+use crate::memory::{LINE, bytes, bytes_mut, lines};
+use crate::pyramid::planes::{ABOVE, CONSTANT, LevelLayout, SIDE};
 
 /// The planes of a frame: see the [module](self).
 pub const PLANES: usize = 4;

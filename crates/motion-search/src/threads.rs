@@ -5,8 +5,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::Native;
-use crate::estimator::SetupError;
+use crate::estimator::{NATIVE, SetupError};
 
 /// The pool of `count` threads, 0 for one a core: the one there is, or a new one. Its threads end
 /// when nobody has it any more.
@@ -30,7 +29,7 @@ pub(crate) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
         .num_threads(threads)
         .thread_name(|index| format!("motion-{index}"))
         .build()
-        .map_err(|error| SetupError::Device { device: Native::NAME.into(), message: error.to_string() })?;
+        .map_err(|error| SetupError::Device { device: NATIVE.into(), message: error.to_string() })?;
     let pool = Arc::new(pool);
     pools.push((count, Arc::downgrade(&pool)));
     Ok(pool)

@@ -2,32 +2,27 @@
 
 use std::arch::x86_64::*;
 
-use crate::native::arch::register::{Register, SUMS, SampleRegister, WordRegister};
-use crate::native::elimination::engine::EliminationEngine;
-use crate::native::engine::{Engine, by_functions};
-use crate::native::exhaustive::engine::TileEngine;
+use crate::simd::instruction_set::{InstructionSet, Work, by_functions, run_with};
+use crate::simd::register::{Register, SampleRegister, WIDE, WordRegister, by_intrinsics};
 
-/// Any x86-64 CPU: `psadbw` and `pmaddwd`, one column of candidates after the other.
+/// Any x86-64 CPU.
 #[derive(Clone, Copy)]
 pub struct Sse2;
 
-impl Engine for Sse2 {
-    const LANES: usize = 1;
+impl InstructionSet for Sse2 {
     type Register = __m128i;
+    type Samples = __m128i;
     type Words = [__m128i; 2];
-    type Sums = [u16; SUMS];
-    type Deep = [u16; SUMS];
+    type Wide = [u16; WIDE];
+
+    run_with!();
 
     by_functions! {
         fn prefetch(self, samples: &[u8], at: usize);
-        fn at_most(self, values: &[u16; SUMS], limit: u16) -> u32;
+        fn at_most(self, values: &[u16; WIDE], limit: u16) -> u32;
         fn sum_parts<const SIDE: usize>(self, rows: &[&[u8; 16]; SIDE]) -> [u16; 4];
     }
 }
-
-impl TileEngine for Sse2 {}
-
-impl EliminationEngine for Sse2 {}
 
 // SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
 unsafe impl Register for __m128i {
@@ -35,33 +30,9 @@ unsafe impl Register for __m128i {
     type Narrow = Self;
 
     #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: every x86-64 CPU has SSE2, here and below.
-        unsafe { _mm_setzero_si128() }
-    }
-
-    #[inline(always)]
     unsafe fn load(samples: *const u8) -> Self {
         // SAFETY: the caller's promise.
         unsafe { _mm_loadu_si128(samples.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { _mm_add_epi32(sums, _mm_sad_epu8(c, r)) }
-    }
-
-    #[inline(always)]
-    unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            let zero = _mm_setzero_si128();
-            let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
-            let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
-            let sums = _mm_add_epi32(sums, _mm_madd_epi16(low, low));
-            _mm_add_epi32(sums, _mm_madd_epi16(high, high))
-        }
     }
 
     #[inline(always)]
@@ -85,7 +56,7 @@ unsafe impl Register for __m128i {
 
     #[inline(always)]
     unsafe fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
-        // SAFETY: as above; a register has the layout of four costs.
+        // SAFETY: the caller's promise, and a register has the layout of four costs.
         unsafe {
             let ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
             let cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
@@ -93,53 +64,42 @@ unsafe impl Register for __m128i {
             std::mem::transmute::<__m128i, [u32; 4]>(totals)
         }
     }
+
+    by_intrinsics! {
+        fn zero() -> Self { _mm_setzero_si128() }
+
+        fn add_differences(sums: Self, c: Self, r: Self) -> Self { _mm_add_epi32(sums, _mm_sad_epu8(c, r)) }
+
+        fn add_squares(sums: Self, c: Self, r: Self) -> Self {
+            let zero = _mm_setzero_si128();
+            let low = _mm_sub_epi16(_mm_unpacklo_epi8(c, zero), _mm_unpacklo_epi8(r, zero));
+            let high = _mm_sub_epi16(_mm_unpackhi_epi8(c, zero), _mm_unpackhi_epi8(r, zero));
+            let sums = _mm_add_epi32(sums, _mm_madd_epi16(low, low));
+            _mm_add_epi32(sums, _mm_madd_epi16(high, high))
+        }
+    }
 }
 
 // SAFETY: no pointers.
 unsafe impl SampleRegister for __m128i {
     #[inline(always)]
-    unsafe fn all(sample: u8) -> Self {
-        // SAFETY: every x86-64 CPU has SSE2, here and below.
-        unsafe { _mm_set1_epi8(sample as i8) }
-    }
-
-    #[inline(always)]
-    unsafe fn average(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { _mm_avg_epu8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { _mm_adds_epu8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn minus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { _mm_subs_epu8(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn cut_differences(self, other: Self, most: Self) -> Self {
-        // SAFETY: as above.
-        unsafe {
-            let differences = _mm_or_si128(_mm_subs_epu8(self, other), _mm_subs_epu8(other, self));
-            _mm_min_epu8(differences, most)
-        }
-    }
-
-    #[inline(always)]
     unsafe fn store(self, to: &mut [u8; 16]) {
-        // SAFETY: as above; `to` has the bytes of a register.
+        // SAFETY: the caller's promise, and `to` has the bytes of a register.
         unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), self) }
     }
 
-    #[inline(always)]
-    unsafe fn total(self) -> u32 {
-        // SAFETY: as above.
-        unsafe { _mm_cvtsi128_si32(_mm_add_epi32(self, _mm_unpackhi_epi64(self, self))) as u32 }
+    by_intrinsics! {
+        fn all(sample: u8) -> Self { _mm_set1_epi8(sample as i8) }
+        fn average(self, other: Self) -> Self { _mm_avg_epu8(self, other) }
+        fn plus(self, other: Self) -> Self { _mm_adds_epu8(self, other) }
+        fn minus(self, other: Self) -> Self { _mm_subs_epu8(self, other) }
+
+        fn cut_differences(self, other: Self, most: Self) -> Self {
+            let differences = _mm_or_si128(_mm_subs_epu8(self, other), _mm_subs_epu8(other, self));
+            _mm_min_epu8(differences, most)
+        }
+
+        fn total(self) -> u32 { _mm_cvtsi128_si32(_mm_add_epi32(self, _mm_unpackhi_epi64(self, self))) as u32 }
     }
 }
 
@@ -148,84 +108,52 @@ unsafe impl WordRegister for [__m128i; 2] {
     type Samples = __m128i;
 
     #[inline(always)]
-    unsafe fn all(number: u16) -> Self {
-        // SAFETY: every x86-64 CPU has SSE2, here and below.
-        unsafe { [_mm_set1_epi16(number as i16); 2] }
-    }
-
-    #[inline(always)]
     unsafe fn load(numbers: &[u16; 16]) -> Self {
         // SAFETY: two registers have as many numbers, and every bit pattern is one.
         unsafe { numbers.as_ptr().cast::<Self>().read_unaligned() }
     }
 
-    #[inline(always)]
-    unsafe fn widen(samples: __m128i) -> Self {
-        // SAFETY: as above.
-        unsafe {
+    by_intrinsics! {
+        fn all(number: u16) -> Self { [_mm_set1_epi16(number as i16); 2] }
+
+        fn widen(samples: __m128i) -> Self {
             let zero = _mm_setzero_si128();
             [_mm_unpacklo_epi8(samples, zero), _mm_unpackhi_epi8(samples, zero)]
         }
-    }
 
-    #[inline(always)]
-    unsafe fn narrow(self) -> __m128i {
-        // SAFETY: as above.
-        unsafe { _mm_packus_epi16(self[0], self[1]) }
-    }
+        fn narrow(self) -> __m128i { _mm_packus_epi16(self[0], self[1]) }
 
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { [_mm_add_epi16(self[0], other[0]), _mm_add_epi16(self[1], other[1])] }
-    }
+        fn plus(self, other: Self) -> Self {
+            [_mm_add_epi16(self[0], other[0]), _mm_add_epi16(self[1], other[1])]
+        }
 
-    #[inline(always)]
-    unsafe fn minus(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { [_mm_sub_epi16(self[0], other[0]), _mm_sub_epi16(self[1], other[1])] }
-    }
+        fn minus(self, other: Self) -> Self {
+            [_mm_sub_epi16(self[0], other[0]), _mm_sub_epi16(self[1], other[1])]
+        }
 
-    #[inline(always)]
-    unsafe fn times(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { [_mm_mullo_epi16(self[0], other[0]), _mm_mullo_epi16(self[1], other[1])] }
-    }
+        fn times(self, other: Self) -> Self {
+            [_mm_mullo_epi16(self[0], other[0]), _mm_mullo_epi16(self[1], other[1])]
+        }
 
-    #[inline(always)]
-    unsafe fn least(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { [_mm_min_epi16(self[0], other[0]), _mm_min_epi16(self[1], other[1])] }
-    }
+        fn least(self, other: Self) -> Self {
+            [_mm_min_epi16(self[0], other[0]), _mm_min_epi16(self[1], other[1])]
+        }
 
-    #[inline(always)]
-    unsafe fn largest(self, other: Self) -> Self {
-        // SAFETY: as above.
-        unsafe { [_mm_max_epi16(self[0], other[0]), _mm_max_epi16(self[1], other[1])] }
-    }
+        fn largest(self, other: Self) -> Self {
+            [_mm_max_epi16(self[0], other[0]), _mm_max_epi16(self[1], other[1])]
+        }
 
-    #[inline(always)]
-    unsafe fn round<const SHIFT: i32>(self) -> Self {
-        // SAFETY: as above.
-        unsafe {
+        fn round<const SHIFT: i32>(self) -> Self {
             let [low, high] = self.plus(Self::all(1 << (SHIFT - 1)));
             [_mm_srli_epi16::<SHIFT>(low), _mm_srli_epi16::<SHIFT>(high)]
         }
-    }
 
-    #[inline(always)]
-    unsafe fn interleave(self, other: Self) -> [Self; 2] {
-        // SAFETY: as above.
-        unsafe {
+        fn interleave(self, other: Self) -> [Self; 2] {
             let low = [_mm_unpacklo_epi16(self[0], other[0]), _mm_unpackhi_epi16(self[0], other[0])];
             [low, [_mm_unpacklo_epi16(self[1], other[1]), _mm_unpackhi_epi16(self[1], other[1])]]
         }
-    }
 
-    #[inline(always)]
-    unsafe fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
-        // SAFETY: as above.
-        unsafe {
+        fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
             let half = _mm_set1_epi32(1 << (shift - 1));
             let shift = _mm_cvtsi32_si128(shift as i32);
             let (ab, cd) = (a.interleave(b), c.interleave(d));
@@ -246,7 +174,7 @@ unsafe impl WordRegister for [__m128i; 2] {
     }
 }
 
-/// [`Engine::sum_parts`], by `psadbw` with zeros.
+/// [`InstructionSet::sum_parts`], by `psadbw` with zeros.
 #[inline(always)]
 pub unsafe fn sum_parts<const SIDE: usize>(rows: &[&[u8; 16]; SIDE]) -> [u16; 4] {
     // SAFETY: every x86-64 CPU has SSE2, and a row has 16 samples.
@@ -275,16 +203,16 @@ pub unsafe fn sum_parts<const SIDE: usize>(rows: &[&[u8; 16]; SIDE]) -> [u16; 4]
     }
 }
 
-/// [`Engine::prefetch`].
+/// [`InstructionSet::prefetch`].
 #[inline(always)]
 pub unsafe fn prefetch(samples: &[u8], at: usize) {
     // SAFETY: SSE is part of x86-64, and no address is wrong to fetch ahead.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(samples.as_ptr().wrapping_add(at).cast()) };
 }
 
-/// [`Engine::at_most`].
+/// [`InstructionSet::at_most`].
 #[inline(always)]
-pub unsafe fn at_most(values: &[u16; 32], limit: u16) -> u32 {
+pub unsafe fn at_most(values: &[u16; WIDE], limit: u16) -> u32 {
     // SAFETY: every x86-64 CPU has SSE2, and four registers have the bytes of the values.
     unsafe {
         let limit = _mm_set1_epi16(limit as i16);

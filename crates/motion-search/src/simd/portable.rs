@@ -2,28 +2,21 @@
 
 use std::marker::PhantomData;
 
-use crate::native::arch::register::{
-    DeepRegister, Register, SUMS, SampleRegister, SumRegister, WordRegister,
-};
-use crate::native::elimination::engine::EliminationEngine;
-use crate::native::engine::Engine;
-use crate::native::exhaustive::engine::TileEngine;
+use crate::simd::instruction_set::{InstructionSet, Work, run_with};
+use crate::simd::register::{Register, SampleRegister, WIDE, WideRegister, WordRegister};
 
 /// Any CPU.
 #[derive(Clone, Copy)]
 pub struct Portable;
 
-impl Engine for Portable {
-    const LANES: usize = 1;
+impl InstructionSet for Portable {
     type Register = Samples;
+    type Samples = Samples;
     type Words = WordArray<Samples>;
-    type Sums = [u16; SUMS];
-    type Deep = [u16; SUMS];
+    type Wide = [u16; WIDE];
+
+    run_with!();
 }
-
-impl TileEngine for Portable {}
-
-impl EliminationEngine for Portable {}
 
 /// 16 samples, or four partial sums.
 #[derive(Clone, Copy)]
@@ -224,103 +217,56 @@ unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
 }
 
 // SAFETY: no pointers.
-unsafe impl SumRegister for [u16; SUMS] {
+unsafe impl WideRegister for [u16; WIDE] {
     #[inline(always)]
-    unsafe fn zero() -> Self {
-        [0; SUMS]
+    unsafe fn all(number: u16) -> Self {
+        [number; WIDE]
     }
 
     #[inline(always)]
-    unsafe fn store(self, to: &mut [u16; SUMS]) {
+    unsafe fn load(numbers: &[u16; WIDE]) -> Self {
+        *numbers
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: &mut [u16; WIDE]) {
         *to = self;
-    }
-
-    #[inline(always)]
-    unsafe fn slide(mut self, next: Self, oldest: Self) -> Self {
-        for i in 0..SUMS {
-            self[i] = self[i].wrapping_add(next[i]).wrapping_sub(oldest[i]);
-        }
-        self
-    }
-
-    #[inline(always)]
-    unsafe fn plus_differences<const SMALL: bool>(mut self, sums: &[u16; SUMS], of_block: u16) -> Self {
-        for i in 0..SUMS {
-            self[i] = self[i].saturating_add(sums[i].abs_diff(of_block));
-        }
-        self
-    }
-
-    #[inline(always)]
-    unsafe fn across<const SIDE: usize>(samples: &[u8; 64]) -> Self {
-        let mut sums = [0; SUMS];
-        for i in 0..SIDE {
-            for x in 0..SUMS {
-                sums[x] += u16::from(samples[x + i]);
-            }
-        }
-        sums
-    }
-
-    #[inline(always)]
-    unsafe fn store_tiles(rows: [Self; 4], tiles: &mut [u16; 4 * SUMS]) {
-        for x in 0..SUMS {
-            for y in 0..4 {
-                tiles[x / 4 * 16 + y * 4 + x % 4] = rows[y][x];
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn extremes(rows: [Self; 4]) -> [[u16; 4]; 2] {
-        let (mut least, mut most) = (rows[0], rows[0]);
-        for row in &rows[1..] {
-            for x in 0..SUMS {
-                (least[x], most[x]) = (least[x].min(row[x]), most[x].max(row[x]));
-            }
-        }
-        let of_group = |sums: &[u16; SUMS], start: u16, better: fn(u16, u16) -> u16| {
-            std::array::from_fn(|group| sums[group * 8..][..8].iter().copied().fold(start, better))
-        };
-        [of_group(&least, u16::MAX, u16::min), of_group(&most, 0, u16::max)]
-    }
-}
-
-// SAFETY: no pointers.
-unsafe impl DeepRegister for [u16; SUMS] {
-    #[inline(always)]
-    unsafe fn all(sample: u16) -> Self {
-        [sample; SUMS]
-    }
-
-    #[inline(always)]
-    unsafe fn load(samples: &[u16; SUMS]) -> Self {
-        *samples
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: &mut [u16; SUMS]) {
-        *to = self;
-    }
-
-    #[inline(always)]
-    unsafe fn largest(mut self, other: Self) -> Self {
-        for i in 0..SUMS {
-            self[i] = self[i].max(other[i]);
-        }
-        self
     }
 
     #[inline(always)]
     unsafe fn plus(mut self, other: Self) -> Self {
-        for i in 0..SUMS {
+        for i in 0..WIDE {
             self[i] = self[i].wrapping_add(other[i]);
         }
         self
     }
 
     #[inline(always)]
+    unsafe fn minus(mut self, other: Self) -> Self {
+        for i in 0..WIDE {
+            self[i] = self[i].wrapping_sub(other[i]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn largest(mut self, other: Self) -> Self {
+        for i in 0..WIDE {
+            self[i] = self[i].max(other[i]);
+        }
+        self
+    }
+
+    #[inline(always)]
     unsafe fn upper(self) -> Self {
-        self.map(|sample| sample >> 8)
+        self.map(|number| number >> 8)
+    }
+
+    #[inline(always)]
+    unsafe fn plus_differences<const SMALL: bool>(mut self, numbers: &[u16; WIDE], other: u16) -> Self {
+        for i in 0..WIDE {
+            self[i] = self[i].saturating_add(numbers[i].abs_diff(other));
+        }
+        self
     }
 }

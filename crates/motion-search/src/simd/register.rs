@@ -1,10 +1,10 @@
 //! The small vector traits over which the searches are written once for all instruction sets.
 //!
 //! To call any of their functions is safe where the CPU has the instructions of the implementing type, which a value of
-//! an [`Engine`](crate::native::engine::Engine) that names the type proves.
+//! an [`InstructionSet`](crate::simd::InstructionSet) that names the type proves.
 
-/// 16-bit sums in a [`SumRegister`].
-pub const SUMS: usize = 32;
+/// Numbers in a [`WideRegister`].
+pub const WIDE: usize = 32;
 
 /// A register of samples, or of partial sums of costs.
 ///
@@ -110,54 +110,47 @@ pub unsafe trait WordRegister: Copy {
     unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self;
 }
 
-/// 32 sums of samples, 16 bits each: of the candidates of a group, or of neighbouring positions of a row.
+/// [`WIDE`] numbers of 16 bits without signs: of neighbouring candidates or positions.
 ///
 /// # Safety
 /// The functions touch no memory but their arguments.
-pub unsafe trait SumRegister: Copy {
-    /// All zero.
-    unsafe fn zero() -> Self;
+pub unsafe trait WideRegister: Copy {
+    /// As many times `number`.
+    unsafe fn all(number: u16) -> Self;
 
-    /// The sums as numbers.
-    unsafe fn store(self, to: &mut [u16; SUMS]);
-
-    /// `self + next - oldest`, wrapping.
-    unsafe fn slide(self, next: Self, oldest: Self) -> Self;
-
-    /// `self` plus the absolute differences of `sums` and `of_block`. The result saturates; where `SMALL`, no sum
-    /// exceeds 15 bits and no result 16, which needs fewer instructions.
-    unsafe fn plus_differences<const SMALL: bool>(self, sums: &[u16; SUMS], of_block: u16) -> Self;
-
-    /// The sums of `SIDE` neighbouring samples, from each of the first 32 samples on; `SIDE` is 4, 8 or 16.
-    unsafe fn across<const SIDE: usize>(samples: &[u8; 64]) -> Self;
-
-    /// Writes four rows of 32 positions as eight tiles of 4 × 4, each row by row.
-    unsafe fn store_tiles(rows: [Self; 4], tiles: &mut [u16; 4 * SUMS]);
-
-    /// The least and the largest sum of each 8 columns of four rows.
-    unsafe fn extremes(rows: [Self; 4]) -> [[u16; 4]; 2];
-}
-
-/// [`SUMS`] samples of more than eight bits, or sums of them: of neighbouring candidates.
-///
-/// # Safety
-/// The functions touch no memory but their arguments.
-pub unsafe trait DeepRegister: Copy {
-    /// As many times `sample`.
-    unsafe fn all(sample: u16) -> Self;
-
-    /// The samples.
-    unsafe fn load(samples: &[u16; SUMS]) -> Self;
+    /// The numbers.
+    unsafe fn load(numbers: &[u16; WIDE]) -> Self;
 
     /// Writes the numbers.
-    unsafe fn store(self, to: &mut [u16; SUMS]);
-
-    /// The larger of two samples each.
-    unsafe fn largest(self, other: Self) -> Self;
+    unsafe fn store(self, to: &mut [u16; WIDE]);
 
     /// The sums, wrapping.
     unsafe fn plus(self, other: Self) -> Self;
 
+    /// The differences, wrapping.
+    unsafe fn minus(self, other: Self) -> Self;
+
+    /// The larger of two numbers each.
+    unsafe fn largest(self, other: Self) -> Self;
+
     /// The upper eight bits.
     unsafe fn upper(self) -> Self;
+
+    /// The numbers plus the absolute differences of `numbers` and `other`. The result saturates; where `SMALL`, no number
+    /// exceeds 15 bits and no result 16, which needs fewer instructions.
+    unsafe fn plus_differences<const SMALL: bool>(self, numbers: &[u16; WIDE], other: u16) -> Self;
 }
+
+/// Defines functions of a register in intrinsics that touch no memory.
+macro_rules! by_intrinsics {
+    ($($(#[$doc:meta])* fn $name:ident $(<const $n:ident: $of:ty>)? ($($arguments:tt)*) -> $result:ty $body:block)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        unsafe fn $name $(<const $n: $of>)? ($($arguments)*) -> $result {
+            // SAFETY: the caller promises that the CPU has the instructions, and the intrinsics need no more.
+            unsafe { $body }
+        }
+    )*};
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use by_intrinsics;

@@ -4,8 +4,8 @@
 //! further out is moved to where it does, and no margin depends on the length of a vector.
 
 use crate::estimator::SetupError;
-use crate::native::aligned::Line;
-use crate::native::hierarchical::memory::{LINE, bytes, bytes_mut, lines};
+use crate::memory::Line;
+use crate::memory::{LINE, bytes, bytes_mut, lines};
 
 /// Samples before the first column, and at least as many after the last one.
 pub const SIDE: usize = 32;

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use crate::estimator::SetupError;
-use crate::native::Native;
+use crate::estimator::{NATIVE, SetupError};
 #[cfg(target_arch = "aarch64")]
-use crate::native::arch::neon::Neon;
-use crate::native::arch::portable::Portable;
+use crate::simd::neon::Neon;
+use crate::simd::portable::Portable;
+use crate::simd::{InstructionSet, Work};
 #[cfg(target_arch = "x86_64")]
-use crate::native::arch::{avx2::Avx2, avx512::Avx512, sse2::Sse2, sse41::Sse41};
-use crate::native::elimination::engine::EliminationEngine;
+use crate::simd::{avx2::Avx2, avx512::Avx512, sse2::Sse2, sse41::Sse41};
 
 /// An instruction set that the searches are compiled for. All find the same field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,13 +66,13 @@ impl Level {
     /// [`SetupError::DeviceUnsupported`] if this CPU lacks the instructions.
     pub(crate) fn required(self) -> Result<Instructions, SetupError> {
         self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
-            wanted: Native::NAME.into(),
+            wanted: NATIVE.into(),
             reason: format!("this CPU does not have {self}"),
         })
     }
 
     /// The engine, or `None` where this CPU lacks the instructions.
-    pub(super) fn instructions(self) -> Option<Instructions> {
+    pub(crate) fn instructions(self) -> Option<Instructions> {
         match self {
             Level::Portable => Some(Instructions::Portable(Portable)),
             #[cfg(target_arch = "aarch64")]
@@ -118,7 +117,7 @@ pub enum Instructions {
 
 impl Instructions {
     /// Runs the compilation of `work` for these instructions.
-    pub fn run<W: Work>(self, work: W) -> W::Output {
+    pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             Self::Portable(engine) => engine.run(work),
             #[cfg(target_arch = "aarch64")]
@@ -136,7 +135,7 @@ impl Instructions {
 
     /// Runs `work` on samples of more than eight bits, for which no engine has instructions of its own: compiled for
     /// two engines only, as a search takes the compiler seconds for each.
-    pub fn run_deep<W: Work>(self, work: W) -> W::Output {
+    pub fn run_deep<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(engine) => engine.run(work),
@@ -147,47 +146,19 @@ impl Instructions {
     }
 }
 
-/// A part of a search that is compiled once for each instruction set.
-pub trait Work {
-    /// What it returns.
-    type Output;
+/// Defines [`WorkForAll`] for the instruction sets of an architecture.
+macro_rules! work_for_all {
+    ($($engine:ty),+) => {
+        /// [`Work`] for all instruction sets of the architecture.
+        pub trait WorkForAll<R>: $(Work<$engine, R> +)+ {}
 
-    /// Does the work. To be `inline(always)`, as all that it calls: what becomes part of
-    /// [`InstructionSet::run`] is compiled for the instructions.
-    fn run<E: InstructionSet>(self, engine: E) -> Self::Output;
-}
-
-/// An engine that can run work.
-pub trait InstructionSet: EliminationEngine {
-    /// Runs `work` in a function for which the instructions are enabled, and which is not inlined.
-    fn run<W: Work>(self, work: W) -> W::Output;
-}
-
-/// Implements [`InstructionSet`] for an engine whose instructions have the names `$features`.
-macro_rules! compile {
-    ($engine:ty $(, $features:literal)?) => {
-        impl InstructionSet for $engine {
-            fn run<W: Work>(self, work: W) -> W::Output {
-                $(#[target_feature(enable = $features)])?
-                #[inline(never)]
-                unsafe fn run<E: InstructionSet, W: Work>(engine: E, work: W) -> W::Output {
-                    work.run(engine)
-                }
-                // SAFETY: a value of an engine exists only where the CPU has its instructions.
-                unsafe { run(self, work) }
-            }
-        }
+        impl<R, W: $(Work<$engine, R> +)+> WorkForAll<R> for W {}
     };
 }
 
-compile!(Portable);
+#[cfg(target_arch = "x86_64")]
+work_for_all!(Portable, Sse2, Sse41, Avx2, Avx512);
 #[cfg(target_arch = "aarch64")]
-compile!(Neon, "neon");
-#[cfg(target_arch = "x86_64")]
-compile!(Sse2);
-#[cfg(target_arch = "x86_64")]
-compile!(Sse41, "sse4.1");
-#[cfg(target_arch = "x86_64")]
-compile!(Avx2, "avx2,popcnt,bmi1");
-#[cfg(target_arch = "x86_64")]
-compile!(Avx512, "avx512f,avx512bw,avx512vl,avx2,popcnt,bmi1");
+work_for_all!(Portable, Neon);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+work_for_all!(Portable);

@@ -3,10 +3,10 @@
 //! All are plain loops over arrays of a fixed length in 16-bit numbers, which the compiler turns into the
 //! registers of each instruction set.
 
-use crate::native::half_samples::{clip, six_taps, six_taps_of_sums, wide};
-use crate::native::hierarchical::memory::{LINE, chunk, chunk_mut};
-use crate::native::hierarchical::planes::{LevelLayout, SIDE};
-use crate::native::hierarchical::strips::ROW;
+use crate::memory::{LINE, chunk, chunk_mut};
+use crate::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
+use crate::pyramid::planes::{LevelLayout, SIDE};
+use crate::pyramid::strips::ROW;
 
 /// Samples that are written at once.
 const SPAN: usize = LINE;

@@ -1,0 +1,170 @@
+//! The metrics of samples of more than eight bits, in loops that the compiler vectorizes. (Loops and no closures: only
+//! what is written in a function, or inlined always, is compiled for its instruction set.)
+
+use crate::native::candidates::Candidates;
+use crate::native::cost::metric::Cost;
+use crate::simd::InstructionSet;
+
+/// Side of the largest part of a block whose cost is computed at once.
+const PART: usize = 16;
+
+/// The sum of absolute differences of deep samples, of which `TERMS` differences fit 16 bits.
+#[derive(Clone, Copy)]
+pub struct DeepSad<const TERMS: usize>;
+
+impl<const TERMS: usize> Cost for DeepSad<TERMS> {
+    type Sample = u16;
+    type Value = u32;
+    type Bound = u16;
+
+    #[inline(always)]
+    fn cost<E: InstructionSet>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
+        cost::<Self>(candidates, block, offset)
+    }
+}
+
+/// The sum of squared differences of deep samples.
+#[derive(Clone, Copy)]
+pub struct DeepSsd;
+
+impl Cost for DeepSsd {
+    type Sample = u16;
+    type Value = u32;
+    type Bound = u32;
+
+    #[inline(always)]
+    fn cost<E: InstructionSet>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
+        cost::<Self>(candidates, block, offset)
+    }
+}
+
+/// A metric of deep samples.
+pub trait DeepCost: Cost<Sample = u16, Value = u32> {
+    /// The cost of `HEIGHT` rows of `WIDTH` samples, the rows of both sides `pitch` apart.
+    fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32;
+}
+
+impl<const TERMS: usize> DeepCost for DeepSad<TERMS> {
+    #[inline(always)]
+    fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
+        const { assert!(TERMS == 1 || WIDTH * HEIGHT <= 4 * TERMS) };
+        // The differences, wrapping, and their upper eight bits.
+        let (mut all, mut upper) = ([0_u16; WIDTH], [0_u16; WIDTH]);
+        check_rows::<WIDTH, HEIGHT>(c, pitch);
+        check_rows::<WIDTH, HEIGHT>(r, pitch);
+        for y in 0..HEIGHT {
+            // SAFETY: checked above.
+            let (c, r) = unsafe { (checked_row::<WIDTH>(c, y * pitch), checked_row::<WIDTH>(r, y * pitch)) };
+            for x in 0..WIDTH {
+                if TERMS == 1 {
+                    let difference = c[x].abs_diff(r[x]);
+                    all[x] = all[x].wrapping_add(difference);
+                    upper[x] = upper[x].wrapping_add(difference >> 8);
+                } else {
+                    // Fewer instructions than the general one, as a difference of ten bits is one of signed numbers.
+                    all[x] = all[x].wrapping_add((c[x].wrapping_sub(r[x]) as i16).unsigned_abs());
+                }
+            }
+        }
+        if TERMS == 1 {
+            const { assert!(TERMS > 1 || WIDTH * HEIGHT <= 256) };
+            let (mut sum, mut of_upper) = (0_u16, 0_u16);
+            for x in 0..WIDTH {
+                sum = sum.wrapping_add(all[x]);
+                of_upper = of_upper.wrapping_add(upper[x]);
+            }
+            return joined(sum, of_upper);
+        }
+        // As few lanes as fit 16 bits: the widest sums are the slowest.
+        let mut four = [0_u16; 4];
+        for x in 0..WIDTH {
+            four[x % 4] += all[x];
+        }
+        four.map(u32::from).iter().sum()
+    }
+}
+
+/// A sum of up to 256 numbers of 16 bits, from its lower 16 bits and the sum of their upper eight bits: what the lower
+/// eight bits add up to fits 16 bits.
+#[inline(always)]
+pub fn joined(all: u16, upper: u16) -> u32 {
+    (u32::from(upper) << 8) + u32::from(all.wrapping_sub(upper << 8))
+}
+
+impl DeepCost for DeepSsd {
+    #[inline(always)]
+    fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
+        let mut sums = [0_u32; WIDTH];
+        check_rows::<WIDTH, HEIGHT>(c, pitch);
+        check_rows::<WIDTH, HEIGHT>(r, pitch);
+        for y in 0..HEIGHT {
+            // SAFETY: checked above.
+            let (c, r) = unsafe { (checked_row::<WIDTH>(c, y * pitch), checked_row::<WIDTH>(r, y * pitch)) };
+            for x in 0..WIDTH {
+                sums[x] = sums[x].wrapping_add(square(c[x], r[x]));
+            }
+        }
+        sums.iter().sum()
+    }
+}
+
+/// The squared difference. Samples have at most ten bits here.
+#[inline(always)]
+pub fn square(c: u16, r: u16) -> u32 {
+    let difference = i32::from(c.wrapping_sub(r) as i16);
+    difference.wrapping_mul(difference) as u32
+}
+
+/// Checks that `samples` has `HEIGHT` rows of `WIDTH` samples, `pitch` apart.
+#[inline(always)]
+fn check_rows<const WIDTH: usize, const HEIGHT: usize>(samples: &[u16], pitch: usize) {
+    assert!(samples.len() >= (HEIGHT - 1) * pitch + WIDTH);
+}
+
+/// The `WIDTH` samples from `start` on, without a check.
+///
+/// # Safety
+/// `samples` must have them.
+#[inline(always)]
+unsafe fn checked_row<const WIDTH: usize>(samples: &[u16], start: usize) -> &[u16; WIDTH] {
+    debug_assert!(start + WIDTH <= samples.len());
+    // SAFETY: the caller's promise.
+    unsafe { &*samples.as_ptr().add(start).cast() }
+}
+
+/// The cost of `width × height` samples: multiples of four, 16 at most.
+#[inline(always)]
+pub fn of_part<C: DeepCost>((c, r): (&[u16], &[u16]), (width, height): (usize, usize), pitch: usize) -> u32 {
+    match (width, height) {
+        (16, 16) => C::of_rows::<16, 16>(c, r, pitch),
+        (8, 8) => C::of_rows::<8, 8>(c, r, pitch),
+        _ => {
+            let mut sum = 0;
+            for y in (0..height).step_by(4) {
+                for x in (0..width).step_by(4) {
+                    let start = y * pitch + x;
+                    sum += C::of_rows::<4, 4>(&c[start..], &r[start..], pitch);
+                }
+            }
+            sum
+        }
+    }
+}
+
+/// The cost of the candidate at `offset` for block `block`.
+#[inline(always)]
+fn cost<C: DeepCost>(candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
+    let (c, r, side, pitch) =
+        (candidates.block(block), candidates.at(offset), candidates.side(), candidates.pitch());
+    if side == PART {
+        return C::of_rows::<PART, PART>(c, r, pitch);
+    }
+    let mut sum = 0;
+    for y in (0..side).step_by(PART) {
+        for x in (0..side).step_by(PART) {
+            let (start, size) = (y * pitch + x, (PART.min(side - x), PART.min(side - y)));
+            sum += of_part::<C>((&c[start..], &r[start..]), size, pitch);
+        }
+    }
+    sum
+}

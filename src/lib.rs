@@ -22,21 +22,9 @@ mod plugin;
 mod settings;
 mod video;
 
-#[cfg(feature = "opencl")]
-use std::sync::LazyLock;
-
 pub use plugin::plugin_register_static;
 
-/// What the layers say that do not know GStreamer.
-#[cfg(feature = "opencl")]
-static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
-    let about = Some("Motion estimation: OpenCL devices");
-    gst::DebugCategory::new("motionestimate-opencl", gst::DebugColorFlags::empty(), about)
-});
-
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    #[cfg(feature = "opencl")]
-    motion_search::warnings::send_to(|text| gst::warning!(CAT, "{text}"));
     meta::register();
     motionestimate::register(plugin)?;
     motioninterpolate::register(plugin)?;

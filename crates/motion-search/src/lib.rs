@@ -90,8 +90,6 @@ mod simd;
 pub mod stages;
 mod threads;
 pub mod tuning;
-#[cfg(feature = "opencl")]
-pub mod warnings;
 
 pub use backend::{DeviceSelector, OnDeviceFailure, devices};
 pub use estimator::{

@@ -40,7 +40,6 @@ pub const ALONE: Setting = Setting {
     allowed: named,
     warnings: 1,
     is_gpu: false,
-    has_cache: true,
     pocl: "pthread",
     faulty: -1,
 };
@@ -131,14 +130,6 @@ fn with_other_codes() {
         return;
     }
     check("codes", ALONE, &[("fail", -4), ("lose", -9999)]);
-}
-
-#[test]
-fn without_cached_programs() {
-    if !Extent::is_complete() {
-        return;
-    }
-    check("sources", Setting { has_cache: false, ..ALONE }, &[("fail", -5), ("lose", -5)]);
 }
 
 #[test]

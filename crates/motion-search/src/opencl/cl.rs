@@ -271,27 +271,6 @@ impl Context {
         program.build(device, &options).map_err(|error| (error, program.log(device)))?;
         Ok(program)
     }
-
-    /// The program of a `binary` that [`Program::binary`] returned for the same device, driver and
-    /// options. A driver may crash on any other bytes.
-    pub(super) fn program_of_binary(
-        &self,
-        device: RawDevice,
-        binary: &[u8],
-        options: &str,
-    ) -> Result<Program> {
-        let options = CString::new(options).map_err(|_| Error { call: "clBuildProgram", code: -43 })?;
-        let (start, length, mut status, mut code) = (binary.as_ptr(), binary.len(), 0, 0);
-        // SAFETY: one device, the context's, and one binary of the length given beside it.
-        let raw = unsafe {
-            ffi::clCreateProgramWithBinary(self.0, 1, &device, &length, &start, &mut status, &mut code)
-        };
-        check("clCreateProgramWithBinary", code)?;
-        let program = Program(raw);
-        check("clCreateProgramWithBinary", status)?;
-        program.build(device, &options)?;
-        Ok(program)
-    }
 }
 
 impl Program {
@@ -301,26 +280,6 @@ impl Program {
         let code =
             unsafe { ffi::clBuildProgram(self.0, 1, &device, options.as_ptr(), None, ptr::null_mut()) };
         check("clBuildProgram", code)
-    }
-
-    /// The compiled program, for [`Context::program_of_binary`]. The program has one device.
-    pub(super) fn binary(&self) -> Result<Vec<u8>> {
-        let call = "clGetProgramInfo";
-        let mut length = 0_usize;
-        // SAFETY: a program for one device has one length, and there is space for it.
-        let code = unsafe {
-            let (size, value) = (size_of::<usize>(), (&raw mut length).cast());
-            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARY_SIZES, size, value, ptr::null_mut())
-        };
-        check(call, code)?;
-        let mut binary = vec![0_u8; length];
-        let mut start = binary.as_mut_ptr();
-        // SAFETY: for one device the value is one address, to which `length` bytes are written.
-        let code = unsafe {
-            let (size, value) = (size_of::<*mut u8>(), (&raw mut start).cast());
-            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARIES, size, value, ptr::null_mut())
-        };
-        check(call, code).map(|()| binary)
     }
 
     fn log(&self, device: RawDevice) -> String {

@@ -147,12 +147,6 @@ impl OpenClDevice {
         self.id.0
     }
 
-    /// Everything that a program depends on besides its source and options, as text.
-    pub(super) fn compiler(&self) -> String {
-        let version = cl::device_text(self.raw(), ffi::CL_DEVICE_VERSION).unwrap_or_default();
-        [&*self.vendor, &*self.name, &*self.driver, &*version].join("\n")
-    }
-
     /// The options that every program needs.
     ///
     /// For CPUs, whose names begin with `cpu`, PoCL 7.1 gets several kernels with barriers wrong unless it does not optimise.

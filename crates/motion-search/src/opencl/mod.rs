@@ -3,7 +3,6 @@
 //! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
 //! of them with one of the kernels in `kernels/`, [`OpenClInterpolator`] makes frames between frames.
 
-mod cache;
 mod cl;
 mod clock;
 mod context;
@@ -14,8 +13,6 @@ mod frame;
 mod host;
 mod interpolation;
 mod kernel_family;
-#[cfg(unix)]
-mod private_folder;
 mod program;
 mod watch;
 

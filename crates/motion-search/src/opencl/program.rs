@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::{io, panic, thread};
 
-use super::cache::ProgramCache;
 use super::cl::Program;
 use super::context::Context;
 use super::device::OpenClDevice;
@@ -97,8 +96,9 @@ pub(super) fn options(
     }
 }
 
-/// Builds `source` for `kernel`, or returns the program of an earlier build, from the context or the
-/// user's cache.
+/// Builds `source` for `kernel`, or returns the program of an earlier build in the context.
+///
+/// Programs are not kept on disk: drivers do that themselves.
 ///
 /// # Errors
 /// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] if there is no thread to compile on.
@@ -110,13 +110,17 @@ pub(super) fn build(
     options: &str,
 ) -> Result<Arc<Program>, SetupError> {
     let key = [options, source].join("\n");
-    let cache = ProgramCache::of_user();
     context.shared_program(key, || {
-        let build = || build_with(cache.as_ref(), context, device, kernel, source, options);
-        with_stack_of_compiler(build).map_err(|error| SetupError::Device {
+        let options = format!("{} {options}", device.compiler_options());
+        let build = || context.program(device.raw(), source, &options);
+        let built = with_stack_of_compiler(build).map_err(|error| SetupError::Device {
             device: device.name.clone(),
             message: format!("there is no thread to compile on: {error}"),
-        })?
+        })?;
+        built.map_err(|(error, log)| {
+            let log = if log.is_empty() { error.to_string() } else { log };
+            SetupError::KernelBuild { kernel, device: device.name.clone(), log }
+        })
     })
 }
 
@@ -148,36 +152,7 @@ pub(super) fn build_for_four_samples(
     })
 }
 
-/// As [`build`], with `cache`.
-fn build_with(
-    cache: Option<&ProgramCache>,
-    context: &Context,
-    device: &OpenClDevice,
-    kernel: &'static str,
-    source: &str,
-    options: &str,
-) -> Result<Program, SetupError> {
-    let options = format!("{} {options}", device.compiler_options());
-    let key = key(device, &options, source);
-    let cached = cache.and_then(|cache| cache.get(&key)).and_then(|binary| {
-        // A binary that the driver no longer accepts is built again and replaced.
-        context.program_of_binary(device.raw(), &binary, &options).ok()
-    });
-    if let Some(program) = cached {
-        return Ok(program);
-    }
-    let program = context.program(device.raw(), source, &options).map_err(|(error, log)| {
-        let log = if log.is_empty() { error.to_string() } else { log };
-        SetupError::KernelBuild { kernel, device: device.name.clone(), log }
-    })?;
-    if let (Some(cache), Ok(binary)) = (cache, program.binary()) {
-        cache.put(&key, &binary);
-    }
-    Ok(program)
-}
-
-/// Does `build` on a thread that has 64 MiB for its stack: a driver also compiles what it gets as a binary. NVIDIA's compiler
-/// needs more than the 2 MiB that threads of Rust have (blocks of 64, 15 bits), and a stack that overflows ends the process.
+/// Does `build` on a thread that has 64 MiB for its stack. NVIDIA's compiler needs more than the 2 MiB that threads of Rust have (blocks of 64, 15 bits), and a stack that overflows ends the process.
 ///
 /// # Errors
 /// Why there is no such thread.
@@ -187,11 +162,6 @@ fn with_stack_of_compiler<R: Send>(build: impl FnOnce() -> R + Send) -> io::Resu
         let built = compiler.spawn_scoped(scope, build)?.join();
         Ok(built.unwrap_or_else(|panic| panic::resume_unwind(panic)))
     })
-}
-
-/// Everything that a binary depends on.
-fn key(device: &OpenClDevice, options: &str, source: &str) -> String {
-    [&*device.compiler(), options, source].join("\n")
 }
 
 /// Builds any OpenCL C `source` as the kernels are built.
@@ -208,36 +178,6 @@ pub fn try_build(device: &OpenClDevice, source: &str) -> Result<(), SetupError> 
 mod tests {
     use super::*;
     use crate::opencl::devices;
-
-    #[test]
-    fn a_cached_program_is_used_and_one_that_the_driver_refuses_is_built_again() {
-        let folder = std::env::temp_dir().join(format!("motionestimate-programs-{}", std::process::id()));
-        let cache = ProgramCache::in_folder(folder.clone());
-        let source = "__kernel void one(void) {}";
-        let devices = devices();
-        assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
-        for device in devices {
-            let context = device.context().unwrap();
-            let build =
-                || build_with(Some(&cache), &context, &device, Kernel::Reference.name(), source, "").unwrap();
-            let key = key(&device, &format!("{} ", device.compiler_options()), source);
-            assert_eq!(cache.get(&key), None);
-            build().kernel(c"one").unwrap();
-            let built = cache.get(&key).expect("the build is kept");
-            build().kernel(c"one").unwrap();
-
-            // An undamaged file that is not a program.
-            cache.put(&key, b"no program at all");
-            build().kernel(c"one").unwrap();
-            assert_eq!(cache.get(&key).map(|binary| binary.len()), Some(built.len()));
-
-            // The cache is used: with another program under this key there are other kernels.
-            let other = context.program(device.raw(), "__kernel void two(void) {}", "").unwrap();
-            cache.put(&key, &other.binary().unwrap());
-            build().kernel(c"two").unwrap();
-        }
-        std::fs::remove_dir_all(folder).unwrap();
-    }
 
     /// PoCL's compiler, of such a sum, needs about 10 MiB.
     #[test]

@@ -18,7 +18,7 @@
 //!   └ HierarchicalSearch         level by level, see there
 //! ```
 //!
-//! What ends in `Row` or `Search` below a job, and `ComputeTile`, is a [`Work`](crate::simd::Work): compiled for each
+//! What ends in `Row` or `Search` below a job, and `ComputeTile`, is a `simd::Work`: compiled for each
 //! instruction set, and generic over the metric (`cost`). What an instruction set does its own way is in the files named
 //! for it beside each algorithm: `cost/avx2.rs`, `exhaustive/avx512.rs`.
 

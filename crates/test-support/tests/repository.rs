@@ -13,13 +13,18 @@ use syn::visit::{self, Visit};
 type Names = Vec<String>;
 
 /// The layers of the library, the lowest first. A layer imports only from those before it.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 13] = [
     &["warnings"],
     &["estimator"],
-    &["tuning", "pace", "simd"],
+    &["tuning", "pace"],
+    &["simd"],
     &["pyramid"],
-    &["native", "opencl", "compensation", "stages", "packers"],
-    &["interpolation", "denoising", "session"],
+    &["native"],
+    &["compensation"],
+    &["packers", "interpolation"],
+    &["opencl", "denoising"],
+    &["stages"],
+    &["session"],
     &["backend"],
     &["search"],
 ];

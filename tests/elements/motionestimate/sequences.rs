@@ -48,6 +48,7 @@ fn push(harness: &mut Harness, times: std::ops::Range<u64>) {
 /// frames, and no frame waits for later ones across it.
 #[test]
 fn what_ends_a_sequence_lets_all_frames_leave_before_it() {
+    crate::init();
     let time = gst::ClockTime::from_mseconds(200);
     let segment = gst::FormattedSegment::<gst::ClockTime>::new();
     let ends = [

@@ -47,6 +47,7 @@ fn every_split_refines_the_very_vectors() {
 #[cfg(feature = "opencl")]
 #[test]
 fn stats_show_each_device() {
+    crate::init();
     let pipeline = gst::parse::launch(&format!(
         "{SOURCE} ! motionestimate name=m device=0:0@1,native@3 block-size=8 ! fakesink"
     ));

@@ -13,10 +13,9 @@ use syn::visit::{self, Visit};
 type Names = Vec<String>;
 
 /// The layers of the library, the lowest first. A layer imports only from those before it.
-const LAYERS: [&[&str]; 13] = [
-    &["warnings"],
+const LAYERS: [&[&str]; 12] = [
     &["estimator"],
-    &["tuning", "pace"],
+    &["memory", "pace", "threads", "tuning"],
     &["simd"],
     &["pyramid"],
     &["native"],

@@ -28,9 +28,26 @@ pub fn transformed(direction: gst::PadDirection, caps: &gst::Caps, filter: Optio
     }
 }
 
-/// One format of `othercaps`, with the frame rate nearest to that of `caps`.
-pub fn fixated(caps: &gst::Caps, mut othercaps: gst::Caps) -> gst::Caps {
-    let rate = caps.structure(0).and_then(|structure| structure.get::<gst::Fraction>("framerate").ok());
+/// The frame rate where one is needed and nothing says which.
+const USUAL_RATE: (i32, i32) = (30, 1);
+
+/// One format of `othercaps`, with the frame rate nearest to that of `caps`. If these have none but the output `needs_rate`,
+/// it is the one nearest to their `max-framerate`, else to 30/1, where `othercaps` allow one.
+pub fn fixated(caps: &gst::Caps, mut othercaps: gst::Caps, needs_rate: bool) -> gst::Caps {
+    let field = |name| caps.structure(0).and_then(|structure| structure.get::<gst::Fraction>(name).ok());
+    let mut rate = field("framerate");
+    if needs_rate && rate.is_none_or(|rate| rate.numer() == 0) {
+        let rates = gst::FractionRange::new(gst::Fraction::new(1, i32::MAX), gst::Fraction::new(i32::MAX, 1));
+        let any = gst::Structure::builder("video/x-raw").field("framerate", rates).build();
+        let of_rates = othercaps.iter_with_features();
+        let constant: gst::Caps = of_rates
+            .filter_map(|(structure, features)| Some((structure.intersect(&any)?, features.to_owned())))
+            .collect();
+        if !constant.is_empty() {
+            othercaps = constant;
+            rate = field("max-framerate").or(Some(gst::Fraction::new(USUAL_RATE.0, USUAL_RATE.1)));
+        }
+    }
     othercaps.truncate();
     if let Some(structure) = othercaps.make_mut().structure_mut(0) {
         if let Some(rate) = rate {

@@ -7,29 +7,34 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
+use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
 use super::maker::MakeError;
 use super::motion::{MotionChoice, MotionSearch};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
-use super::stream::{InterpolateState, InterpolateStream, Shown};
-use super::timeline::{OutputFrame, Ratio, Retiming};
+use super::stream::{Before, InterpolateState, InterpolateStream, Shown};
+use super::timeline::{Interval, OutputFrame, Ratio, Retiming};
 use crate::settings::{setup_message, statistics, tell_notices};
 use crate::video;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use motion_search::interpolation::Phase;
 
+/// The earlier of two times, of which the second may be unknown.
+fn earlier(time: u64, other: Option<u64>) -> u64 {
+    other.map_or(time, |other| time.min(other))
+}
+
 /// A buffer that has come, and what is to be done before it is taken.
 struct Arrival {
     buffer: gst::Buffer,
     time: u64,
-    /// Whether output frames lie between this one and others; else it passes.
+    before: Before,
+    /// Whether output frames are at the times of a constant rate; else it passes.
     is_interpolated: bool,
     /// Whether the sequence before it ends.
     ends_sequence: bool,
-    /// Whether the frames that wait must leave, because other devices will search.
-    drains: bool,
 }
 
 /// Why a frame does not leave.
@@ -65,7 +70,12 @@ impl MotionInterpolate {
         let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
         if !self.state.lock().stream.as_ref().is_some_and(is_known) {
             self.end_sequence_between_buffers(None);
-            self.state.lock().stream = Some(InterpolateStream::new(incoming, outgoing));
+            let mut stream = InterpolateStream::new(incoming, outgoing);
+            let state = &mut *self.state.lock();
+            if let Some(before) = state.stream.take() {
+                stream.follow(before);
+            }
+            state.stream = Some(stream);
         }
     }
 
@@ -73,9 +83,9 @@ impl MotionInterpolate {
     pub fn configure(&self) -> Result<(), gst::LoggableError> {
         let settings = self.settings.lock().clone();
         let state = &mut *self.state.lock();
-        let interpolates = |stream: &InterpolateStream| stream.interpolates(settings.speed());
+        let is_constant = |stream: &InterpolateStream| stream.is_constant(settings.speed());
         let is_interlaced = |stream: &InterpolateStream| stream.incoming().is_interlaced();
-        if let Some(stream) = state.stream.take_if(|stream| interpolates(stream) && is_interlaced(stream)) {
+        if let Some(stream) = state.stream.take_if(|stream| is_constant(stream) && is_interlaced(stream)) {
             self.post_error_message(gst::error_msg!(
                 gst::StreamError::Format,
                 ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
@@ -83,7 +93,11 @@ impl MotionInterpolate {
             ));
             return Err(gst::loggable_error!(CAT, "Interlaced: {:?}", stream.incoming()));
         }
-        self.obj().set_passthrough(!state.stream.as_ref().is_some_and(interpolates));
+        if settings.speed() != Ratio::ONE && state.stream.as_ref().is_some_and(|stream| !is_constant(stream))
+        {
+            self.warn_of_stretching();
+        }
+        self.obj().set_passthrough(!state.stream.as_ref().is_some_and(is_constant));
         self.update_latency(state, &settings);
         Ok(())
     }
@@ -114,7 +128,7 @@ impl MotionInterpolate {
     fn update_latency(&self, state: &InterpolateState, settings: &InterpolationSettings) {
         let speed = settings.speed();
         let latency = match &state.stream {
-            Some(stream) if stream.interpolates(speed) => {
+            Some(stream) if stream.is_constant(speed) && stream.changes_rate(speed) => {
                 retime::divided(video::duration_of_frames(stream.incoming(), 1 + settings.delay()), speed)
             }
             _ => gst::ClockTime::ZERO,
@@ -130,10 +144,13 @@ impl MotionInterpolate {
             self.forget();
             sent?;
         }
-        if arrival.drains {
+        let Some((buffer, interval)) = self.plan(arrival) else { return Ok(()) };
+        if !self.is_prepared(&interval) {
+            // Those that wait are searched by what was chosen before.
             self.send(Leave::Complete)?;
+            self.prepare()?;
         }
-        self.start(arrival)
+        self.start(buffer, interval)
     }
 
     /// Decides what is to be done with `buffer`; `None` if it is dropped, because it is not after the frame before.
@@ -143,7 +160,7 @@ impl MotionInterpolate {
         let Some(stream) = &mut state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         state.counts.frames_in += 1;
         // Backwards each frame would be between two that have not come yet.
-        let is_interpolated = stream.interpolates(speed) && state.segment.rate() > 0.0;
+        let is_interpolated = stream.is_constant(speed) && state.segment.rate() > 0.0;
         let time = match stream.time_of(&buffer, state.start) {
             Ok(time) => time,
             Err(_) if !is_interpolated => state.start,
@@ -153,44 +170,70 @@ impl MotionInterpolate {
             }
         };
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
-        let newest = stream.newest();
-        if newest.is_some_and(|newest| time <= newest) && !is_discont && is_interpolated {
+        let (before, newest) = (stream.before(time, is_discont), stream.newest());
+        if before == Before::Jump && !is_discont && is_interpolated {
             state.counts.out_of_order += 1;
             self.publish(state);
             self.warn_of_order(time, newest);
             return Ok(None);
         }
-        let is_changed = state.retiming.speed() != speed;
-        let is_far = newest.is_some_and(|newest| time > newest) && stream.is_too_far(time);
-        let ends_sequence = newest.is_some() && (is_discont || is_far || is_changed || !is_interpolated);
+        let ends_sequence = newest.is_some() && (before == Before::Jump || !is_interpolated);
         if ends_sequence {
-            stream.expect_no_more([state.stop, Some(time)], is_far);
+            let stop = state.stop;
+            stream.expect_no_more(|_, end| end.map(|end| earlier(end, stop)));
         }
-        let settings = &state.settings;
-        // Those that wait are searched by what was chosen before.
-        let drains = is_interpolated && !stream.maker.is_prepared(settings.mode, &settings.devices);
-        Ok(Some(Arrival { buffer, time, is_interpolated, ends_sequence, drains }))
+        Ok(Some(Arrival { buffer, time, before, is_interpolated, ends_sequence }))
     }
 
-    /// Takes a buffer that was admitted: its search starts, or it passes.
-    fn start(&self, arrival: Arrival) -> Result<(), gst::FlowError> {
+    /// Lets a buffer that was admitted pass, or finds the output frames up to it.
+    fn plan(&self, arrival: Arrival) -> Option<(gst::Buffer, Interval)> {
         let state = &mut *self.state.lock();
-        let Some(stream) = &mut state.stream else { return Ok(()) };
-        let (settings, speed) = (&state.settings, state.settings.speed());
+        let (speed, time) = (state.settings.speed(), arrival.time);
+        let stream = state.stream.as_mut()?;
+        let interval = if arrival.is_interpolated {
+            stream.plan(&arrival.buffer, (time, arrival.before), state.start, &state.retiming)
+        } else {
+            None
+        };
         if state.retiming.speed() != speed {
-            state.retiming = state.retiming.changed(speed, arrival.time);
+            stream.set_speed(speed);
+            state.retiming = state.retiming.changed(speed, time);
         }
         if !arrival.is_interpolated {
             stream.pass(arrival.buffer, &state.retiming);
-            return Ok(());
+            return None;
         }
-        match stream.maker.prepare(settings.mode, &settings.devices) {
+        Some((arrival.buffer, interval?))
+    }
+
+    /// Whether the devices are open that are to make the frames of `interval`, if they are needed.
+    fn is_prepared(&self, interval: &Interval) -> bool {
+        let state = &*self.state.lock();
+        let (settings, Some(stream)) = (&state.settings, &state.stream) else { return true };
+        // At the same frame rate most streams never need them.
+        let needs = stream.changes_rate(settings.speed()) || interval.is_any_between();
+        let closes = settings.mode != MotionInterpolateMode::Motion;
+        stream.maker.is_prepared(settings.mode, &settings.devices) || !(needs || closes)
+    }
+
+    fn prepare(&self) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let (settings, Some(stream)) = (&state.settings, &mut state.stream) else { return Ok(()) };
+        let is_late = !stream.changes_rate(settings.speed());
+        match stream.maker.prepare(settings.mode, &settings.devices, is_late) {
             Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
             Ok(None) => (),
             Err(error) => return Err(self.fail(state, setup_message(&error))),
         }
+        Ok(())
+    }
+
+    /// Takes a buffer behind the output frames of `interval`: its search starts.
+    fn start(&self, buffer: gst::Buffer, interval: Interval) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Ok(()) };
         let began = Instant::now();
-        let taken = stream.take_input(arrival.buffer, arrival.time);
+        let taken = stream.take_input(buffer, interval);
         state.counts.loading += began.elapsed();
         let taken = taken.map_err(|error| error.message(stream.incoming()));
         self.publish(state);
@@ -234,9 +277,21 @@ impl MotionInterpolate {
         }
     }
 
+    /// Warns, once, that no frames are made for slow motion.
+    fn warn_of_stretching(&self) {
+        if self.warnings.lock().is_new("stretching") {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("The output has no frame rate: its times are stretched, but no frames are made. Put \
+                     video/x-raw,framerate=30/1 or the like behind motioninterpolate")
+            );
+        }
+    }
+
     /// The frame that leaves next of what `leave` names.
     fn next_frame(&self, state: &mut InterpolateState, leave: Leave) -> Result<Option<gst::Buffer>, NoFrame> {
-        let InterpolateState { stream: Some(stream), settings, counts, segment, retiming, .. } = state else {
+        let InterpolateState { stream: Some(stream), settings, counts, segment, .. } = state else {
             return Ok(None);
         };
         if let Some(buffer) = stream.take_passing() {
@@ -244,10 +299,14 @@ impl MotionInterpolate {
             return Ok(Some(buffer));
         }
         let keep = if leave == Leave::Complete { 0 } else { settings.delay() };
-        while let Some((frame, is_end)) = stream.due(keep, retiming, counts)? {
+        while let Some(frame) = stream.due(keep, counts)? {
             let (mut buffer, kind) = match stream.shown(&frame, settings) {
                 None => return Ok(None),
-                Some(Shown::Input(buffer, OutputKind::Passed)) if is_end => (buffer, OutputKind::Repeated),
+                Some(Shown::Untouched(buffer)) => {
+                    counts.add(OutputKind::Passed);
+                    stream.count();
+                    return Ok(Some(buffer));
+                }
                 Some(Shown::Input(buffer, kind)) => (buffer, kind),
                 Some(Shown::Between(_)) if self.is_late(segment, &frame, counts) => continue,
                 Some(Shown::Between(phase)) => (self.make(stream, phase, counts)?, OutputKind::Made),
@@ -325,14 +384,39 @@ impl MotionInterpolate {
         let speed = self.settings.lock().speed();
         *self.earliest.lock() = None;
         let state = &mut *self.state.lock();
+        let retimed = retime::segment(&segment, speed);
+        let shift = state.continuation(&retimed);
         state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
         state.stop = segment.stop().map(gst::ClockTime::nseconds);
         state.retiming = Retiming::new(speed);
-        state.segment = retime::segment(&segment, speed);
+        *self.shown.lock() = retimed.clone();
+        (state.segment, state.input_segment) = (retimed, segment);
+        if let Some(stream) = &mut state.stream {
+            stream.begin_segment(state.start, shift, &state.retiming);
+        }
         if speed == Ratio::ONE {
             return Some(event);
         }
         Some(gst::event::Segment::builder(&state.segment).seqnum(event.seqnum()).build())
+    }
+
+    /// Takes a GAP event between frames of a constant rate: what is missing in the input is not in the output, where the
+    /// event therefore does not belong. Gives it back if there is no frame yet.
+    pub fn take_gap(&self, event: gst::Event) -> Option<gst::Event> {
+        let gst::EventView::Gap(gap) = event.view() else { return Some(event) };
+        let (time, duration) = gap.get();
+        {
+            let state = &mut *self.state.lock();
+            let speed = state.retiming.speed();
+            let stop = state.stop;
+            let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed));
+            let Some(stream) = stream.filter(|stream| stream.newest().is_some()) else { return Some(event) };
+            let end = duration.map(|duration| time.saturating_add(duration).nseconds());
+            stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)));
+        }
+        let sent = self.send(Leave::Complete);
+        self.holding.keep(sent);
+        None
     }
 
     /// Posts the statistics.
@@ -352,7 +436,14 @@ impl HoldsFrames for MotionInterpolate {
         let next = self.next_frame(state, leave);
         self.publish(state);
         match next {
-            Ok(buffer) => Ok(buffer.map(Leaving::Buffer)),
+            Ok(Some(buffer)) => {
+                let end = buffer.pts().map(|time| time.saturating_add(buffer.duration().unwrap_or_default()));
+                if end.is_some() {
+                    self.shown.lock().set_position(end);
+                }
+                Ok(Some(Leaving::Buffer(buffer)))
+            }
+            Ok(None) => Ok(None),
             Err(NoFrame::Flow(error)) => Err(error),
             Err(NoFrame::Make(error)) => {
                 let message = state.stream.as_ref().map(|stream| error.message(stream.incoming()));
@@ -361,16 +452,26 @@ impl HoldsFrames for MotionInterpolate {
         }
     }
 
-    // A gap has a time of its own, in which nothing is shown.
     fn expect_no_more(&self, event: Option<&gst::EventRef>) {
-        let gap = event.and_then(|event| match event.view() {
-            gst::EventView::Gap(gap) => Some(gap.get().0.nseconds()),
-            _ => None,
-        });
         let state = &mut *self.state.lock();
-        if let Some(stream) = &mut state.stream {
-            stream.expect_no_more([state.stop, gap], gap.is_some());
-        }
+        let (stop, segment) = (state.stop, &state.input_segment);
+        let Some(stream) = &mut state.stream else { return };
+        let view = event.map(|event| event.view());
+        stream.expect_no_more(|newest, end| match view {
+            // What the segment has after the last frame shows that frame.
+            Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => stop.or(end),
+            // Up to the running time at which the next one starts.
+            Some(gst::EventView::Segment(event)) => {
+                let next = event.segment().downcast_ref::<gst::ClockTime>().and_then(|next| next.base());
+                let next = next.and_then(|base| segment.position_from_running_time(base));
+                let next = next.map(gst::ClockTime::nseconds).filter(|&next| next > newest);
+                match next {
+                    Some(next) => stop.or(end).map(|end| end.min(next)),
+                    None => end.map(|end| earlier(end, stop)),
+                }
+            }
+            _ => end.map(|end| earlier(end, stop)),
+        });
     }
 
     fn forget(&self) {

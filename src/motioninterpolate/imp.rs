@@ -13,12 +13,13 @@ use parking_lot::Mutex;
 use super::settings::InterpolationSettings;
 use super::statistics::InterpolationStatistics;
 use super::stream::InterpolateState;
+use super::timeline::Ratio;
 use super::{caps, retime};
 use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
-use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
+use crate::video::sequence::{Holding, HoldsFrames, Leave};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -39,6 +40,8 @@ pub struct MotionInterpolate {
     pub(super) warnings: Mutex<PostedWarnings>,
     /// Frames before this running time are too late.
     pub(super) earliest: Mutex<Option<gst::ClockTime>>,
+    /// The segment of the output, whose position is the end of what has left.
+    pub(super) shown: Mutex<gst::FormattedSegment<gst::ClockTime>>,
     pub(super) holding: Holding,
     pub(super) output: OutputBuffers,
 }
@@ -119,6 +122,7 @@ impl BaseTransformImpl for MotionInterpolate {
         *self.statistics.lock() = InterpolationStatistics::default();
         *self.warnings.lock() = PostedWarnings::default();
         *self.earliest.lock() = None;
+        *self.shown.lock() = gst::FormattedSegment::new();
         self.holding.reset();
         Ok(())
     }
@@ -138,13 +142,10 @@ impl BaseTransformImpl for MotionInterpolate {
         Some(caps::transformed(direction, caps, filter))
     }
 
-    fn fixate_caps(
-        &self,
-        _direction: gst::PadDirection,
-        caps: &gst::Caps,
-        othercaps: gst::Caps,
-    ) -> gst::Caps {
-        caps::fixated(caps, othercaps)
+    fn fixate_caps(&self, direction: gst::PadDirection, caps: &gst::Caps, othercaps: gst::Caps) -> gst::Caps {
+        // Frames can be made at the times of a frame rate alone.
+        let needs_rate = direction == gst::PadDirection::Sink && self.settings.lock().speed() != Ratio::ONE;
+        caps::fixated(caps, othercaps, needs_rate)
     }
 
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
@@ -177,6 +178,11 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        if direction == gst::PadDirection::Src
+            && retime::answer_of_segment(query.view_mut(), &self.shown.lock())
+        {
+            return true;
+        }
         let is_answered = self.answer_query(direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             retime::answer(query.view_mut(), self.settings.lock().speed());
@@ -195,6 +201,7 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn sink_event(&self, event: gst::Event) -> bool {
+        let Some(event) = self.take_gap(event) else { return true };
         let meaning = self.before_event(&event);
         if event.type_() == gst::EventType::Eos {
             self.post_statistics();
@@ -213,9 +220,8 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
-        Ok(match self.pop_output(Leave::Surplus)? {
-            Some(Leaving::Buffer(buffer)) => GenerateOutputSuccess::Buffer(buffer),
-            _ => GenerateOutputSuccess::NoOutput,
-        })
+        // The base class gets no buffer to send: it would mark it as a discontinuity where one comes in.
+        self.send(Leave::Surplus)?;
+        Ok(GenerateOutputSuccess::NoOutput)
     }
 }

@@ -51,22 +51,31 @@ pub enum Decision {
     RepeatNext,
 }
 
-/// The two newest input frames of a sequence, and what makes frames between them.
+/// The two newest input frames, and what makes frames between them.
 pub struct Maker {
     layout: FrameLayout,
     previous: Option<gst::Buffer>,
     next: Option<gst::Buffer>,
     /// While `mode=motion`.
     motion: Option<MotionSearch>,
+    /// Whether the last frame is searched; `None` if it had come before `motion` was opened.
+    is_newest_searched: Option<bool>,
 }
 
 impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
-        Self { layout: FrameLayout::new(info.clone()), previous: None, next: None, motion: None }
+        Self {
+            layout: FrameLayout::new(info.clone()),
+            previous: None,
+            next: None,
+            motion: None,
+            is_newest_searched: None,
+        }
     }
 
-    /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened.
+    /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened. `is_late`:
+    /// only now, because none was needed before.
     ///
     /// # Errors
     /// As [`MotionSearch::open`].
@@ -74,11 +83,12 @@ impl Maker {
         &mut self,
         mode: MotionInterpolateMode,
         devices: &DeviceSettings,
+        is_late: bool,
     ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, SetupError> {
         if self.is_prepared(mode, devices) {
             return Ok(None);
         }
-        self.motion = None;
+        (self.motion, self.is_newest_searched) = (None, is_late.then_some(false));
         if mode != MotionInterpolateMode::Motion {
             return Ok(None);
         }
@@ -99,26 +109,44 @@ impl Maker {
         self.motion.as_mut()
     }
 
-    /// Begins to find the motion of an input frame, which is [loaded](Self::load_frame) after all before it.
+    /// Begins to find the motion between an input frame and the one before it, `previous`, if `is_wanted` and the mode needs
+    /// it. Returns whether it does. The frame is [loaded](Self::load_frame) after all before it.
     ///
     /// # Errors
     /// As [`Self::load_frame`].
-    pub fn start_search(&mut self, buffer: &gst::BufferRef) -> Result<(), MakeError> {
-        let Some(motion) = &mut self.motion else { return Ok(()) };
-        motion.start_search(&self.layout.read(buffer)?.plane(0)?)?;
-        Ok(())
+    pub fn start_search(
+        &mut self,
+        previous: Option<&gst::Buffer>,
+        next: &gst::BufferRef,
+        is_wanted: bool,
+    ) -> Result<bool, MakeError> {
+        let Some(motion) = &mut self.motion else { return Ok(false) };
+        let (Some(is_known), Some(previous), true) =
+            (self.is_newest_searched.replace(false), previous, is_wanted)
+        else {
+            return Ok(false);
+        };
+        let next = self.layout.read(next)?;
+        let previous = if is_known { None } else { Some(self.layout.read(previous)?) };
+        let previous = previous.as_ref().map(|frame| frame.plane(0)).transpose()?;
+        motion.start_search(previous.as_ref(), &next.plane(0)?)?;
+        self.is_newest_searched = Some(true);
+        Ok(true)
     }
 
-    /// Goes on to the next input frame, whose [search has begun](Self::start_search), and finds its motion.
+    /// Goes on to the next input frame. Finds the motion between it and the one before, if its
+    /// [search has begun](Self::start_search).
     ///
     /// # Errors
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
-    pub fn load_frame(&mut self, buffer: gst::Buffer) -> Result<(), MakeError> {
-        if let Some(motion) = &mut self.motion {
-            let read = |buffer| self.layout.read(buffer);
-            let (previous, next) = (self.next.as_deref().map(read).transpose()?, read(&buffer)?);
-            let previous = previous.as_ref().map(|frame| frame.planes()).transpose()?;
-            motion.load_frame(previous.as_deref(), &next.planes()?)?;
+    pub fn load_frame(&mut self, buffer: gst::Buffer, is_searched: bool) -> Result<(), MakeError> {
+        match (&mut self.motion, &self.next) {
+            (Some(motion), Some(previous)) if is_searched => {
+                let (previous, next) = (self.layout.read(previous)?, self.layout.read(&buffer)?);
+                motion.load_pair(&previous.planes()?, &next.planes()?)?;
+            }
+            (Some(motion), _) => motion.skip_pair(),
+            (None, _) => (),
         }
         self.previous = self.next.replace(buffer);
         Ok(())
@@ -136,7 +164,7 @@ impl Maker {
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
-        (self.previous, self.next) = (None, None);
+        (self.previous, self.next, self.is_newest_searched) = (None, None, None);
         if let Some(motion) = &mut self.motion {
             motion.forget();
         }

@@ -3,27 +3,39 @@
  *
  * `motioninterpolate` changes the frame rate as `videorate` does, but makes the frames that are missing instead of
  * repeating others. Caps downstream choose the frame rate: `motioninterpolate ! video/x-raw,framerate=60/1`. Without
- * such caps it stays, and buffers pass untouched. `rate=0.5` is slow motion: everything takes twice as long, and twice
- * as many frames of the same frame rate are sent.
+ * such caps it stays, and only frames that are missing in the input are made. `rate=0.5` is slow motion: everything takes
+ * twice as long, and twice as many frames of the same frame rate are sent.
  *
  * ## Times of frames
  *
- * A sequence is a run of input frames without an interruption. Its output frame k is at
- * `first + k · d/n`, for the frame rate n/d of the output and the time `first` of the sequence's first frame. An input
- * frame at the time of an output frame passes: a copy of the buffer that shares its memory. An output frame between
- * two input frames is made, at the exact phase: from 24 to 60 frames a second 0, 2/5, 4/5, 1/5, 3/5. Input
- * frames at other times are not sent themselves.
+ * Output frame k of a segment is at `start + k · d/n`, for the frame rate n/d of the output and the time at which the segment
+ * starts, without gap or overlap, whatever is missing in the input. Timestamps of the output are rounded down to
+ * nanoseconds. A segment that goes on in running time where the one before has ended, and frames with other caps, go on with
+ * the same grid of times; another output frame rate begins where the one before has ended.
+ *
+ * An input frame at the time of an output frame passes: a copy of the buffer that shares its memory, or at the same frame
+ * rate the buffer itself. An output frame between two input frames is made, at the exact phase: from 24 to 60 frames a second
+ * 0, 2/5, 4/5, 1/5, 3/5. Input frames at other times are not sent themselves.
  *
  * Where the input has a frame rate and timestamps are those of frames of this rate, rounded to up to a
  * millisecond as containers do, frames count and not timestamps. Otherwise nanoseconds do, and phases are rounded to
- * 1/1024 of the interval. Timestamps of the output are rounded down to nanoseconds.
+ * 1/1024 of the interval. If the first frame is not a whole number of input frames after the segment's start, it is shown at
+ * the nearest output frame, and the others are counted from there: at most half an output frame early or late. If the frame
+ * rate stays the same, frames up to a quarter of a frame beside their times pass too, as cameras send them.
  *
- * The last frame of a sequence is shown for its duration: that of its buffer, else of the frame rate, else of the
- * interval before it. 24 frames of 24 a second therefore become 60 frames of 60 a second. All its output frames show
- * that frame.
+ * | where | the output shows |
+ * |---|---|
+ * | before the first frame of a segment | that frame; nothing if it comes more than a minute late |
+ * | between two frames | what is made of both |
+ * | between two frames with a DISCONT flag or GAP event where at least half an input frame is missing | the frame before |
+ * | in a pause of more than a second and four frames of the input's rate | the frame before; nothing is searched |
+ * | before the first frame with other caps | that frame |
+ * | after the last frame | that frame, until it ends or, at EOS, until the segment stops |
  *
- * A sequence ends where one of `motionestimate` does, at a change of `rate`, and where no frame comes for more than a second and four frames of the input's rate. Nothing is made across its end, and
- * nothing fills the hole; the frame after a hole is a discontinuity. A flush drops what has not left.
+ * A frame ends after the duration of its buffer, else of the frame rate, else of the
+ * interval before it. A duration of more than a second and four frames is not believed. 24 frames of 24 a second become 60
+ * frames of 60 a second. The last output frame ends where the input ends. A GAP event that is filled does not go downstream,
+ * except before the first frame. A flush drops what has not left.
  *
  * ## Modes
  *
@@ -42,24 +54,25 @@
  *
  * `rate` divides every time: timestamps, durations, segments with their running times, gaps, positions and durations
  * that are asked for; seeks are multiplied. It may be changed while playing. The change holds from the next frame
- * on, which begins a sequence; time goes on without a jump.
+ * on; time goes on without a jump, and the grid of output times stays. Input without a frame rate gets the nearest to its
+ * `max-framerate`, else 30/1, where downstream takes any.
  *
  * ## Unusual input
  *
  * | input | what happens |
  * |---|---|
  * | frame rate 0/1 or none | output frames at the times of the output's rate, between the timestamps that come |
- * | output frame rate 0/1 | every frame passes |
+ * | output frame rate 0/1 | every frame passes; with another `rate` than 1 a warning says that none are made |
  * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
- * | interlaced frames | an error where frames would be made: put `deinterlace` before |
+ * | interlaced frames | they pass at the same frame rate; otherwise an error: put `deinterlace` before |
  * | a segment that is not in time | an error |
  * | backwards playback | every frame passes |
  *
  * ## Latency and late frames
  *
  * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more
- * (none if the caps have no frame rate). With `pipeline-depth=1` input frames never wait. With a larger value
+ * (none if the caps have no frame rate, or the frame rate stays). With `pipeline-depth=1` input frames never wait. With a larger value
  * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
  * the frames before them are made. They leave before a serialized event or query, and before a query the buffers that are
  * still held are copied; a flush drops them. With `qos`, frames that would be too late for downstream are not made, and a
@@ -85,7 +98,7 @@
  * | `frames-in`, `frames-out` | guint64 | input and output frames since start |
  * | `made` | guint64 | frames that were made |
  * | `passed` | guint64 | input frames that were sent at their time |
- * | `repeated` | guint64 | input frames that were sent at another time: by `mode=repeat`, and at the end of a sequence |
+ * | `repeated` | guint64 | input frames that were sent at another time: by `mode=repeat`, and where nothing can be made |
  * | `scene-cuts` | guint64 | the same, because of a scene cut |
  * | `late` | guint64 | frames that were not made because they would have been too late |
  * | `out-of-order` | guint64 | input frames that were dropped because of their timestamps |

@@ -22,9 +22,9 @@ pub struct MotionSearch {
     format: FrameFormat,
     session: Session,
     input: SearchInput,
-    /// The next frame of the pair, and those after it whose searches have begun.
+    /// The frames of the searches that have begun, and before them the next frame of the pair.
     searched: VecDeque<SearchedFrame>,
-    /// Whether the first of `searched` has been loaded.
+    /// Whether the first of `searched` is the next frame of the pair, which has been loaded.
     has_loaded: bool,
     pair: PairMotion,
     /// Of the previous frame in the next one.
@@ -45,7 +45,7 @@ struct SearchedFrame {
 /// What is known of the pair: the two frames that were loaded last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairMotion {
-    /// Nothing: at most one frame has come since the search was opened, or the sequence began.
+    /// Nothing: there is no pair, or no frame is wanted between the two.
     Unknown,
     /// How they move.
     Found,
@@ -113,44 +113,64 @@ impl MotionSearch {
         self.pair
     }
 
-    /// Begins to search the frame before in the one with this luma plane. That is [loaded](Self::load_frame) after all before it.
+    /// Begins to search the frame before in the one with the luma plane `next`. `previous` is that of the frame before, unless
+    /// that was searched for the frame before it. The pair is [loaded](Self::load_pair) after all before it.
     ///
     /// # Errors
-    /// [`MotionError`] if the last device fails, the plane has another size, or too many searches have begun.
-    pub fn start_search(&mut self, luma: &FrameView<'_>) -> Result<(), MotionError> {
-        let frame = self.input.frame(luma)?;
-        let slot = self.session.add_frame(frame.clone())?;
-        if let Some(previous) = self.searched.back() {
-            self.session.start_search(previous.slot, slot, ())?;
+    /// [`MotionError`] if the last device fails, a plane has another size, or too many searches have begun.
+    pub fn start_search(
+        &mut self,
+        previous: Option<&FrameView<'_>>,
+        next: &FrameView<'_>,
+    ) -> Result<(), MotionError> {
+        for luma in previous.into_iter().chain([next]) {
+            let frame = self.input.frame(luma)?;
+            let slot = self.session.add_frame(frame.clone())?;
+            self.searched.push_back(SearchedFrame { frame, slot });
         }
-        self.searched.push_back(SearchedFrame { frame, slot });
+        let slots: Vec<_> = self.searched.iter().rev().take(2).map(|searched| searched.slot).collect();
+        if let [next, previous] = slots[..] {
+            self.session.start_search(previous, next, ())?;
+        }
         Ok(())
     }
 
-    /// Goes on to the next frame, and waits until the one before, `previous`, is searched in it. A device copies the frame
+    /// Goes on to the next pair, of which nothing is searched.
+    pub fn skip_pair(&mut self) {
+        self.cancel();
+        (self.pair, self.field) = (PairMotion::Unknown, None);
+        if std::mem::take(&mut self.has_loaded) {
+            self.release_first();
+        }
+    }
+
+    fn release_first(&mut self) -> Option<SearchedFrame> {
+        let first = self.searched.pop_front()?;
+        self.session.release_frame(first.slot);
+        Some(first)
+    }
+
+    /// Goes on to the next pair, and waits until the frame `previous` is searched in `next`. A device copies the frame
     /// meanwhile.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
-    pub fn load_frame(
-        &mut self,
-        previous: Option<&Planes<'_>>,
-        next: &Planes<'_>,
-    ) -> Result<(), MotionError> {
+    pub fn load_pair(&mut self, previous: &Planes<'_>, next: &Planes<'_>) -> Result<(), MotionError> {
         self.cancel();
         (self.pair, self.field) = (PairMotion::Unknown, None);
-        if let Err(error) = self.maker.load_frame(next) {
-            self.fall_back(error, [previous, Some(next)])?;
+        if !std::mem::replace(&mut self.has_loaded, true)
+            && let Err(error) = self.maker.load_frame(previous)
+        {
+            self.fall_back(error, [Some(previous), None])?;
         }
-        if !std::mem::replace(&mut self.has_loaded, true) {
-            return Ok(());
+        if let Err(error) = self.maker.load_frame(next) {
+            self.fall_back(error, [Some(previous), Some(next)])?;
         }
         let (_, field) = self.session.finish_search()?;
-        let Some(before) = self.searched.pop_front() else { return Ok(()) };
-        self.session.release_frame(before.slot);
+        let Some(before) = self.release_first() else { return Ok(()) };
         let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
-            self.fall_back(error, [previous, Some(next)])?;
+            self.fall_back(error, [Some(previous), Some(next)])?;
             self.maker.set_motion(vectors).map_err(MotionError::Make)?;
         }
         let Some(SearchedFrame { frame, .. }) = self.searched.front() else { return Ok(()) };

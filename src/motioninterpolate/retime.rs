@@ -113,3 +113,21 @@ pub fn answer(query: gst::QueryViewMut<'_>, speed: Ratio) {
         _ => (),
     }
 }
+
+/// Answers the SEGMENT or POSITION query with the output's `segment`. Returns whether it is one of these in time.
+pub fn answer_of_segment(query: gst::QueryViewMut<'_>, segment: &gst::FormattedSegment<ClockTime>) -> bool {
+    match query {
+        gst::QueryViewMut::Segment(query) => {
+            let [start, stop] = [segment.start(), segment.stop().or(segment.duration())]
+                .map(|time| segment.to_stream_time(time));
+            query.set(segment.rate(), start, stop);
+            true
+        }
+        gst::QueryViewMut::Position(query) if query.format() == gst::Format::Time => {
+            let position = segment.to_stream_time(segment.position());
+            query.set(position);
+            position.is_some()
+        }
+        _ => false,
+    }
+}

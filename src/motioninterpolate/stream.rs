@@ -9,7 +9,7 @@ use super::maker::{Decision, MakeError, Maker};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
-use super::timeline::{FramePlace, OutputFrame, Ratio, Retiming, Timeline};
+use super::timeline::{FramePlace, Interval, OutputFrame, Ratio, Retiming, Timeline};
 use crate::video::pool::{self, HeldBuffers};
 use crate::{meta, video};
 use motion_search::interpolation::Phase;
@@ -27,19 +27,36 @@ pub enum TimeError {
 
 /// What an output frame shows.
 pub enum Shown {
-    /// An input frame.
+    /// An input frame at its time.
+    Untouched(gst::Buffer),
+    /// An input frame, whose times are to be set.
     Input(gst::Buffer, OutputKind),
     /// The moment at a phase between two: a frame that is to be made.
     Between(Phase),
 }
 
-/// How a sequence ends.
-#[derive(Clone, Copy)]
-struct Ending {
-    /// Until when its last frame is shown, in nanoseconds of the input, if that is known.
-    end: Option<u64>,
-    /// Whether time is missing before the next frame.
-    is_discont: bool,
+/// What comes before a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The frame before it, without an interruption, or none.
+    Frame,
+    /// The frame before it, but content is missing between the two.
+    Hole,
+    /// Frames at other times: it is earlier than the one before.
+    Jump,
+}
+
+/// The frames after a longer time than this, in nanoseconds, and than four times the usual distance of frames, do not say how
+/// long the last one is shown.
+const LONGEST_DURATION: u64 = 1_000_000_000;
+
+/// A frame that is searched ahead.
+struct WaitingFrame {
+    buffer: gst::Buffer,
+    /// The output frames up to it.
+    interval: Interval,
+    /// Whether the motion between the frame before and this one is searched.
+    is_searched: bool,
 }
 
 /// What holds from one caps to the next.
@@ -49,15 +66,23 @@ pub struct InterpolateStream {
     input: Option<Ratio>,
     output: Option<Ratio>,
     pub maker: Maker,
-    /// The frames of the sequence that are searched ahead, each with its time; the last one is the newest.
-    waiting: VecDeque<(gst::Buffer, u64)>,
-    /// The frames of the sequence before them, which are interpolated between; none before its first.
+    /// The frames that wait; the last one is the newest. Those before them are in `maker`.
+    waiting: VecDeque<WaitingFrame>,
+    /// When output frames are, up to the newest frame and the end of `filling`.
     timeline: Option<Timeline>,
+    /// The output frames between the two frames in `maker`.
+    due: Option<Interval>,
+    /// Those behind all frames.
+    filling: Option<Interval>,
     pub held: HeldBuffers,
-    /// The duration of the newest frame.
-    duration: Option<u64>,
-    /// Once no more frames of the sequence come.
-    ending: Option<Ending>,
+    /// The time of the newest frame, unless the next one is the first of a sequence.
+    newest: Option<u64>,
+    /// When it ends, or the last one before it ended, if that is known.
+    end: Option<u64>,
+    /// The usual distance of frames, if it is known.
+    distance: Option<u64>,
+    /// Whether a GAP event came after the newest frame.
+    is_gap: bool,
     /// A frame that goes downstream as it is, but for its time.
     passing: Option<gst::Buffer>,
     /// Whether the next frame that leaves is a discontinuity.
@@ -76,14 +101,27 @@ impl InterpolateStream {
             incoming,
             outgoing,
             waiting: VecDeque::new(),
-            held: HeldBuffers::default(),
             timeline: None,
-            duration: None,
-            ending: None,
+            due: None,
+            filling: None,
+            held: HeldBuffers::default(),
+            newest: None,
+            end: None,
+            distance: None,
+            is_gap: false,
             passing: None,
             is_discont: false,
             sent: 0,
         }
+    }
+
+    /// Output frames follow those of `before`.
+    pub fn follow(&mut self, before: Self) {
+        let (Some(timeline), Some(output)) = (before.timeline, self.output) else { return };
+        let is_of_rate = timeline.output_rate() == output;
+        let timeline = if is_of_rate { timeline } else { timeline.with_output(output) };
+        self.timeline = Some(timeline.with_input(self.input));
+        (self.end, self.sent) = (before.end, before.sent);
     }
 
     /// Whether this is the stream from frames of `incoming` to frames of `outgoing`.
@@ -101,9 +139,15 @@ impl InterpolateStream {
         &self.incoming
     }
 
-    /// Whether frames are made at `speed`: the frame rate changes to another constant one.
-    pub fn interpolates(&self, speed: Ratio) -> bool {
-        self.output.is_some() && (self.input != self.output || speed != Ratio::ONE)
+    /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
+    pub fn is_constant(&self, speed: Ratio) -> bool {
+        // Interlaced frames pass where nothing needs to be made.
+        self.output.is_some() && (self.changes_rate(speed) || !self.incoming.is_interlaced())
+    }
+
+    /// Whether the output has another frame rate at this speed.
+    pub fn changes_rate(&self, speed: Ratio) -> bool {
+        self.input != self.output || speed != Ratio::ONE
     }
 
     /// The time of the frame in `buffer`: its timestamp, else the end of the frame before, which for the first is
@@ -112,57 +156,107 @@ impl InterpolateStream {
     /// # Errors
     /// [`TimeError::Unknown`] if neither is known.
     pub fn time_of(&self, buffer: &gst::BufferRef, start: u64) -> Result<u64, TimeError> {
-        match (buffer.pts(), self.newest()) {
+        match (buffer.pts(), self.newest) {
             (Some(pts), _) => Ok(pts.nseconds()),
-            (None, None) => Ok(start),
-            (None, Some(_)) => self.end().ok_or(TimeError::Unknown),
+            (None, None) => Ok(self.end.unwrap_or(start)),
+            (None, Some(_)) => self.end.ok_or(TimeError::Unknown),
         }
     }
 
-    /// The time of the newest frame of the sequence.
+    /// The time of the newest frame, unless the next one is the first of a sequence.
     pub fn newest(&self) -> Option<u64> {
-        let last = self.waiting.back().map(|&(_, time)| time);
-        last.or(self.timeline.as_ref().map(Timeline::newest))
+        self.newest
     }
 
-    /// Whether a frame at `time` begins another sequence because it is too far from the frame before.
-    pub fn is_too_far(&self, time: u64) -> bool {
-        self.newest().is_some_and(|newest| Timeline::is_too_far(self.input, time.saturating_sub(newest)))
+    /// What comes before a frame at `time`, which is a discontinuity or not.
+    pub fn before(&self, time: u64, is_discont: bool) -> Before {
+        let Some(newest) = self.newest else { return Before::Frame };
+        let interval = time.saturating_sub(newest);
+        let is_missing = match (self.end, self.distance) {
+            (Some(end), Some(distance)) => time.saturating_sub(end) >= distance / 2,
+            _ => true,
+        };
+        if time <= newest {
+            Before::Jump
+        } else if (is_discont || self.is_gap) && is_missing || Timeline::is_pause(self.input, interval) {
+            Before::Hole
+        } else {
+            Before::Frame
+        }
     }
 
-    /// When the newest frame of the sequence ends, if that is known.
-    fn end(&self) -> Option<u64> {
-        Some(self.newest()?.saturating_add(self.duration?))
+    /// The output frames up to the frame in `buffer` at `time`, which is the newest one from now on. The segment starts at
+    /// `start`.
+    pub fn plan(
+        &mut self,
+        buffer: &gst::BufferRef,
+        (time, before): (u64, Before),
+        start: u64,
+        retiming: &Retiming,
+    ) -> Option<Interval> {
+        let (input, output) = (self.input, self.output?);
+        self.is_discont |= self.newest.is_none() && buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let duration = self.duration_of(buffer, time);
+        self.end = duration.map(|duration| time.saturating_add(duration));
+        (self.newest, self.is_gap) = (Some(time), false);
+        let timeline = self.timeline.get_or_insert_with(|| Timeline::new(input, output, retiming, start));
+        if before == Before::Jump {
+            timeline.jump(time);
+        }
+        Some(timeline.advance(time, before == Before::Hole))
     }
 
-    /// Takes `buffer` as the next frame of the sequence, at `time`, which is later than [`Self::newest`]. It waits then.
+    /// Takes `buffer`, behind the output frames of `interval`. It waits then.
     ///
     /// # Errors
     /// As [`Maker::start_search`].
-    pub fn take_input(&mut self, buffer: gst::Buffer, time: u64) -> Result<(), MakeError> {
-        self.is_discont |= buffer.flags().contains(gst::BufferFlags::DISCONT);
-        let own = buffer.duration().map(gst::ClockTime::nseconds);
-        let interval = self.newest().map(|newest| time - newest);
-        self.duration = own.or(self.input.map(|input| input.frames(1))).or(interval);
+    pub fn take_input(&mut self, buffer: gst::Buffer, interval: Interval) -> Result<(), MakeError> {
         self.held.note(&buffer);
-        self.maker.start_search(&buffer)?;
-        self.waiting.push_back((buffer, time));
+        let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
+        let is_searched = self.maker.start_search(previous.as_ref(), &buffer, interval.is_any_between())?;
+        self.waiting.push_back(WaitingFrame { buffer, interval, is_searched });
         Ok(())
+    }
+
+    /// How long the frame in `buffer` at `time` is shown, if no other comes: for its own duration, else that of the frame
+    /// rate, else as long as the frame before.
+    fn duration_of(&mut self, buffer: &gst::BufferRef, time: u64) -> Option<u64> {
+        let own = buffer.duration().map(gst::ClockTime::nseconds);
+        let interval = self.newest.map(|newest| time.saturating_sub(newest)).filter(|&interval| interval > 0);
+        let usual = self.input.map(|input| input.frames(1)).or(interval).or(self.distance);
+        self.distance = usual.or(own);
+        let longest = usual.map(|usual| LONGEST_DURATION.max(usual.saturating_mul(4)));
+        own.filter(|&own| longest.is_none_or(|longest| own <= longest)).or(usual)
+    }
+
+    /// Lets `speed` hold from the newest frame on.
+    pub fn set_speed(&mut self, speed: Ratio) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.set_speed(speed);
+        }
+    }
+
+    /// A GAP event came, of a gap up to `end` in nanoseconds of the input. If time is missing there, the newest frame is shown
+    /// until then.
+    pub fn take_gap(&mut self, end: Option<u64>) {
+        self.is_gap = true;
+        let Some(end) = end.filter(|&end| self.before(end, true) == Before::Hole) else { return };
+        self.end = Some(end);
+        self.fill(end);
+    }
+
+    fn fill(&mut self, end: u64) {
+        self.filling = self.timeline.as_mut().and_then(|timeline| timeline.fill(end));
     }
 
     /// Goes on to the first frame that waits.
     ///
     /// # Errors
     /// As [`Maker::load_frame`].
-    fn advance(&mut self, retiming: &Retiming) -> Result<(), MakeError> {
-        let (Some(output), Some((buffer, time))) = (self.output, self.waiting.pop_front()) else {
-            return Ok(());
-        };
-        self.maker.load_frame(buffer)?;
-        match &mut self.timeline {
-            Some(timeline) => timeline.advance(time),
-            None => self.timeline = Some(Timeline::new(self.input, output, retiming, time)),
-        }
+    fn advance(&mut self) -> Result<(), MakeError> {
+        let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
+        self.maker.load_frame(frame.buffer, frame.is_searched)?;
+        self.due = Some(frame.interval);
         Ok(())
     }
 
@@ -183,28 +277,24 @@ impl InterpolateStream {
         self.passing.take()
     }
 
-    /// No more frames of the sequence come: its last one is shown until it ends, at most until `limits`, in nanoseconds of
-    /// the input. `is_discont`: time is missing behind it.
-    pub fn expect_no_more(&mut self, limits: [Option<u64>; 2], is_discont: bool) {
-        let end = self.end().map(|end| limits.into_iter().flatten().fold(end, u64::min));
-        self.ending = Some(Ending { end, is_discont });
+    /// No more frames of the sequence come: its last one is shown until `end` says, which gets the time when it ends, in
+    /// nanoseconds of the input. Returns that time.
+    pub fn expect_no_more(&mut self, end: impl FnOnce(u64, Option<u64>) -> Option<u64>) -> Option<u64> {
+        let end = end(self.newest?, self.end);
+        self.end = end.or(self.end);
+        self.fill(end?);
+        end
     }
 
     /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
-    /// upstream lacks buffers. After the last one, once no more frames come, those that show the last input frame until it
-    /// ends; `true` for them.
+    /// upstream lacks buffers. After the last one those that show it until it ends, if that is known.
     ///
     /// # Errors
     /// As [`Maker::load_frame`].
-    pub fn due(
-        &mut self,
-        keep: usize,
-        retiming: &Retiming,
-        counts: &mut Counts,
-    ) -> Result<Option<(OutputFrame, bool)>, MakeError> {
+    pub fn due(&mut self, keep: usize, counts: &mut Counts) -> Result<Option<OutputFrame>, MakeError> {
         loop {
-            if let Some(frame) = self.timeline.as_mut().and_then(Timeline::pop) {
-                return Ok(Some((frame, false)));
+            if let Some(frame) = self.due.as_mut().and_then(Interval::next) {
+                return Ok(Some(frame));
             }
             self.maker.release();
             // The frame before those that wait is held too.
@@ -212,14 +302,14 @@ impl InterpolateStream {
                 break;
             }
             let began = Instant::now();
-            let advanced = self.advance(retiming);
+            let advanced = self.advance();
             counts.loading += began.elapsed();
             advanced?;
         }
-        let (Some(Ending { end: Some(end), .. }), Some(timeline)) = (self.ending, &mut self.timeline) else {
+        if !self.waiting.is_empty() {
             return Ok(None);
-        };
-        Ok(timeline.pop_before(end).map(|frame| (frame, true)))
+        }
+        Ok(self.filling.as_mut().and_then(Interval::next))
     }
 
     /// Makes the frame at `phase` between the two newest frames in `out`.
@@ -227,7 +317,7 @@ impl InterpolateStream {
     /// # Errors
     /// As [`Maker::make`].
     pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
-        let upcoming = self.timeline.as_ref().and_then(Timeline::upcoming);
+        let upcoming = self.due.as_ref().and_then(Interval::upcoming);
         self.maker.make(phase, upcoming, out)
     }
 
@@ -237,19 +327,38 @@ impl InterpolateStream {
         let (buffer, kind) = match frame.place {
             FramePlace::Previous => (self.maker.previous(), OutputKind::Repeated),
             FramePlace::Next => (self.maker.next(), OutputKind::Passed),
+            FramePlace::Repeated => (self.maker.next(), OutputKind::Repeated),
             FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
                 (Decision::Make, _) => return Some(Shown::Between(phase)),
                 (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), repeated(is_cut)),
                 (Decision::RepeatNext, is_cut) => (self.maker.next(), repeated(is_cut)),
             },
         };
+        let buffer = buffer?;
+        if kind == OutputKind::Passed && self.is_as_it_is(buffer, frame) {
+            return Some(Shown::Untouched(buffer.clone()));
+        }
         // The copy shares the memory.
-        let mut buffer = buffer?.copy();
+        let mut buffer = buffer.copy();
         // Its neighbours are others now.
         if meta::is_attached(&buffer) {
             meta::remove(buffer.make_mut());
         }
         Some(Shown::Input(buffer, kind))
+    }
+
+    /// Whether `buffer` is just what is wanted for `frame`.
+    fn is_as_it_is(&self, buffer: &gst::BufferRef, frame: &OutputFrame) -> bool {
+        let is_same = |time: Option<gst::ClockTime>, wanted| time == Some(video::time(wanted));
+        self.input == self.output
+            && is_same(buffer.pts(), frame.time)
+            && is_same(buffer.duration(), frame.duration)
+            && !self.is_discont
+    }
+
+    /// Counts a frame that leaves.
+    pub fn count(&mut self) {
+        self.sent += 1;
     }
 
     /// Gives `buffer` the time of `frame`.
@@ -258,7 +367,7 @@ impl InterpolateStream {
         buffer.set_dts(gst::ClockTime::NONE);
         buffer.set_duration(video::time(frame.duration));
         buffer.set_offset(self.sent);
-        self.sent += 1;
+        self.count();
         buffer.set_offset_end(self.sent);
         if std::mem::take(&mut self.is_discont) {
             buffer.set_flags(gst::BufferFlags::DISCONT);
@@ -269,30 +378,51 @@ impl InterpolateStream {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        self.waiting.iter_mut().for_each(|(buffer, _)| pool::release(buffer));
+        self.waiting.iter_mut().for_each(|frame| pool::release(&mut frame.buffer));
         self.maker.release_buffers();
     }
 
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
-        self.is_discont |= self.ending.take().is_some_and(|ending| ending.is_discont);
         self.waiting.clear();
-        self.timeline = None;
-        self.duration = None;
+        (self.due, self.filling) = (None, None);
+        (self.newest, self.is_gap) = (None, false);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.forget();
+        }
         self.maker.forget();
     }
 
-    /// Drops what has not left, and makes the next frame the first of a sequence.
+    /// Drops what has not left, and makes the next frame the first of a sequence and segment.
     pub fn discard(&mut self) {
         self.passing = None;
-        self.ending = None;
         self.forget();
+        (self.timeline, self.end) = (None, None);
     }
 
-    /// As [`Self::discard`], after an error: time is missing.
+    /// As [`Self::forget`], after an error: time is missing.
     pub fn fail(&mut self) {
         self.is_discont = true;
         self.forget();
+    }
+
+    /// When the newest frame ends, in nanoseconds of the input, if that is known.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// The duration of an output frame, if the output has a frame rate.
+    pub fn frame_duration(&self) -> Option<u64> {
+        self.output.map(|output| output.frames(1))
+    }
+
+    /// A segment begins that starts at `start` in the input. `shift`: the output frames of the one before go on in it, with
+    /// times that are so many nanoseconds larger.
+    pub fn begin_segment(&mut self, start: u64, shift: Option<i128>, retiming: &Retiming) {
+        let timeline = self.timeline.take();
+        self.timeline =
+            timeline.zip(shift).map(|(timeline, shift)| timeline.continued(shift, retiming, start));
+        self.end = None;
     }
 }
 
@@ -302,9 +432,10 @@ pub struct InterpolateState {
     /// The settings that hold for the current buffer.
     pub settings: InterpolationSettings,
     pub counts: Counts,
-    /// The segment of the output.
+    /// The segment of the output, and that of the input.
     pub segment: gst::FormattedSegment<gst::ClockTime>,
-    /// The segment of the input, in nanoseconds.
+    pub input_segment: gst::FormattedSegment<gst::ClockTime>,
+    /// The input's in nanoseconds.
     pub start: u64,
     pub stop: Option<u64>,
     pub retiming: Retiming,
@@ -317,9 +448,30 @@ impl Default for InterpolateState {
             settings: InterpolationSettings::default(),
             counts: Counts::default(),
             segment: gst::FormattedSegment::new(),
+            input_segment: gst::FormattedSegment::new(),
             start: 0,
             stop: None,
             retiming: Retiming::new(Ratio::ONE),
         }
+    }
+}
+
+impl InterpolateState {
+    /// How much larger times are in `segment` than in the segment before, for the same running time, if it begins where that
+    /// has ended: less than half an output frame beside.
+    pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>) -> Option<i128> {
+        let (old, rate) = (&self.segment, segment.rate());
+        let stream = self.stream.as_ref()?;
+        let end = video::time(self.retiming.output(stream.end()?));
+        let [end, start] = [old.to_running_time(end)?, segment.base()?];
+        let beside = end.nseconds().abs_diff(start.nseconds());
+        // The time at which running time is 0.
+        let zero = |segment: &gst::FormattedSegment<gst::ClockTime>| {
+            let [start, base, offset] = [segment.start(), segment.base(), segment.offset()]
+                .map(|time| i128::from(time.map_or(0, gst::ClockTime::nseconds)));
+            start + offset - if rate == 1.0 { base } else { (base as f64 * rate) as i128 }
+        };
+        let is_next = rate > 0.0 && rate == old.rate() && 2 * beside <= stream.frame_duration()?;
+        is_next.then(|| zero(segment) - zero(old))
     }
 }

@@ -98,7 +98,8 @@ impl Holding {
         *self.failed.lock() = None;
     }
 
-    fn keep(&self, result: Result<(), gst::FlowError>) {
+    /// Keeps an error for [`Self::check`].
+    pub fn keep(&self, result: Result<(), gst::FlowError>) {
         if let Err(error) = result {
             *self.failed.lock() = Some(error);
         }

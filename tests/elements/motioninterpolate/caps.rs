@@ -9,8 +9,12 @@ use super::support::*;
 
 /// The frame rate behind the element for these caps before and behind it.
 fn negotiated(before: &str, behind: &str) -> Option<gst::Fraction> {
+    negotiated_by("motioninterpolate mode=blend", before, behind)
+}
+
+fn negotiated_by(launch: &str, before: &str, behind: &str) -> Option<gst::Fraction> {
     init();
-    let mut harness = Harness::new_parse("motioninterpolate mode=blend");
+    let mut harness = Harness::new_parse(launch);
     harness.set_src_caps(format!("video/x-raw,format=GRAY8,width=8,height=4{before}").parse().unwrap());
     harness.set_sink_caps_str(&format!("video/x-raw{behind}"));
     let info = video(VideoFormat::Gray8, (8, 4), (25, 1));
@@ -57,20 +61,44 @@ fn any_frame_rate_goes_to_any_other_and_nothing_else_changes() {
 
 #[test]
 fn where_nothing_is_asked_for_the_very_buffers_pass() {
-    for rate in [(25, 1), (0, 1)] {
+    // At a constant rate with the times of the rate.
+    for (rate, times) in [((25, 1), [0, 40, 80, 120].map(Some)), ((0, 1), [Some(3), Some(50), None, Some(7)])]
+    {
         let info = i420(rate);
-        let mut harness = harness("motioninterpolate", &info, rate);
-        // Also with timestamps that no frame rate has.
-        for (number, pts) in [(0, Some(3)), (1, Some(50)), (2, None), (3, Some(7))] {
-            let buffer = frame_at(&info, number, pts);
+        let mut harness = harness("motioninterpolate device=nosuchdevice", &info, rate);
+        for (number, ms) in times.into_iter().enumerate() {
+            let mut buffer = frame_at(&info, number as u64, ms.map(|ms: u64| 1_000_000 * ms));
+            buffer.make_mut().set_duration(gst::ClockTime::from_mseconds(40));
             let pointer = buffer.as_ptr();
             push(&mut harness, buffer);
             let found = pull(&mut harness);
             assert_eq!(found.len(), 1);
-            assert_eq!((found[0].as_ptr(), found[0].pts().map(gst::ClockTime::nseconds)), (pointer, pts));
+            assert_eq!((found[0].as_ptr(), found[0].pts().map(gst::ClockTime::mseconds)), (pointer, ms));
         }
-        assert!(element(&harness).downcast::<gst_base::BaseTransform>().unwrap().is_passthrough());
+        let element = element(&harness).downcast::<gst_base::BaseTransform>().unwrap();
+        assert_eq!(element.is_passthrough(), rate.0 == 0);
     }
+}
+
+#[test]
+fn slow_motion_of_a_variable_rate_needs_a_rate() {
+    for (before, behind, rate) in [
+        (",framerate=0/1", "", (30, 1)),
+        (",framerate=0/1,max-framerate=24/1", "", (24, 1)),
+        (",framerate=0/1", ",framerate=50/1", (50, 1)),
+        (",framerate=0/1", ",framerate={0/1,25/1}", (25, 1)),
+        (",framerate=0/1", ",framerate=0/1", (0, 1)),
+        (",framerate=24/1", "", (24, 1)),
+    ] {
+        let found = negotiated_by("motioninterpolate mode=blend rate=0.5", before, behind);
+        assert_eq!(found, Some(gst::Fraction::new(rate.0, rate.1)), "{before} {behind}");
+    }
+    let mut harness = harness("motioninterpolate rate=0.5", &i420((0, 1)), (0, 1));
+    let bus = bus(&harness);
+    push_all(&mut harness, (25, 1), 0..3);
+    let message = bus.pop_filtered(&[gst::MessageType::Warning]).expect("a warning");
+    assert!(format!("{message:?}").contains("no frame rate"), "{message:?}");
+    assert!(bus.pop_filtered(&[gst::MessageType::Warning]).is_none());
 }
 
 #[test]

@@ -117,8 +117,7 @@ fn a_flush_drops_what_waits() {
         harness.push_event(gst::event::FlushStart::new())
             && harness.push_event(gst::event::FlushStop::new(true))
     );
-    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
-    assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    assert!(harness.push_event(gst::event::Segment::new(&segment(800_000_000))));
     push_moving(&mut harness, 20..22);
     end(&mut harness);
     assert_eq!(milliseconds(&pull(&mut harness)), [800, 820, 840, 860]);

@@ -16,70 +16,138 @@ fn around(disturb: impl FnOnce(&mut gst_check::Harness)) -> [Vec<gst::Buffer>; 3
     [before, between, pull(&mut harness)]
 }
 
-/// Checks that the last frame before the event was shown for its duration, if `is_shown`, and nothing was made over it.
-fn check([before, between, after]: [Vec<gst::Buffer>; 3], is_shown: bool, is_marked: bool) {
-    assert_eq!((milliseconds(&before), shown(&before, IN)), (vec![0, 20, 40], vec![Some(0), None, Some(1)]));
-    let expected = if is_shown { (vec![60], vec![Some(1)]) } else { (vec![], vec![]) };
-    assert_eq!((milliseconds(&between), shown(&between, IN)), expected);
-    assert_eq!(
-        (milliseconds(&after), shown(&after, IN)),
-        (vec![400, 420, 440], vec![Some(10), None, Some(11)])
-    );
-    assert_eq!(after.iter().map(|buffer| is_discont(buffer)).collect::<Vec<_>>(), [is_marked, false, false]);
+/// The numbers of output frames from `first` milliseconds on, and of the input frames that they show.
+fn every_20_ms(first: u64, shown: &[Option<u64>]) -> (Vec<u64>, Vec<Option<u64>>) {
+    ((0..shown.len() as u64).map(|k| first + 20 * k).collect(), shown.to_vec())
+}
+
+/// What `buffers` are, as [`every_20_ms`] has it.
+fn found(buffers: &[gst::Buffer]) -> (Vec<u64>, Vec<Option<u64>>) {
+    assert!(buffers.iter().skip(1).all(|buffer| !is_discont(buffer)));
+    (milliseconds(buffers), shown(buffers, IN))
+}
+
+const BEFORE: [Option<u64>; 3] = [Some(0), None, Some(1)];
+
+const AFTER: [Option<u64>; 3] = [Some(10), None, Some(11)];
+
+fn repeated(number: u64, count: usize) -> Vec<Option<u64>> {
+    vec![Some(number); count]
 }
 
 #[test]
-fn gap() {
-    let found = around(|harness| {
-        let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(80)).build();
-        assert!(harness.push_event(gap));
-    });
-    check(found, true, true);
-    // It has a place of its own: nothing is shown in it.
-    let found = around(|harness| {
-        let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(50)).build();
-        assert!(harness.push_event(gap));
-    });
-    check(found, false, true);
+fn a_gap_repeats_the_frame_before() {
+    let gap = |ms, duration: Option<u64>| {
+        let duration = duration.map(gst::ClockTime::from_mseconds);
+        let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(ms)).duration(duration).build();
+        move |harness: &mut gst_check::Harness| assert!(harness.push_event(gap))
+    };
+    let [before, between, after] = around(gap(80, None));
+    assert_eq!(found(&before), every_20_ms(0, &BEFORE));
+    assert!(between.is_empty());
+    assert_eq!(found(&after), every_20_ms(60, &[&repeated(1, 17)[..], &AFTER].concat()));
+    // What it covers leaves at once, for those that wait for it.
+    let [_, between, after] = around(gap(80, Some(100)));
+    assert_eq!(found(&between), every_20_ms(60, &repeated(1, 6)));
+    assert_eq!(found(&after), every_20_ms(180, &[&repeated(1, 11)[..], &AFTER].concat()));
 }
 
 #[test]
-fn a_gap_event_leaves_behind_the_frames_before_it() {
+fn nothing_is_missing_at_a_gap_or_discontinuity_between_neighbours() {
     let mut harness = blending(IN, OUT);
-    push_all(&mut harness, IN, 0..2);
-    events(&mut harness);
+    for number in 0..10 {
+        let mut buffer = frame(&i420(IN), IN, number);
+        buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
+        push(&mut harness, buffer);
+        let at = gst::ClockTime::from_nseconds(time(IN, number + 1));
+        assert!(harness.push_event(gst::event::Gap::builder(at).build()));
+    }
+    let buffers = pull(&mut harness);
+    let shown: Vec<_> = (0..19).map(|k| (k % 2 == 0).then_some(k / 2)).collect();
+    assert_eq!(found(&buffers), every_20_ms(0, &shown));
+}
+
+#[test]
+fn a_gap_event_is_no_gap_of_the_output() {
+    let mut harness = blending(IN, OUT);
     let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(80))
         .duration(gst::ClockTime::from_mseconds(40))
         .build();
+    push_all(&mut harness, IN, 0..2);
+    events(&mut harness);
     assert!(harness.push_event(gap.clone()));
-    let [found] = &events(&mut harness)[..] else { panic!("one event") };
-    assert!(found.structure() == gap.structure() && found.seqnum() == gap.seqnum());
+    assert!(events(&mut harness).is_empty());
+    // Where nothing can be shown in its place it passes.
+    for (launch, rate, count) in [("motioninterpolate", (0, 1), 1), ("motioninterpolate", OUT, 0)] {
+        let mut harness = super::support::harness(launch, &i420(IN), rate);
+        push_all(&mut harness, IN, 0..count);
+        events(&mut harness);
+        assert!(harness.push_event(gap.clone()));
+        let event = events(&mut harness).pop().expect("a gap");
+        assert!(event.structure() == gap.structure() && event.seqnum() == gap.seqnum());
+    }
 }
 
 #[test]
-fn segment_and_stream() {
-    let found = around(|harness| {
-        assert!(harness.push_event(gst::event::Segment::new(&segment(7))));
+fn a_segment_that_does_not_go_on_starts_another_grid() {
+    let [before, between, after] = around(|harness| {
+        assert!(harness.push_event(gst::event::Segment::new(&segment(353_000_007))));
     });
-    check(found, true, false);
-    let found = around(|harness| {
+    assert_eq!(found(&before), every_20_ms(0, &BEFORE));
+    assert_eq!(found(&between), every_20_ms(60, &repeated(1, 1)));
+    assert_eq!(pts(&after[0]), 353_000_007);
+    // The frame at 400 ms is that at 393.
+    assert_eq!(found(&after), every_20_ms(353, &[&repeated(10, 2)[..], &AFTER].concat()));
+}
+
+#[test]
+fn a_segment_that_goes_on_in_running_time_keeps_the_grid() {
+    let mut harness = blending(IN, OUT);
+    let at = |start, base| {
+        let mut segment = segment(start);
+        segment.set_base(gst::ClockTime::from_nseconds(base));
+        gst::event::Segment::new(&segment)
+    };
+    // 70 ms: no multiple of 20.
+    push_all(&mut harness, IN, 0..1);
+    let mut last = frame(&i420(IN), IN, 1);
+    last.make_mut().set_duration(gst::ClockTime::from_mseconds(30));
+    push(&mut harness, last);
+    assert!(harness.push_event(at(5_000_000_000, 70_000_000)));
+    push_all(&mut harness, IN, 125..127);
+    end(&mut harness);
+    let buffers = pull(&mut harness);
+    // Running times 0, 20, 40, 60; 80 and so on.
+    assert_eq!(milliseconds(&buffers), [0, 20, 40, 60, 5010, 5030, 5050, 5070]);
+    // Another start of the same is another stream, if running time does not go on.
+    assert!(harness.push_event(at(5_000_000_000, 500_000_000)));
+    push_all(&mut harness, IN, 125..126);
+    assert_eq!(milliseconds(&pull(&mut harness)), [5000]);
+}
+
+#[test]
+fn another_stream_goes_on_with_the_grid() {
+    let [_, between, after] = around(|harness| {
         assert!(harness.push_event(gst::event::StreamStart::new("another")));
     });
-    check(found, true, false);
+    assert_eq!(found(&between), every_20_ms(60, &repeated(1, 1)));
+    assert_eq!(found(&after), every_20_ms(80, &[&repeated(10, 16)[..], &AFTER].concat()));
 }
 
 #[test]
-fn flush() {
-    let found = around(|harness| {
+fn a_flush_drops_what_has_not_left_and_begins_anew() {
+    let [before, between, after] = around(|harness| {
         assert!(harness.push_event(gst::event::FlushStart::new()));
         assert!(harness.push_event(gst::event::FlushStop::new(true)));
-        assert!(harness.push_event(gst::event::Segment::new(&segment(0))));
+        assert!(harness.push_event(gst::event::Segment::new(&segment(360_000_000))));
     });
-    check(found, false, false);
+    assert_eq!(found(&before), every_20_ms(0, &BEFORE));
+    assert!(between.is_empty());
+    assert_eq!(found(&after), every_20_ms(360, &[&repeated(10, 2)[..], &AFTER].concat()));
 }
 
 #[test]
-fn discontinuity() {
+fn a_discontinuity_repeats_the_frame_before_where_content_is_missing() {
     let mut harness = blending(IN, OUT);
     let info = i420(IN);
     push_all(&mut harness, IN, 0..2);
@@ -87,38 +155,43 @@ fn discontinuity() {
     buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
     push(&mut harness, buffer);
     push_all(&mut harness, IN, 4..5);
-    let found = pull(&mut harness);
-    assert_eq!(milliseconds(&found), [0, 20, 40, 60, 120, 140, 160]);
-    assert_eq!(shown(&found, IN), [Some(0), None, Some(1), Some(1), Some(3), None, Some(4)]);
-    let marked: Vec<_> = found.iter().map(|buffer| is_discont(buffer)).collect();
-    assert_eq!(marked, [false, false, false, false, true, false, false]);
+    let buffers = pull(&mut harness);
+    let shown = [Some(0), None, Some(1), Some(1), Some(1), Some(1), Some(3), None, Some(4)];
+    assert_eq!(found(&buffers), every_20_ms(0, &shown));
 }
 
 #[test]
 fn a_discontinuity_may_go_back() {
     let mut harness = blending(IN, OUT);
+    assert!(harness.push_event(gst::event::Segment::new(&segment(200_000_000))));
     push_all(&mut harness, IN, 5..7);
-    let mut buffer = frame(&i420(IN), IN, 2);
+    let mut buffer = frame(&i420(IN), IN, 7);
     buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
+    buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(205));
     push(&mut harness, buffer);
-    push_all(&mut harness, IN, 3..4);
+    push(&mut harness, frame_at(&i420(IN), 8, 245_000_000));
     let found = pull(&mut harness);
-    assert_eq!(milliseconds(&found), [200, 220, 240, 80, 100, 120]);
+    // 205 ms is shown at 200.
+    assert_eq!(milliseconds(&found), [200, 220, 240, 260, 200, 220, 240]);
+    assert_eq!(shown(&found[4..], IN), [Some(7), None, Some(8)]);
     assert_eq!(count(&harness, "out-of-order"), 0);
 }
 
 #[test]
 fn a_source_that_stalls_is_no_slow_motion() {
-    let mut harness = blending(IN, OUT);
-    push_all(&mut harness, IN, [0, 1, 27, 28]);
-    let found = pull(&mut harness);
-    assert_eq!(milliseconds(&found), [0, 20, 40, 60, 1080, 1100, 1120]);
-    assert_eq!(shown(&found, IN), [Some(0), None, Some(1), Some(1), Some(27), None, Some(28)]);
-    assert!(is_discont(&found[4]) && !is_discont(&found[5]));
+    for (launch, made) in [("mode=blend", [2, 0]), ("device=native", [2, 0])] {
+        let info = i420(IN);
+        let mut harness = super::support::harness(&format!("motioninterpolate {launch}"), &info, OUT);
+        push_all(&mut harness, IN, [0, 1, 27, 28]);
+        let buffers = pull(&mut harness);
+        let shown = [&BEFORE[..], &repeated(1, 51), &[Some(27), None, Some(28)]].concat();
+        assert_eq!(found(&buffers), every_20_ms(0, &shown));
+        assert_eq!(["made", "late"].map(|field| count(&harness, field)), made);
+    }
     // Up to a second is filled.
     let mut harness = blending(IN, OUT);
     push_all(&mut harness, IN, [0, 25]);
-    assert_eq!(pull(&mut harness).len(), 51);
+    assert_eq!((pull(&mut harness).len(), count(&harness, "made")), (51, 49));
 }
 
 #[test]
@@ -136,11 +209,11 @@ fn end_of_stream_lets_the_last_frame_leave_once() {
 
 #[test]
 fn the_end_of_a_segment_shows_the_last_frame_too() {
-    let found = around(|harness| {
+    let [_, between, _] = around(|harness| {
         let done = gst::event::SegmentDone::new(gst::ClockTime::from_mseconds(80));
         assert!(harness.push_event(done));
     });
-    check(found, true, false);
+    assert_eq!(found(&between), every_20_ms(60, &repeated(1, 1)));
 }
 
 #[test]
@@ -154,8 +227,9 @@ fn caps_change() {
     }
     end(&mut harness);
     let found = pull(&mut harness);
-    // 80 + k · 20 ms until three frames of 30 a second have passed.
+    // k · 20 ms until three frames of 30 a second have passed.
     assert_eq!(milliseconds(&found), [0, 20, 40, 60, 80, 100, 120, 140, 160]);
+    assert!(found.iter().all(|buffer| !is_discont(buffer)));
     let sizes: Vec<_> = found.iter().map(|buffer| buffer.size()).collect();
     assert_eq!(sizes, [[i420(IN).size(); 4].as_slice(), &[other.size(); 5]].concat());
 }

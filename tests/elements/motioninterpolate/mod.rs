@@ -6,6 +6,7 @@ mod caps;
 mod depth;
 mod events;
 mod frames;
+mod grid;
 mod live;
 mod motion;
 mod speed;

@@ -2,14 +2,16 @@
 
 use super::support::*;
 
-/// The output frames of `count` input frames as (time, end, input frame before, numerator, denominator of the phase).
+/// The output frames of `count` input frames as (time, end, input frame before, numerator, denominator of the phase). A last
+/// one that repeats the last input frame ends with it.
 fn expected(input: Rate, output: Rate, count: u64) -> Vec<(u64, u64, u64, u64, u64)> {
     // Input frames from one output frame to the next.
     let (a, b) = (output.1 as u64 * input.0 as u64, output.0 as u64 * input.1 as u64);
-    (0..)
-        .map(|k| (time(output, k), time(output, k + 1), k * a / b, k * a % b, b))
-        .take_while(|f| f.2 < count)
-        .collect()
+    let end = |k: u64| {
+        let is_repeated = k * a / b + 1 == count && !(k * a).is_multiple_of(b);
+        if is_repeated { time(output, k + 1).min(time(input, count)) } else { time(output, k + 1) }
+    };
+    (0..).map(|k| (time(output, k), end(k), k * a / b, k * a % b, b)).take_while(|f| f.2 < count).collect()
 }
 
 /// The mean of the definition.
@@ -118,6 +120,7 @@ fn milliseconds_of_containers_are_frames_of_their_rate() {
 fn variable_frame_rate() {
     let mut harness = blending((0, 1), (50, 1));
     let info = i420((0, 1));
+    assert!(harness.push_event(gst::event::Segment::new(&segment(100_000_000))));
     let times = [100, 120, 170, 200, 230].map(|ms: u64| ms * 1_000_000);
     for (number, &time) in times.iter().enumerate() {
         push(&mut harness, frame_at(&info, number as u64, time));
@@ -182,6 +185,39 @@ fn nothing_is_shown_behind_the_end_of_the_segment() {
     push_all(&mut harness, rate, 0..2);
     end(&mut harness);
     assert_eq!(milliseconds(&pull(&mut harness)), [0, 250, 500, 750, 1000, 1250]);
+}
+
+#[test]
+fn the_last_frame_fills_the_segment() {
+    let rate = (1, 1);
+    let mut harness = blending(rate, (4, 1));
+    let mut segment = segment(0);
+    segment.set_stop(gst::ClockTime::from_mseconds(3_100));
+    assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    push_all(&mut harness, rate, 0..2);
+    end(&mut harness);
+    let found = pull(&mut harness);
+    assert_eq!(milliseconds(&found), (0..13).map(|k| 250 * k).collect::<Vec<_>>());
+    // It ends where the segment does.
+    assert_eq!(found[12].duration(), Some(gst::ClockTime::from_mseconds(100)));
+    assert_eq!(shown(&found[5..], rate), [Some(1); 8]);
+}
+
+#[test]
+fn a_last_frame_of_absurd_duration_is_shown_as_long_as_the_others() {
+    for duration in [1 << 63, 3600 * SECOND, 2 * SECOND] {
+        for rate in [(25, 1), (0, 1)] {
+            let mut harness = blending(rate, (50, 1));
+            for number in 0..3 {
+                let mut buffer = frame_at(&i420(rate), number, time((25, 1), number));
+                let duration = if number < 2 { 40_000_000 } else { duration };
+                buffer.make_mut().set_duration(gst::ClockTime::from_nseconds(duration));
+                push(&mut harness, buffer);
+            }
+            end(&mut harness);
+            assert_eq!(milliseconds(&pull(&mut harness)), [0, 20, 40, 60, 80, 100], "{duration} {rate:?}");
+        }
+    }
 }
 
 #[test]

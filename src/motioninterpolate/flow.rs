@@ -14,8 +14,8 @@ use super::motion::{MotionChoice, MotionSearch};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
-use super::stream::{Before, InterpolateState, InterpolateStream, Shown};
-use super::timeline::{Interval, OutputFrame, Ratio, Retiming};
+use super::stream::{Before, Due, InterpolateState, InterpolateStream, Planned, Shown};
+use super::timeline::{Interval, OutputFrame, Ratio};
 use crate::settings::{setup_message, statistics, tell_notices};
 use crate::video;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
@@ -144,24 +144,26 @@ impl MotionInterpolate {
             self.forget();
             sent?;
         }
-        let Some((buffer, interval)) = self.plan(arrival) else { return Ok(()) };
-        if !self.is_prepared(&interval) {
+        let Some((buffer, planned)) = self.plan(arrival) else { return Ok(()) };
+        if !self.is_prepared(&planned.interval) {
             // Those that wait are searched by what was chosen before.
             self.send(Leave::Complete)?;
             self.prepare()?;
         }
-        self.start(buffer, interval)
+        self.start(buffer, planned)
     }
 
     /// Decides what is to be done with `buffer`; `None` if it is dropped, because it is not after the frame before.
     fn admit(&self, buffer: gst::Buffer) -> Result<Option<Arrival>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let speed = state.settings.speed();
-        let Some(stream) = &mut state.stream else { return Err(self.fail(state, video::no_caps_message())) };
+        let Some(stream) = &state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         state.counts.frames_in += 1;
-        // Backwards each frame would be between two that have not come yet.
-        let is_interpolated = stream.is_constant(speed) && state.segment.rate() > 0.0;
+        let is_interpolated =
+            stream.is_constant(speed) && (state.segment.rate() > 0.0 || state.mirror.is_some());
+        let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
         let time = match stream.time_of(&buffer, state.start) {
+            Ok(time) if buffer.pts().is_some() => state.input_time(time, duration),
             Ok(time) => time,
             Err(_) if !is_interpolated => state.start,
             Err(error) => {
@@ -178,32 +180,27 @@ impl MotionInterpolate {
             return Ok(None);
         }
         let ends_sequence = newest.is_some() && (before == Before::Jump || !is_interpolated);
-        if ends_sequence {
+        if let (Some(stream), true) = (&mut state.stream, ends_sequence) {
             let stop = state.stop;
             stream.expect_no_more(|_, end| end.map(|end| earlier(end, stop)));
         }
         Ok(Some(Arrival { buffer, time, before, is_interpolated, ends_sequence }))
     }
 
-    /// Lets a buffer that was admitted pass, or finds the output frames up to it.
-    fn plan(&self, arrival: Arrival) -> Option<(gst::Buffer, Interval)> {
+    /// Lets a buffer that was admitted pass, or plans the output frames up to it.
+    fn plan(&self, arrival: Arrival) -> Option<(gst::Buffer, Planned)> {
         let state = &mut *self.state.lock();
         let (speed, time) = (state.settings.speed(), arrival.time);
-        let stream = state.stream.as_mut()?;
-        let interval = if arrival.is_interpolated {
-            stream.plan(&arrival.buffer, (time, arrival.before), state.start, &state.retiming)
-        } else {
-            None
-        };
-        if state.retiming.speed() != speed {
-            stream.set_speed(speed);
-            state.retiming = state.retiming.changed(speed, time);
-        }
+        let InterpolateState { stream: Some(stream), start, retiming, .. } = state else { return None };
         if !arrival.is_interpolated {
-            stream.pass(arrival.buffer, &state.retiming);
+            let segment = state.change_speed(speed, time);
+            if let Some(stream) = &mut state.stream {
+                stream.pass(segment, arrival.buffer, &state.retiming);
+            }
             return None;
         }
-        Some((arrival.buffer, interval?))
+        let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
+        Some((arrival.buffer, Planned { interval, segment: state.change_speed(speed, time) }))
     }
 
     /// Whether the devices are open that are to make the frames of `interval`, if they are needed.
@@ -228,12 +225,12 @@ impl MotionInterpolate {
         Ok(())
     }
 
-    /// Takes a buffer behind the output frames of `interval`: its search starts.
-    fn start(&self, buffer: gst::Buffer, interval: Interval) -> Result<(), gst::FlowError> {
+    /// Takes a buffer behind the output frames that are planned: its search starts.
+    fn start(&self, buffer: gst::Buffer, planned: Planned) -> Result<(), gst::FlowError> {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let began = Instant::now();
-        let taken = stream.take_input(buffer, interval);
+        let taken = stream.take_input(buffer, planned);
         state.counts.loading += began.elapsed();
         let taken = taken.map_err(|error| error.message(stream.incoming()));
         self.publish(state);
@@ -290,32 +287,41 @@ impl MotionInterpolate {
     }
 
     /// The frame that leaves next of what `leave` names.
-    fn next_frame(&self, state: &mut InterpolateState, leave: Leave) -> Result<Option<gst::Buffer>, NoFrame> {
-        let InterpolateState { stream: Some(stream), settings, counts, segment, .. } = state else {
-            return Ok(None);
-        };
-        if let Some(buffer) = stream.take_passing() {
-            counts.add(OutputKind::Passed);
-            return Ok(Some(buffer));
+    fn next_frame(&self, state: &mut InterpolateState, leave: Leave) -> Result<Option<Leaving>, NoFrame> {
+        let Some(stream) = &mut state.stream else { return Ok(None) };
+        if let Some(leaving) = stream.take_passing() {
+            if matches!(leaving, Leaving::Buffer(_)) {
+                state.counts.add(OutputKind::Passed);
+            }
+            return Ok(Some(leaving));
         }
-        let keep = if leave == Leave::Complete { 0 } else { settings.delay() };
-        while let Some(frame) = stream.due(keep, counts)? {
-            let (mut buffer, kind) = match stream.shown(&frame, settings) {
+        let keep = if leave == Leave::Complete { 0 } else { state.settings.delay() };
+        loop {
+            let Some(stream) = &mut state.stream else { return Ok(None) };
+            let frame = match stream.due(keep, &mut state.counts)? {
+                None => return Ok(None),
+                Some(Due::Segment(event)) => return Ok(Some(Leaving::Event(event))),
+                Some(Due::Frame(frame)) => frame,
+            };
+            let pts = state.timestamp(&frame);
+            let InterpolateState { stream: Some(stream), settings, counts, segment, .. } = &mut *state else {
+                return Ok(None);
+            };
+            let (mut buffer, kind) = match stream.shown(&frame, pts, settings) {
                 None => return Ok(None),
                 Some(Shown::Untouched(buffer)) => {
                     counts.add(OutputKind::Passed);
                     stream.count();
-                    return Ok(Some(buffer));
+                    return Ok(Some(Leaving::Buffer(buffer)));
                 }
                 Some(Shown::Input(buffer, kind)) => (buffer, kind),
-                Some(Shown::Between(_)) if self.is_late(segment, &frame, counts) => continue,
+                Some(Shown::Between(_)) if self.is_late(segment, &frame, pts, counts) => continue,
                 Some(Shown::Between(phase)) => (self.make(stream, phase, counts)?, OutputKind::Made),
             };
-            stream.stamp(buffer.make_mut(), &frame);
+            stream.stamp(buffer.make_mut(), &frame, pts);
             counts.add(kind);
-            return Ok(Some(buffer));
+            return Ok(Some(Leaving::Buffer(buffer)));
         }
-        Ok(None)
     }
 
     /// Makes the frame at `phase` in a buffer of the pool.
@@ -339,14 +345,14 @@ impl MotionInterpolate {
         Ok(buffer)
     }
 
-    /// Whether `frame` would be too late for downstream; it is counted then.
+    /// Whether `frame` at `time` would be too late for downstream; it is counted then.
     fn is_late(
         &self,
         segment: &gst::FormattedSegment<gst::ClockTime>,
         frame: &OutputFrame,
+        time: gst::ClockTime,
         counts: &mut Counts,
     ) -> bool {
-        let time = video::time(frame.time);
         let running_time = segment.to_running_time(time);
         let earliest = *self.earliest.lock();
         let (Some(running_time), Some(earliest)) = (running_time, earliest) else { return false };
@@ -385,15 +391,9 @@ impl MotionInterpolate {
         *self.earliest.lock() = None;
         let state = &mut *self.state.lock();
         let retimed = retime::segment(&segment, speed);
-        let shift = state.continuation(&retimed);
-        state.start = segment.start().map_or(0, gst::ClockTime::nseconds);
-        state.stop = segment.stop().map(gst::ClockTime::nseconds);
-        state.retiming = Retiming::new(speed);
         *self.shown.lock() = retimed.clone();
-        (state.segment, state.input_segment) = (retimed, segment);
-        if let Some(stream) = &mut state.stream {
-            stream.begin_segment(state.start, shift, &state.retiming);
-        }
+        state.seqnum = Some(event.seqnum());
+        state.begin_segment(segment, retimed, speed);
         if speed == Ratio::ONE {
             return Some(event);
         }
@@ -411,7 +411,9 @@ impl MotionInterpolate {
             let stop = state.stop;
             let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed));
             let Some(stream) = stream.filter(|stream| stream.newest().is_some()) else { return Some(event) };
-            let end = duration.map(|duration| time.saturating_add(duration).nseconds());
+            let end = duration
+                .filter(|_| state.mirror.is_none())
+                .map(|duration| time.saturating_add(duration).nseconds());
             stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)));
         }
         let sent = self.send(Leave::Complete);
@@ -436,7 +438,16 @@ impl HoldsFrames for MotionInterpolate {
         let next = self.next_frame(state, leave);
         self.publish(state);
         match next {
-            Ok(Some(buffer)) => {
+            Ok(Some(Leaving::Event(event))) => {
+                if let gst::EventView::Segment(segment) = event.view()
+                    && let Some(segment) = segment.segment().downcast_ref::<gst::ClockTime>()
+                {
+                    state.segment = segment.clone();
+                    *self.shown.lock() = segment.clone();
+                }
+                Ok(Some(Leaving::Event(event)))
+            }
+            Ok(Some(Leaving::Buffer(buffer))) => {
                 let end = buffer.pts().map(|time| time.saturating_add(buffer.duration().unwrap_or_default()));
                 if end.is_some() {
                     self.shown.lock().set_position(end);
@@ -454,7 +465,7 @@ impl HoldsFrames for MotionInterpolate {
 
     fn expect_no_more(&self, event: Option<&gst::EventRef>) {
         let state = &mut *self.state.lock();
-        let (stop, segment) = (state.stop, &state.input_segment);
+        let (stop, segment, is_backwards) = (state.stop, &state.input_segment, state.mirror.is_some());
         let Some(stream) = &mut state.stream else { return };
         let view = event.map(|event| event.view());
         stream.expect_no_more(|newest, end| match view {
@@ -463,6 +474,7 @@ impl HoldsFrames for MotionInterpolate {
             // Up to the running time at which the next one starts.
             Some(gst::EventView::Segment(event)) => {
                 let next = event.segment().downcast_ref::<gst::ClockTime>().and_then(|next| next.base());
+                let next = next.filter(|_| !is_backwards);
                 let next = next.and_then(|base| segment.position_from_running_time(base));
                 let next = next.map(gst::ClockTime::nseconds).filter(|&next| next > newest);
                 match next {

@@ -71,11 +71,16 @@ impl ObjectImpl for MotionInterpolate {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+        let speed = || self.settings.lock().speed();
+        let before = speed();
         self.settings.lock().set(pspec.name(), value);
         gst::debug!(CAT, imp = self, "{} set: {:?}", pspec.name(), self.settings.lock());
-        if pspec.name() == "rate" {
-            // Whether buffers pass through, or are made of a pool's, may change.
-            self.obj().reconfigure_src();
+        let now = speed();
+        if now != before {
+            if (now == Ratio::ONE) != (before == Ratio::ONE) {
+                // Whether buffers pass through, or are made of a pool's, may change.
+                self.obj().reconfigure_src();
+            }
             self.post_message(gst::message::DurationChanged::builder().src(&*self.obj()).build());
         }
     }
@@ -215,6 +220,11 @@ impl BaseTransformImpl for MotionInterpolate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        let time = self.state.lock().input_segment.to_stream_time(buffer.pts());
+        if let (Some(time), true) = (time, self.obj().has_active_control_bindings()) {
+            // It fails where a control source has no value for this time.
+            let _ = self.obj().sync_values(time);
+        }
         self.apply_settings()?;
         self.take_input(buffer).map(|()| gst::FlowSuccess::Ok)
     }

@@ -34,6 +34,26 @@ pub fn segment(segment: &gst::FormattedSegment<ClockTime>, speed: Ratio) -> gst:
     retimed
 }
 
+/// The segment of the output from the input's time `at` on, in nanoseconds, where the speed has changed: behind `segment`, for
+/// `input`. Running time goes on. Stream time is that of the input divided by the new speed, as durations are.
+pub fn continued_segment(
+    [segment, input]: [&gst::FormattedSegment<ClockTime>; 2],
+    at: u64,
+    retiming: &Retiming,
+) -> gst::FormattedSegment<ClockTime> {
+    let (at, speed) = (video::time(at), retiming.speed());
+    let start = output(at, retiming);
+    let mut continued = segment.clone();
+    continued.set_base(segment.to_running_time(start).or(segment.base()));
+    continued.set_offset(ClockTime::ZERO);
+    continued.set_start(start);
+    continued.set_stop(input.stop().map(|stop| output(stop, retiming)));
+    continued.set_time(input.to_stream_time(at).map(|time| divided(time, speed)));
+    continued.set_position(start);
+    continued.set_duration(input.duration().map(|duration| divided(duration, speed)));
+    continued
+}
+
 /// `event` with times of the output.
 pub fn downstream(event: gst::Event, retiming: &Retiming) -> gst::Event {
     if retiming.is_identity() {

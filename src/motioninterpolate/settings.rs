@@ -20,7 +20,9 @@ settings! {
     rate: f64 = 1.0,
         "rate", "Rate",
         "Speed of the output: 0.5 is slow motion of half the speed, which takes twice as long",
-        |name, default| ParamSpecDouble::builder(name).minimum(0.01).maximum(100.0).default_value(default);
+        |name, default| {
+            ParamSpecDouble::builder(name).minimum(0.01).maximum(100.0).default_value(default).controllable()
+        };
 }
 
 impl InterpolationSettings {

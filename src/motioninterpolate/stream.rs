@@ -11,6 +11,7 @@ use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
 use super::timeline::{FramePlace, Interval, OutputFrame, Ratio, Retiming, Timeline};
 use crate::video::pool::{self, HeldBuffers};
+use crate::video::sequence::Leaving;
 use crate::{meta, video};
 use motion_search::interpolation::Phase;
 
@@ -46,6 +47,18 @@ pub enum Before {
     Jump,
 }
 
+/// The output frames up to an input frame, and the segment of those that follow if it is another one.
+pub struct Planned {
+    pub interval: Interval,
+    pub segment: Option<gst::Event>,
+}
+
+/// What leaves next.
+pub enum Due {
+    Frame(OutputFrame),
+    Segment(gst::Event),
+}
+
 /// The frames after a longer time than this, in nanoseconds, and than four times the usual distance of frames, do not say how
 /// long the last one is shown.
 const LONGEST_DURATION: u64 = 1_000_000_000;
@@ -53,8 +66,7 @@ const LONGEST_DURATION: u64 = 1_000_000_000;
 /// A frame that is searched ahead.
 struct WaitingFrame {
     buffer: gst::Buffer,
-    /// The output frames up to it.
-    interval: Interval,
+    planned: Planned,
     /// Whether the motion between the frame before and this one is searched.
     is_searched: bool,
 }
@@ -71,7 +83,7 @@ pub struct InterpolateStream {
     /// When output frames are, up to the newest frame and the end of `filling`.
     timeline: Option<Timeline>,
     /// The output frames between the two frames in `maker`.
-    due: Option<Interval>,
+    due: Option<Planned>,
     /// Those behind all frames.
     filling: Option<Interval>,
     pub held: HeldBuffers,
@@ -83,8 +95,8 @@ pub struct InterpolateStream {
     distance: Option<u64>,
     /// Whether a GAP event came after the newest frame.
     is_gap: bool,
-    /// A frame that goes downstream as it is, but for its time.
-    passing: Option<gst::Buffer>,
+    /// A segment, and a frame that goes downstream as it is but for its time.
+    passing: VecDeque<Leaving>,
     /// Whether the next frame that leaves is a discontinuity.
     is_discont: bool,
     /// The number of frames that have left.
@@ -109,7 +121,7 @@ impl InterpolateStream {
             end: None,
             distance: None,
             is_gap: false,
-            passing: None,
+            passing: VecDeque::new(),
             is_discont: false,
             sent: 0,
         }
@@ -206,16 +218,22 @@ impl InterpolateStream {
         Some(timeline.advance(time, before == Before::Hole))
     }
 
-    /// Takes `buffer`, behind the output frames of `interval`. It waits then.
+    /// Takes `buffer`, behind the output frames that are planned. It waits then.
     ///
     /// # Errors
     /// As [`Maker::start_search`].
-    pub fn take_input(&mut self, buffer: gst::Buffer, interval: Interval) -> Result<(), MakeError> {
+    pub fn take_input(&mut self, buffer: gst::Buffer, planned: Planned) -> Result<(), MakeError> {
         self.held.note(&buffer);
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
-        let is_searched = self.maker.start_search(previous.as_ref(), &buffer, interval.is_any_between())?;
-        self.waiting.push_back(WaitingFrame { buffer, interval, is_searched });
+        let is_searched =
+            self.maker.start_search(previous.as_ref(), &buffer, planned.interval.is_any_between())?;
+        self.waiting.push_back(WaitingFrame { buffer, planned, is_searched });
         Ok(())
+    }
+
+    /// How long a frame lasts that has no duration itself, if that is known.
+    pub fn usual_duration(&self) -> u64 {
+        self.distance.or(self.input.map(|input| input.frames(1))).unwrap_or(0)
     }
 
     /// How long the frame in `buffer` at `time` is shown, if no other comes: for its own duration, else that of the frame
@@ -256,12 +274,12 @@ impl InterpolateStream {
     fn advance(&mut self) -> Result<(), MakeError> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         self.maker.load_frame(frame.buffer, frame.is_searched)?;
-        self.due = Some(frame.interval);
+        self.due = Some(frame.planned);
         Ok(())
     }
 
-    /// Lets `buffer` go downstream as it is, but for its time.
-    pub fn pass(&mut self, mut buffer: gst::Buffer, retiming: &Retiming) {
+    /// Lets `buffer` go downstream as it is but for its time, behind `segment`.
+    pub fn pass(&mut self, segment: Option<gst::Event>, mut buffer: gst::Buffer, retiming: &Retiming) {
         if !retiming.is_identity() {
             let time = |time| retime::output(time, retiming);
             let (pts, dts, duration) = (buffer.pts(), buffer.dts(), buffer.duration());
@@ -270,11 +288,12 @@ impl InterpolateStream {
             buffer.set_dts(dts.map(time));
             buffer.set_duration(duration.map(|duration| retime::divided(duration, retiming.speed())));
         }
-        self.passing = Some(buffer);
+        self.passing.extend(segment.map(Leaving::Event));
+        self.passing.push_back(Leaving::Buffer(buffer));
     }
 
-    pub fn take_passing(&mut self) -> Option<gst::Buffer> {
-        self.passing.take()
+    pub fn take_passing(&mut self) -> Option<Leaving> {
+        self.passing.pop_front()
     }
 
     /// No more frames of the sequence come: its last one is shown until `end` says, which gets the time when it ends, in
@@ -291,10 +310,13 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_frame`].
-    pub fn due(&mut self, keep: usize, counts: &mut Counts) -> Result<Option<OutputFrame>, MakeError> {
+    pub fn due(&mut self, keep: usize, counts: &mut Counts) -> Result<Option<Due>, MakeError> {
         loop {
-            if let Some(frame) = self.due.as_mut().and_then(Interval::next) {
-                return Ok(Some(frame));
+            if let Some(planned) = &mut self.due {
+                let next = planned.interval.next().map(Due::Frame);
+                if let Some(next) = next.or_else(|| planned.segment.take().map(Due::Segment)) {
+                    return Ok(Some(next));
+                }
             }
             self.maker.release();
             // The frame before those that wait is held too.
@@ -309,7 +331,7 @@ impl InterpolateStream {
         if !self.waiting.is_empty() {
             return Ok(None);
         }
-        Ok(self.filling.as_mut().and_then(Interval::next))
+        Ok(self.filling.as_mut().and_then(Interval::next).map(Due::Frame))
     }
 
     /// Makes the frame at `phase` between the two newest frames in `out`.
@@ -317,12 +339,17 @@ impl InterpolateStream {
     /// # Errors
     /// As [`Maker::make`].
     pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
-        let upcoming = self.due.as_ref().and_then(Interval::upcoming);
+        let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
         self.maker.make(phase, upcoming, out)
     }
 
-    /// What `frame` shows.
-    pub fn shown(&self, frame: &OutputFrame, settings: &InterpolationSettings) -> Option<Shown> {
+    /// What `frame` at `pts` shows.
+    pub fn shown(
+        &self,
+        frame: &OutputFrame,
+        pts: gst::ClockTime,
+        settings: &InterpolationSettings,
+    ) -> Option<Shown> {
         let repeated = |is_cut| if is_cut { OutputKind::SceneCut } else { OutputKind::Repeated };
         let (buffer, kind) = match frame.place {
             FramePlace::Previous => (self.maker.previous(), OutputKind::Repeated),
@@ -335,7 +362,7 @@ impl InterpolateStream {
             },
         };
         let buffer = buffer?;
-        if kind == OutputKind::Passed && self.is_as_it_is(buffer, frame) {
+        if kind == OutputKind::Passed && self.is_as_it_is(buffer, frame, pts) {
             return Some(Shown::Untouched(buffer.clone()));
         }
         // The copy shares the memory.
@@ -348,11 +375,10 @@ impl InterpolateStream {
     }
 
     /// Whether `buffer` is just what is wanted for `frame`.
-    fn is_as_it_is(&self, buffer: &gst::BufferRef, frame: &OutputFrame) -> bool {
-        let is_same = |time: Option<gst::ClockTime>, wanted| time == Some(video::time(wanted));
+    fn is_as_it_is(&self, buffer: &gst::BufferRef, frame: &OutputFrame, pts: gst::ClockTime) -> bool {
         self.input == self.output
-            && is_same(buffer.pts(), frame.time)
-            && is_same(buffer.duration(), frame.duration)
+            && buffer.pts() == Some(pts)
+            && buffer.duration() == Some(video::time(frame.duration))
             && !self.is_discont
     }
 
@@ -361,9 +387,9 @@ impl InterpolateStream {
         self.sent += 1;
     }
 
-    /// Gives `buffer` the time of `frame`.
-    pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame) {
-        buffer.set_pts(video::time(frame.time));
+    /// Gives `buffer` the time of `frame`, which is `pts`.
+    pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame, pts: gst::ClockTime) {
+        buffer.set_pts(pts);
         buffer.set_dts(gst::ClockTime::NONE);
         buffer.set_duration(video::time(frame.duration));
         buffer.set_offset(self.sent);
@@ -395,7 +421,7 @@ impl InterpolateStream {
 
     /// Drops what has not left, and makes the next frame the first of a sequence and segment.
     pub fn discard(&mut self) {
-        self.passing = None;
+        self.passing.clear();
         self.forget();
         (self.timeline, self.end) = (None, None);
     }
@@ -432,13 +458,18 @@ pub struct InterpolateState {
     /// The settings that hold for the current buffer.
     pub settings: InterpolationSettings,
     pub counts: Counts,
-    /// The segment of the output, and that of the input.
+    /// The segment of the output, that of output frames that wait, and that of the input.
     pub segment: gst::FormattedSegment<gst::ClockTime>,
+    pub planned_segment: gst::FormattedSegment<gst::ClockTime>,
     pub input_segment: gst::FormattedSegment<gst::ClockTime>,
+    pub seqnum: Option<gst::Seqnum>,
     /// The input's in nanoseconds.
     pub start: u64,
     pub stop: Option<u64>,
     pub retiming: Retiming,
+    /// Backwards all times are counted from the end, so that they grow. It is the time, in nanoseconds, of which they are
+    /// subtracted.
+    pub mirror: Option<u64>,
 }
 
 impl Default for InterpolateState {
@@ -448,7 +479,10 @@ impl Default for InterpolateState {
             settings: InterpolationSettings::default(),
             counts: Counts::default(),
             segment: gst::FormattedSegment::new(),
+            planned_segment: gst::FormattedSegment::new(),
             input_segment: gst::FormattedSegment::new(),
+            seqnum: None,
+            mirror: None,
             start: 0,
             stop: None,
             retiming: Retiming::new(Ratio::ONE),
@@ -457,6 +491,57 @@ impl Default for InterpolateState {
 }
 
 impl InterpolateState {
+    /// Takes the segment of what follows, the `segment` of the output for `input`, in which `speed` holds.
+    pub fn begin_segment(
+        &mut self,
+        input: gst::FormattedSegment<gst::ClockTime>,
+        segment: gst::FormattedSegment<gst::ClockTime>,
+        speed: Ratio,
+    ) {
+        let shift = self.continuation(&segment);
+        let [start, stop] = [input.start(), input.stop()].map(|time| time.map(gst::ClockTime::nseconds));
+        let start = start.unwrap_or(0);
+        self.mirror = stop.filter(|_| input.rate() < 0.0);
+        (self.start, self.stop) = match self.mirror {
+            Some(stop) => (0, Some(stop.saturating_sub(start))),
+            None => (start, stop),
+        };
+        self.retiming = Retiming::new(speed);
+        if let Some(stream) = &mut self.stream {
+            stream.begin_segment(self.start, shift, &self.retiming);
+        }
+        (self.segment, self.planned_segment, self.input_segment) = (segment.clone(), segment, input);
+    }
+
+    /// Lets `speed` hold from `time` on, in nanoseconds of the input. Returns the segment of what follows.
+    pub fn change_speed(&mut self, speed: Ratio, time: u64) -> Option<gst::Event> {
+        // Backwards the next segment brings it.
+        if speed == self.retiming.speed() || self.mirror.is_some() {
+            return None;
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.set_speed(speed);
+        }
+        self.retiming = self.retiming.changed(speed, time);
+        let segments = [&self.planned_segment, &self.input_segment];
+        self.planned_segment = retime::continued_segment(segments, time, &self.retiming);
+        let event = gst::event::Segment::builder(&self.planned_segment);
+        Some(event.seqnum_if_some(self.seqnum).build())
+    }
+
+    /// The time of an input frame that starts at `time` and lasts `duration`, in nanoseconds.
+    pub fn input_time(&self, time: u64, duration: u64) -> u64 {
+        self.mirror.map_or(time, |end| end.saturating_sub(time.saturating_add(duration)))
+    }
+
+    /// The timestamp of an output frame.
+    pub fn timestamp(&self, frame: &OutputFrame) -> gst::ClockTime {
+        let end = self.mirror.map(|end| self.retiming.speed().divide(end));
+        video::time(
+            end.map_or(frame.time, |end| end.saturating_sub(frame.time.saturating_add(frame.duration))),
+        )
+    }
+
     /// How much larger times are in `segment` than in the segment before, for the same running time, if it begins where that
     /// has ended: less than half an output frame beside.
     pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>) -> Option<i128> {

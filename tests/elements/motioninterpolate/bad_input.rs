@@ -85,7 +85,28 @@ fn a_segment_that_is_not_in_time() {
 }
 
 #[test]
-fn backwards_every_frame_passes() {
+fn backwards_frames_are_made_from_the_end_of_the_segment() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    let mut segment = segment(0);
+    segment.set_rate(-1.0);
+    segment.set_stop(gst::ClockTime::from_mseconds(200));
+    assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    push_all(&mut harness, rate, [4, 3, 2]);
+    // A group of frames in the order in which a decoder sends them.
+    let mut group = frame(&i420(rate), rate, 1);
+    group.make_mut().set_flags(gst::BufferFlags::DISCONT);
+    push(&mut harness, group);
+    push_all(&mut harness, rate, [0]);
+    end(&mut harness);
+    let found = pull(&mut harness);
+    assert_eq!(milliseconds(&found), (0..10).rev().map(|k| 20 * k).collect::<Vec<_>>());
+    let numbers = [Some(4), None, Some(3), None, Some(2), None, Some(1), None, Some(0), Some(0)];
+    assert_eq!(shown(&found, rate), numbers);
+}
+
+#[test]
+fn backwards_without_an_end_every_frame_passes() {
     let rate = (25, 1);
     let mut harness = blending(rate, (50, 1));
     let mut segment = segment(0);

@@ -139,3 +139,76 @@ fn variable_rates_are_stretched_too() {
     assert_eq!(milliseconds(&found), [0, 80, 240]);
     assert_eq!(found[0].duration(), Some(gst::ClockTime::from_mseconds(80)));
 }
+
+/// The times of a segment in milliseconds: start, stop, base, stream time.
+fn times(segment: &gst::event::Segment) -> [Option<u64>; 4] {
+    let segment = segment.segment().downcast_ref::<gst::ClockTime>().unwrap();
+    [segment.start(), segment.stop(), segment.base(), segment.time()]
+        .map(|time| time.map(gst::ClockTime::mseconds))
+}
+
+#[test]
+fn each_change_of_speed_brings_a_segment_that_answers_agree_with() {
+    for depth in [1, 3] {
+        let launch = format!("motioninterpolate device=native pipeline-depth={depth}");
+        let mut harness = harness(&launch, &i420(RATE), RATE);
+        let element = element(&harness);
+        let mut segment = segment(1_000_000_000);
+        segment.set_stop(gst::ClockTime::from_seconds(11));
+        segment.set_base(gst::ClockTime::from_seconds(100));
+        assert!(harness.push_event(gst::event::Segment::new(&segment)));
+        push_all(&mut harness, RATE, 25..27);
+        element.set_property("rate", 0.5);
+        push_all(&mut harness, RATE, 27..29);
+        element.set_property("rate", 4.0);
+        push_all(&mut harness, RATE, 29..30);
+        assert!(harness.push_event(gst::event::CustomDownstream::new(gst::Structure::new_empty("mark"))));
+        let segments: Vec<_> = events(&mut harness)
+            .into_iter()
+            .filter_map(|event| match event.view() {
+                gst::EventView::Segment(segment) => Some(times(segment)),
+                _ => None,
+            })
+            .collect();
+        // From 1.08 s on the rest of 9.92 s takes twice as long, from 1.16 s on the rest of 9.84 s a quarter.
+        let expected =
+            [[1_000, 11_000, 100_000, 1_000], [1_080, 20_920, 100_080, 2_160], [1_240, 3_700, 100_240, 290]];
+        assert_eq!(segments, expected.map(|times| times.map(Some)), "depth {depth}");
+        assert_eq!(milliseconds(&pull(&mut harness)), (0..7).map(|k| 1000 + 40 * k).collect::<Vec<_>>());
+        let src = element.static_pad("src").unwrap();
+        let mut query = gst::query::Segment::new(gst::Format::Time);
+        assert!(src.query(&mut query));
+        let (rate, start, stop) = query.result();
+        let at = |ms| gst::ClockTime::from_mseconds(ms).into();
+        assert_eq!((rate, start, stop), (1.0, at(290), at(2_750)));
+        // The frame at 1.24 s lasts 40 ms.
+        assert_eq!(src.query_position::<gst::ClockTime>(), Some(gst::ClockTime::from_mseconds(330)));
+    }
+}
+
+#[test]
+fn a_speed_that_changes_with_every_frame_makes_frames() {
+    let rate = (24, 1);
+    let mut harness = harness("motioninterpolate mode=blend", &i420(rate), rate);
+    for number in 0..48 {
+        element(&harness).set_property("rate", 1.0 - number as f64 / 60.0);
+        push_all(&mut harness, rate, number..number + 1);
+    }
+    let found = pull(&mut harness);
+    for (k, buffer) in found.iter().enumerate() {
+        let (time, end) = (time(rate, k as u64), time(rate, k as u64 + 1));
+        assert_eq!((pts(buffer), buffer.duration().unwrap().nseconds()), (time, end - time));
+    }
+    // Frame 47 is at the sum of 60 / (60 - i).
+    let last: f64 = (0..47).map(|number| 60.0 / (60.0 - f64::from(number))).sum();
+    assert_eq!(found.len(), last as usize + 1);
+    assert!(count(&harness, "made") > 80 && count(&harness, "repeated") == 0, "{}", stats(&harness));
+}
+
+#[test]
+fn the_speed_is_controllable() {
+    init();
+    let element = gst::ElementFactory::make("motioninterpolate").build().unwrap();
+    let rate = element.find_property("rate").unwrap();
+    assert!(rate.flags().contains(gst::PARAM_FLAG_CONTROLLABLE));
+}

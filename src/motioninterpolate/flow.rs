@@ -11,6 +11,7 @@ use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
 use super::maker::MakeError;
 use super::motion::{MotionChoice, MotionSearch};
+use super::order::Verdict;
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
@@ -138,7 +139,35 @@ impl MotionInterpolate {
 
     /// Takes `buffer`, from which on output frames follow.
     pub fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
-        let Some(arrival) = self.admit(buffer)? else { return Ok(()) };
+        self.settle_doubt(Some(&buffer))?;
+        self.take_frame(buffer, false)
+    }
+
+    /// Takes the frame that is held back because it is far ahead, unless `next`, the frame after it, is before it.
+    pub fn settle_doubt(&self, next: Option<&gst::BufferRef>) -> Result<(), gst::FlowError> {
+        let (buffer, time, newest) = {
+            let state = &mut *self.state.lock();
+            let Some(stream) = &mut state.stream else { return Ok(()) };
+            let Some((buffer, time)) = stream.take_doubtful() else { return Ok(()) };
+            let pts = next.and_then(|next| next.pts()).map(gst::ClockTime::nseconds);
+            let is_before = pts.is_some_and(|pts| state.input_time(pts, 0) <= time);
+            state.counts.out_of_order += u64::from(is_before);
+            if !is_before {
+                (buffer, None, None)
+            } else {
+                (buffer, Some(time), state.stream.as_ref().and_then(InterpolateStream::newest))
+            }
+        };
+        match time {
+            Some(time) => self.warn_of_order(time, newest),
+            None => self.take_frame(buffer, true)?,
+        }
+        Ok(())
+    }
+
+    /// Takes `buffer`; `is_sure`: even if it is far ahead.
+    fn take_frame(&self, buffer: gst::Buffer, is_sure: bool) -> Result<(), gst::FlowError> {
+        let Some(arrival) = self.admit(buffer, is_sure)? else { return Ok(()) };
         if arrival.ends_sequence {
             let sent = self.send(Leave::Complete);
             self.forget();
@@ -153,12 +182,12 @@ impl MotionInterpolate {
         self.start(buffer, planned)
     }
 
-    /// Decides what is to be done with `buffer`; `None` if it is dropped, because it is not after the frame before.
-    fn admit(&self, buffer: gst::Buffer) -> Result<Option<Arrival>, gst::FlowError> {
+    /// Decides what is to be done with `buffer`; `None` if it is dropped because of its time, or held back.
+    fn admit(&self, buffer: gst::Buffer, is_sure: bool) -> Result<Option<Arrival>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let speed = state.settings.speed();
         let Some(stream) = &state.stream else { return Err(self.fail(state, video::no_caps_message())) };
-        state.counts.frames_in += 1;
+        state.counts.frames_in += u64::from(!is_sure);
         let is_interpolated =
             stream.is_constant(speed) && (state.segment.rate() > 0.0 || state.mirror.is_some());
         let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
@@ -172,12 +201,23 @@ impl MotionInterpolate {
             }
         };
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let Some(stream) = &mut state.stream else { return Ok(None) };
         let (before, newest) = (stream.before(time, is_discont), stream.newest());
-        if before == Before::Jump && !is_discont && is_interpolated {
-            state.counts.out_of_order += 1;
-            self.publish(state);
-            self.warn_of_order(time, newest);
-            return Ok(None);
+        if is_interpolated && !is_discont && !is_sure {
+            match stream.judge(time) {
+                Verdict::Next => (),
+                Verdict::Doubtful => {
+                    stream.doubt(buffer, time);
+                    return Ok(None);
+                }
+                Verdict::Dropped => {
+                    state.counts.out_of_order += 1;
+                    self.publish(state);
+                    self.warn_of_order(time, newest);
+                    return Ok(None);
+                }
+                Verdict::Anew => gst::warning!(CAT, imp = self, "Timestamps begin anew at {time} ns"),
+            }
         }
         let ends_sequence = newest.is_some() && (before == Before::Jump || !is_interpolated);
         if let (Some(stream), true) = (&mut state.stream, ends_sequence) {
@@ -268,7 +308,7 @@ impl MotionInterpolate {
             gst::element_imp_warning!(
                 self,
                 gst::StreamError::Format,
-                ("A frame is dropped because its timestamp is not after that of the frame before"),
+                ("A frame is dropped because its timestamp does not fit between those of its neighbours"),
                 ["{time} ns after {newest:?} ns; this warning is posted once"]
             );
         }

@@ -206,6 +206,10 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn sink_event(&self, event: gst::Event) -> bool {
+        if event.is_serialized() && event.type_() != gst::EventType::FlushStop {
+            let settled = self.settle_doubt(None);
+            self.holding.keep(settled);
+        }
         let Some(event) = self.take_gap(event) else { return true };
         let meaning = self.before_event(&event);
         if event.type_() == gst::EventType::Eos {

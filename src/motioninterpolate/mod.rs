@@ -63,7 +63,8 @@
  * |---|---|
  * | frame rate 0/1 or none | output frames at the times of the output's rate, between the timestamps that come |
  * | output frame rate 0/1 | every frame passes; with another `rate` than 1 a warning says that none are made |
- * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted |
+ * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other are a source that begins anew: output frames go back with them |
+ * | a timestamp more than a second and four frames ahead | the frame waits for the next one; if that is earlier again, it is dropped |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
  * | interlaced frames | they pass at the same frame rate; otherwise an error: put `deinterlace` before |
  * | a segment that is not in time | an error |
@@ -124,6 +125,7 @@ mod flow;
 mod imp;
 mod maker;
 mod motion;
+mod order;
 mod retime;
 mod settings;
 mod statistics;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use gst_video::VideoInfo;
 
 use super::maker::{Decision, MakeError, Maker};
+use super::order::{Order, Verdict};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
@@ -95,6 +96,9 @@ pub struct InterpolateStream {
     distance: Option<u64>,
     /// Whether a GAP event came after the newest frame.
     is_gap: bool,
+    order: Order,
+    /// A frame that is so far ahead that its timestamp may be wrong, and its time.
+    doubtful: Option<(gst::Buffer, u64)>,
     /// A segment, and a frame that goes downstream as it is but for its time.
     passing: VecDeque<Leaving>,
     /// Whether the next frame that leaves is a discontinuity.
@@ -121,6 +125,8 @@ impl InterpolateStream {
             end: None,
             distance: None,
             is_gap: false,
+            order: Order::default(),
+            doubtful: None,
             passing: VecDeque::new(),
             is_discont: false,
             sent: 0,
@@ -178,6 +184,21 @@ impl InterpolateStream {
     /// The time of the newest frame, unless the next one is the first of a sequence.
     pub fn newest(&self) -> Option<u64> {
         self.newest
+    }
+
+    /// What becomes of a frame at `time`, by its time.
+    pub fn judge(&mut self, time: u64) -> Verdict {
+        self.newest.map_or(Verdict::Next, |newest| self.order.judge(time, newest, self.distance))
+    }
+
+    /// Holds back a frame whose timestamp may be wrong.
+    pub fn doubt(&mut self, buffer: gst::Buffer, time: u64) {
+        self.doubtful = Some((buffer, time));
+    }
+
+    /// The frame that is held back because its timestamp may be wrong, and its time.
+    pub fn take_doubtful(&mut self) -> Option<(gst::Buffer, u64)> {
+        self.doubtful.take()
     }
 
     /// What comes before a frame at `time`, which is a discontinuity or not.
@@ -412,7 +433,7 @@ impl InterpolateStream {
     pub fn forget(&mut self) {
         self.waiting.clear();
         (self.due, self.filling) = (None, None);
-        (self.newest, self.is_gap) = (None, false);
+        (self.newest, self.is_gap, self.doubtful) = (None, false, None);
         if let Some(timeline) = &mut self.timeline {
             timeline.forget();
         }

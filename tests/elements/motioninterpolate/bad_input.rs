@@ -20,6 +20,56 @@ fn frames_whose_time_goes_back_or_repeats_are_dropped_with_one_warning() {
 }
 
 #[test]
+fn one_wrong_timestamp_loses_one_frame() {
+    let rate = (25, 1);
+    for depth in [1, 4] {
+        let launch = format!("motioninterpolate device=native pipeline-depth={depth}");
+        let mut harness = harness(&launch, &i420(rate), (50, 1));
+        let bus = bus(&harness);
+        for number in 0..50 {
+            let hour = if number == 20 { 3600 * SECOND } else { 0 };
+            let mut buffer = frame(&i420(rate), rate, number);
+            buffer.make_mut().set_pts(gst::ClockTime::from_nseconds(time(rate, number) + hour));
+            push(&mut harness, buffer);
+        }
+        end(&mut harness);
+        let found = pull(&mut harness);
+        assert_eq!(milliseconds(&found), (0..100).map(|k| 20 * k).collect::<Vec<_>>());
+        // It is made.
+        let expected: Vec<_> = (0..99).map(|k| (k % 2 == 0 && k != 40).then_some(k / 2)).collect();
+        assert_eq!(shown(&found[..99], rate), expected);
+        assert_eq!((count(&harness, "frames-in"), count(&harness, "out-of-order")), (50, 1));
+        assert!(bus.pop_filtered(&[gst::MessageType::Warning]).is_some());
+    }
+}
+
+#[test]
+fn timestamps_that_begin_anew_lose_two_frames() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    push_all(&mut harness, rate, (40..60).chain(0..20));
+    end(&mut harness);
+    let found = pull(&mut harness);
+    // The lead, 20 frames until the end of the last one, and 18 frames.
+    assert_eq!(found.len(), 80 + 40 + 36);
+    assert_eq!(milliseconds(&found[120..]), (4..40).map(|k| 20 * k).collect::<Vec<_>>());
+    assert_eq!(count(&harness, "out-of-order"), 2);
+}
+
+#[test]
+fn the_frame_after_a_pause_waits_for_the_next_one() {
+    let rate = (25, 1);
+    let mut harness = blending(rate, (50, 1));
+    push_all(&mut harness, rate, [0, 1, 60]);
+    assert_eq!(pull(&mut harness).len(), 3);
+    push_all(&mut harness, rate, [61]);
+    assert_eq!(pull(&mut harness).len(), 120);
+    push_all(&mut harness, rate, [120]);
+    end(&mut harness);
+    assert_eq!(pull(&mut harness).len(), 242 - 123);
+}
+
+#[test]
 fn neither_timestamps_nor_a_frame_rate() {
     let info = i420((0, 1));
     let mut harness = blending((0, 1), (50, 1));

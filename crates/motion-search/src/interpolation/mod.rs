@@ -34,6 +34,6 @@ pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, ha
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{block_of, check_field, found_grid, grid};
-pub(crate) use scene_cut::minus_mean;
+pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;

@@ -30,7 +30,8 @@ impl Votes {
     /// The votes of the blocks of `current` that lie wholly inside, which the search has found in `reference`.
     ///
     /// A block matches badly if it differs from its match hardly less than both differ from their own means. Brightness does
-    /// not count: means are left out, so that fades and flashes are no cuts.
+    /// not count: means are left out, so that fades and flashes are no cuts. Nor does contrast, so that strobes are none: a
+    /// block that resembles its match, or the block at its own place, with more or less contrast does not match badly.
     fn of(
         instructions: Instructions,
         [current, reference]: [&FrameView<'_>; 2],
@@ -73,7 +74,10 @@ impl<E: InstructionSet> Work<E, Votes> for VotingRow<'_> {
             let details = [detail(&block), detail(&matched)];
             if details[0].max(details[1]) >= LEAST_DETAIL {
                 votes.counted += 1;
-                votes.against += usize::from(8 * mismatch >= 3 * (details[0] + details[1]));
+                let matches_badly = 8 * mismatch >= 3 * (details[0] + details[1])
+                    && !resembles(&block, &matched)
+                    && !resembles(&block, &minus_mean(reference, (x as i32, y as i32)));
+                votes.against += usize::from(matches_badly);
             }
         }
         votes
@@ -123,14 +127,34 @@ fn detail(samples: &[i16; BLOCK * BLOCK]) -> u32 {
     sum
 }
 
-/// Whether more than a quarter of the blocks of `frame` that lie wholly inside have detail.
+/// Whether two blocks less their means are the same picture but for its contrast: their correlation is 0.9 or more.
+#[inline(always)]
+pub(crate) fn resembles(first: &[i16; BLOCK * BLOCK], second: &[i16; BLOCK * BLOCK]) -> bool {
+    let (mut product, mut squares) = (0, [0; 2]);
+    for (&first, &second) in first.iter().zip(second) {
+        let [first, second] = [i32::from(first), i32::from(second)];
+        product += first * second;
+        squares[0] += first * first;
+        squares[1] += second * second;
+    }
+    let [product, first, second] = [product, squares[0], squares[1]].map(i64::from);
+    product > 0 && 100 * product * product >= 81 * first * second
+}
+
+/// Whether there is enough detail in `frame` to tell a scene by: in more than a quarter of the blocks that lie wholly inside
+/// and are in columns and rows with detail, if these are an eighth of the frame. Bars beside a picture have no detail.
 fn is_detailed(frame: &FrameView<'_>) -> bool {
     let (columns, rows) = (frame.width() / BLOCK, frame.height() / BLOCK);
-    let has_detail = |block: usize| {
-        let [x, y] = [block % columns, block / columns].map(|at| (BLOCK * at) as i32);
+    let has_detail = |column: usize, row: usize| {
+        let [x, y] = [column, row].map(|at| (BLOCK * at) as i32);
         detail(&minus_mean(frame, (x, y))) >= LEAST_DETAIL
     };
-    4 * (0..columns * rows).filter(|&block| has_detail(block)).count() > columns * rows
+    let in_row = |row: usize| (0..columns).filter(move |&column| has_detail(column, row));
+    let detailed: usize = (0..rows).map(|row| in_row(row).count()).sum();
+    let rows_used = (0..rows).filter(|&row| in_row(row).next().is_some()).count();
+    let is_used = |column: usize| (0..rows).any(|row| has_detail(column, row));
+    let used = rows_used * (0..columns).filter(|&column| is_used(column)).count();
+    4 * detailed > used && 8 * used >= columns * rows
 }
 
 /// Whether `current` and `reference` show different scenes, by the field of the one in the other: blocks match badly, and

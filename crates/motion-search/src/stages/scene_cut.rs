@@ -10,15 +10,18 @@ use rayon::prelude::*;
 
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, FrameView, MotionVector, Output, Parameters, SetupError};
-use crate::interpolation::{BLOCK, SearchFrames, halvings, minus_mean};
+use crate::interpolation::{BLOCK, SearchFrames, halvings, minus_mean, resembles};
 use crate::simd::Level;
 use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The detail that a cell has at least in both frames so that it counts: two levels a sample.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
 
-/// One cell in as many counts at least where anything can be said.
+/// One cell in as many of those with detail counts at least where anything can be said.
 const LEAST_COUNTED: usize = 8;
+
+/// One cell in as many has detail at least where anything can be said.
+const LEAST_DETAILED: usize = 16;
 
 /// The offset of the reference frame that is compared.
 const PREVIOUS: i64 = -1;
@@ -83,6 +86,9 @@ impl Stage for SceneCut {
 /// Sums over the cells that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct DetailSums {
+    /// The cells with detail in either frame.
+    detailed: usize,
+    /// Those with detail in both.
     counted: usize,
     /// Of the smaller detail of both frames.
     detail: u64,
@@ -95,6 +101,7 @@ impl Add for DetailSums {
 
     fn add(self, other: Self) -> Self {
         Self {
+            detailed: self.detailed + other.detailed,
             counted: self.counted + other.counted,
             detail: self.detail + other.detail,
             mismatch: self.mismatch + other.mismatch,
@@ -103,9 +110,12 @@ impl Add for DetailSums {
 }
 
 impl DetailSums {
-    /// Whether the matches differ by more than one and a half times the detail there is.
+    /// Whether the matches differ by more than one and a half times the detail there is. Flat areas, as bars beside a picture,
+    /// have no say.
     fn is_cut(self, cells: usize) -> bool {
-        LEAST_COUNTED * self.counted >= cells.max(1) && 2 * self.mismatch > 3 * self.detail
+        LEAST_DETAILED * self.detailed >= cells
+            && LEAST_COUNTED * self.counted >= self.detailed
+            && 2 * self.mismatch > 3 * self.detail
     }
 }
 
@@ -146,11 +156,14 @@ impl<E: InstructionSet> Work<E, DetailSums> for DetailRow<'_> {
                 still += u32::from(cell[at].abs_diff(before[at]));
                 moved += u32::from(cell[at].abs_diff(matched[at]));
             }
+            sums.detailed += usize::from(detail.max(detail_before) >= LEAST_DETAIL);
             let detail = detail.min(detail_before);
             if detail >= LEAST_DETAIL {
                 sums.counted += 1;
                 sums.detail += u64::from(detail);
-                sums.mismatch += u64::from(still.min(moved));
+                // Another contrast alone, as in a strobe, is no mismatch.
+                let is_same = resembles(&cell, &before) || resembles(&cell, &matched);
+                sums.mismatch += if is_same { 0 } else { u64::from(still.min(moved)) };
             }
         }
         sums
@@ -172,7 +185,12 @@ mod tests {
             samples.into_iter().map(|sample| sample - mean).collect()
         };
         let difference = |a: &[i32], b: &[i32]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u32>();
-        let (mut cells, mut counted, mut detail, mut mismatch) = (0, 0, 0, 0);
+        let resembles = |a: &[i32], b: &[i32]| {
+            let sum = |a: &[i32], b: &[i32]| a.iter().zip(b).map(|(a, b)| i64::from(a * b)).sum::<i64>();
+            let product = sum(a, b);
+            product > 0 && 100 * product * product >= 81 * sum(a, a) * sum(b, b)
+        };
+        let (mut cells, mut detailed, mut counted, mut detail, mut mismatch) = (0, 0, 0, 0, 0);
         for y in (0..).step_by(8).take(current.height() / 8) {
             for x in (0..).step_by(8).take(current.width() / 8) {
                 let side = parameters.block_size as i32;
@@ -182,16 +200,20 @@ mod tests {
                 let cell = minus_mean(&current, x, y);
                 let before = minus_mean(&reference, x, y);
                 let matched = minus_mean(&reference, x + whole(vector.x), y + whole(vector.y));
-                let least = difference(&cell, &[0; 64]).min(difference(&before, &[0; 64]));
+                let details = [&cell, &before].map(|cell| difference(cell, &[0; 64]));
+                let least = details[0].min(details[1]);
                 cells += 1;
+                detailed += u32::from(details[0].max(details[1]) >= 128);
                 if least >= 128 {
                     counted += 1;
                     detail += least;
-                    mismatch += difference(&cell, &before).min(difference(&cell, &matched));
+                    if !resembles(&cell, &before) && !resembles(&cell, &matched) {
+                        mismatch += difference(&cell, &before).min(difference(&cell, &matched));
+                    }
                 }
             }
         }
-        8 * counted >= cells && 2 * mismatch > 3 * detail
+        16 * detailed >= cells && 8 * counted >= detailed && 2 * mismatch > 3 * detail
     }
 
     fn found(
@@ -266,7 +288,33 @@ mod tests {
         // A flash, and motion with its vectors.
         assert_eq!(cut(&scene(0, size, 0, 110), &first, 0, -1), Some(false));
         assert_eq!(cut(&scene(0, size, 5, 0), &first, 20, -1), Some(false));
+        // A strobe.
+        let dark = Frame::from_fn(size.0, size.1, |x, y| {
+            (u32::from(first.view().sample(x as i32, y as i32)) * 35 / 100) as u8
+        });
+        assert_eq!([cut(&dark, &first, 0, -1), cut(&first, &dark, 0, -1)], [Some(false); 2]);
         let black = Frame::from_fn(size.0, size.1, |_, _| 16);
         assert_eq!([cut(&first, &black, 0, -1), cut(&black, &first, 0, -1)], [Some(false); 2]);
+    }
+
+    #[test]
+    fn bars_beside_a_picture_hide_no_cut() {
+        let size = (320, 64);
+        let parameters = Parameters::new(size.0, size.1, 16, Window::symmetric(16, 16).unwrap());
+        let vectors = vec![MotionVector::default(); parameters.grid().blocks()];
+        for width in [32, 48, 96, 320] {
+            let left = (size.0 - width) / 2;
+            let barred = |seed| {
+                let picture = scene(seed, size, 0, 0);
+                let sample = |x, y| picture.view().sample(x as i32, y as i32);
+                Frame::from_fn(size.0, size.1, |x, y| {
+                    if (left..left + width).contains(&x) { sample(x, y) as u8 } else { 16 }
+                })
+            };
+            let [first, other] = [0, 1].map(barred);
+            let cut = |frames| found(&parameters, Level::best(), frames, &vectors, -1);
+            assert_eq!(cut([&other, &first]), Some(true), "{width}");
+            assert_eq!(cut([&first, &first]), Some(false), "{width}");
+        }
     }
 }

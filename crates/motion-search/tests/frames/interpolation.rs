@@ -463,3 +463,36 @@ fn cuts_are_told_from_fades() {
     }
     assert!(!is_scene_cut(&scene(0, 0), &scene(0, 0)), "black");
 }
+
+/// `picture` in the middle of a black frame of `width`.
+fn barred(picture: &Frame, width: usize) -> Frame {
+    let view = picture.view();
+    let left = (width - view.width()) / 2;
+    Frame::from_fn(width, view.height(), |x, y| {
+        let x = x.checked_sub(left).filter(|&x| x < view.width());
+        x.map_or(16, |x| view.sample(x as i32, y as i32) as u8)
+    })
+}
+
+#[test]
+fn bars_beside_a_picture_hide_no_cut() {
+    for width in [128, 320, 640] {
+        let [first, other] = [0, 3].map(|seed| barred(&scene(seed, 16), width));
+        assert!(is_scene_cut(&first, &other) && is_scene_cut(&other, &first), "{width}");
+        assert!(!is_scene_cut(&first, &first), "{width}");
+    }
+    // A small object is no scene: it may have moved too far to be found.
+    let [here, there] = [0, 3].map(|seed| barred(&scene(seed, 16), 960));
+    assert!(!is_scene_cut(&here, &there));
+}
+
+#[test]
+fn a_strobe_is_no_cut() {
+    let bright = scene(0, 16);
+    for percent in [35, 60, 150] {
+        let other = Frame::from_fn(96, 80, |x, y| {
+            (u32::from(bright.view().sample(x as i32, y as i32)) * percent / 100).min(255) as u8
+        });
+        assert!(!is_scene_cut(&bright, &other) && !is_scene_cut(&other, &bright), "{percent} %");
+    }
+}

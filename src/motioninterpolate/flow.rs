@@ -85,14 +85,13 @@ impl MotionInterpolate {
         let settings = self.settings.lock().clone();
         let state = &mut *self.state.lock();
         let is_constant = |stream: &InterpolateStream| stream.is_constant(settings.speed());
-        let is_interlaced = |stream: &InterpolateStream| stream.incoming().is_interlaced();
-        if let Some(stream) = state.stream.take_if(|stream| is_constant(stream) && is_interlaced(stream)) {
-            self.post_error_message(gst::error_msg!(
-                gst::StreamError::Format,
-                ("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before"),
-                ["{:?}", stream.incoming()]
-            ));
-            return Err(gst::loggable_error!(CAT, "Interlaced: {:?}", stream.incoming()));
+        let obstacle =
+            state.stream.as_ref().filter(|stream| is_constant(stream)).and_then(|stream| stream.obstacle());
+        if let Some(obstacle) = obstacle {
+            let details =
+                state.stream.take().map(|stream| format!("{:?}", stream.incoming())).unwrap_or_default();
+            self.post_error_message(gst::error_msg!(gst::StreamError::Format, ("{obstacle}"), ["{details}"]));
+            return Err(gst::loggable_error!(CAT, "{obstacle}: {details}"));
         }
         if settings.speed() != Ratio::ONE && state.stream.as_ref().is_some_and(|stream| !is_constant(stream))
         {

@@ -66,7 +66,7 @@
  * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other are a source that begins anew: output frames go back with them |
  * | a timestamp more than a second and four frames ahead | the frame waits for the next one; if that is earlier again, it is dropped |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
- * | interlaced frames | they pass at the same frame rate; otherwise an error: put `deinterlace` before |
+ * | interlaced frames, stereo frame by frame | they pass at the same frame rate; otherwise an error: put `deinterlace` or `glviewconvert` before |
  * | a segment that is not in time | an error |
  * | backwards playback | every frame passes |
  *

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use gst_video::VideoInfo;
+use gst_video::{VideoInfo, VideoMultiviewMode};
 
 use super::maker::{Decision, MakeError, Maker};
 use super::order::{Order, Verdict};
@@ -21,8 +21,8 @@ use motion_search::interpolation::Phase;
 pub enum TimeError {
     /// Nothing says when the frame is.
     #[error(
-        "A frame has no timestamp, and neither a frame rate nor durations tell its time: set the frame rate, for \
-         example by a capsfilter before motioninterpolate"
+        "A frame has no timestamp, and neither a frame rate nor durations tell its time: set the frame rate before \
+         motioninterpolate, for example by capssetter caps=video/x-raw,framerate=25/1"
     )]
     Unknown,
 }
@@ -159,8 +159,22 @@ impl InterpolateStream {
 
     /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
     pub fn is_constant(&self, speed: Ratio) -> bool {
-        // Interlaced frames pass where nothing needs to be made.
-        self.output.is_some() && (self.changes_rate(speed) || !self.incoming.is_interlaced())
+        // Other frames pass where nothing needs to be made.
+        self.output.is_some() && (self.changes_rate(speed) || self.obstacle().is_none())
+    }
+
+    /// Why nothing can be made between two frames, if that is so.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        if self.incoming.is_interlaced() {
+            Some("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before")
+        } else if self.incoming.multiview_mode() == VideoMultiviewMode::FrameByFrame {
+            Some(
+                "Frames of the left and the right eye in turn cannot be interpolated: pack them side by side before, \
+                 for example by glviewconvert",
+            )
+        } else {
+            None
+        }
     }
 
     /// Whether the output has another frame rate at this speed.

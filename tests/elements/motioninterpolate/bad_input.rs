@@ -77,7 +77,7 @@ fn neither_timestamps_nor_a_frame_rate() {
     push(&mut harness, frame_at(&info, 0, None));
     assert_eq!(harness.push(frame_at(&info, 1, None)), Err(gst::FlowError::Error));
     let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
-    assert!(text.contains("no timestamp") && text.contains("set the frame rate"), "{text}");
+    assert!(text.contains("no timestamp") && text.contains("capssetter"), "{text}");
 }
 
 #[test]
@@ -105,6 +105,20 @@ fn interlaced_frames() {
         element(&harness).set_property("rate", 0.5);
         assert_eq!(harness.push(frame_at(&info, 1, time((25, 1), 1))), Err(gst::FlowError::NotNegotiated));
     }
+}
+
+#[test]
+fn frames_of_two_eyes_in_turn() {
+    init();
+    let mut caps = i420((25, 1)).to_caps().unwrap();
+    caps.make_mut().set("multiview-mode", "frame-by-frame");
+    let mut harness = gst_check::Harness::new("motioninterpolate");
+    harness.set_sink_caps_str("video/x-raw,framerate=50/1");
+    let bus = bus(&harness);
+    harness.set_src_caps(caps);
+    assert_eq!(harness.push(frame_at(&i420((25, 1)), 0, 0)), Err(gst::FlowError::NotNegotiated));
+    let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+    assert!(text.contains("the left and the right eye"), "{text}");
 }
 
 #[test]

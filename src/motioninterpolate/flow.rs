@@ -239,7 +239,17 @@ impl MotionInterpolate {
             return None;
         }
         let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
-        Some((arrival.buffer, Planned { interval, segment: state.change_speed(speed, time) }))
+        let is_late = self.would_be_late(state, &interval);
+        Some((arrival.buffer, Planned { interval, is_late, segment: state.change_speed(speed, time) }))
+    }
+
+    /// Whether the frames between the two input frames of `interval` would come too late, or the machine is too slow for
+    /// them.
+    fn would_be_late(&self, state: &mut InterpolateState, interval: &Interval) -> bool {
+        let Some(earliest) = self.earliest.lock().filter(|_| self.obj().is_qos()) else { return false };
+        let Some(last) = interval.last_between() else { return false };
+        let time = state.segment.to_running_time(state.timestamp(&last));
+        !state.load.allows(time.is_some_and(|time| time <= earliest))
     }
 
     /// Whether the devices are open that are to make the frames of `interval`, if they are needed.
@@ -355,6 +365,10 @@ impl MotionInterpolate {
                 }
                 Some(Shown::Input(buffer, kind)) => (buffer, kind),
                 Some(Shown::Between(_)) if self.is_late(segment, &frame, pts, counts) => continue,
+                Some(Shown::Between(_)) if stream.is_late() => {
+                    counts.late += 1;
+                    continue;
+                }
                 Some(Shown::Between(phase)) => (self.make(stream, phase, counts)?, OutputKind::Made),
             };
             stream.stamp(buffer.make_mut(), &frame, pts);

@@ -77,7 +77,8 @@
  * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
  * the frames before them are made. They leave before a serialized event or query, and before a query the buffers that are
  * still held are copied; a flush drops them. With `qos`, frames that would be too late for downstream are not made, and a
- * QOS message is posted for each; input frames pass all the same.
+ * QOS message is posted for each; input frames pass all the same. Two frames between which all would be too late are not
+ * searched, and where a search takes too long, the next ones are left out for up to 64 intervals.
  *
  * ## Buffers and metadata
  *
@@ -123,6 +124,7 @@ use gst::prelude::*;
 mod caps;
 mod flow;
 mod imp;
+mod load;
 mod maker;
 mod motion;
 mod order;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gst_video::{VideoInfo, VideoMultiviewMode};
 
+use super::load::Load;
 use super::maker::{Decision, MakeError, Maker};
 use super::order::{Order, Verdict};
 use super::retime;
@@ -51,6 +52,8 @@ pub enum Before {
 /// The output frames up to an input frame, and the segment of those that follow if it is another one.
 pub struct Planned {
     pub interval: Interval,
+    /// Whether nothing is made, because it would be too late.
+    pub is_late: bool,
     pub segment: Option<gst::Event>,
 }
 
@@ -260,8 +263,8 @@ impl InterpolateStream {
     pub fn take_input(&mut self, buffer: gst::Buffer, planned: Planned) -> Result<(), MakeError> {
         self.held.note(&buffer);
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
-        let is_searched =
-            self.maker.start_search(previous.as_ref(), &buffer, planned.interval.is_any_between())?;
+        let is_wanted = !planned.is_late && planned.interval.is_any_between();
+        let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
         self.waiting.push_back(WaitingFrame { buffer, planned, is_searched });
         Ok(())
     }
@@ -367,6 +370,11 @@ impl InterpolateStream {
             return Ok(None);
         }
         Ok(self.filling.as_mut().and_then(Interval::next).map(Due::Frame))
+    }
+
+    /// Whether nothing is made between the two newest frames, because it would be too late.
+    pub fn is_late(&self) -> bool {
+        self.due.as_ref().is_some_and(|planned| planned.is_late)
     }
 
     /// Makes the frame at `phase` between the two newest frames in `out`.
@@ -493,6 +501,7 @@ pub struct InterpolateState {
     /// The settings that hold for the current buffer.
     pub settings: InterpolationSettings,
     pub counts: Counts,
+    pub load: Load,
     /// The segment of the output, that of output frames that wait, and that of the input.
     pub segment: gst::FormattedSegment<gst::ClockTime>,
     pub planned_segment: gst::FormattedSegment<gst::ClockTime>,
@@ -513,6 +522,7 @@ impl Default for InterpolateState {
             stream: None,
             settings: InterpolationSettings::default(),
             counts: Counts::default(),
+            load: Load::default(),
             segment: gst::FormattedSegment::new(),
             planned_segment: gst::FormattedSegment::new(),
             input_segment: gst::FormattedSegment::new(),

@@ -10,7 +10,6 @@ use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
 use super::settings::DenoiseSettings;
-use super::stall::StallTimer;
 use super::statistics::DenoiseStatistics;
 use super::stream::DenoiseState;
 use crate::settings::PostedWarnings;
@@ -18,6 +17,7 @@ use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::stall::StallTimer;
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(

@@ -73,7 +73,6 @@ use gst::prelude::*;
 mod flow;
 mod imp;
 mod settings;
-mod stall;
 mod statistics;
 mod stream;
 

@@ -474,6 +474,56 @@ impl MotionInterpolate {
         None
     }
 
+    /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
+    pub fn watch_for_stall(&self) {
+        let Some(latency) = *self.live_latency.lock() else { return };
+        let (deadline, frames) = {
+            let state = &*self.state.lock();
+            let next = state
+                .stream
+                .as_ref()
+                .filter(|_| state.is_in_real_time())
+                .and_then(InterpolateStream::next_output);
+            let Some((time, patience)) = next else { return };
+            let Some(time) = state.segment.to_running_time(video::time(time)) else { return };
+            (time.saturating_add(latency).saturating_add(video::time(patience)), state.counts.frames_in)
+        };
+        let Some(now) = self.obj().current_running_time() else { return };
+        let element = self.obj().downgrade();
+        self.stall.lock().start(deadline.saturating_sub(now), move || {
+            let Some(element) = element.upgrade() else { return };
+            // The clock's thread must not wait for downstream.
+            element.call_async(move |element| {
+                let pad = element.sink_pad();
+                let _streaming = pad.stream_lock();
+                let this = element.imp();
+                let is_late = this.state.lock().counts.frames_in == frames;
+                if is_late && element.current_state() == gst::State::Playing {
+                    this.wait_no_longer(latency);
+                }
+            });
+        });
+    }
+
+    /// Repeats the newest frame up to now, as the next one is late. `latency` is that of upstream and this element.
+    fn wait_no_longer(&self, latency: gst::ClockTime) {
+        let settled = self.settle_doubt(None);
+        if let Some(now) = self.obj().current_running_time() {
+            let state = &mut *self.state.lock();
+            let (segment, stop) = (&state.input_segment, state.stop);
+            if let Some(stream) = &mut state.stream
+                && let Some((_, patience)) = stream.next_output()
+                && let Some(end) = now.checked_sub(latency + video::time(patience))
+                && let Some(end) = segment.position_from_running_time(end)
+            {
+                stream.wait_no_longer(earlier(end.nseconds() + 1, stop));
+            }
+        }
+        gst::debug!(CAT, imp = self, "The next frame is late: the newest is repeated");
+        self.holding.keep(settled.and_then(|()| self.send(Leave::Complete)));
+        self.watch_for_stall();
+    }
+
     /// Posts the statistics.
     pub fn post_statistics(&self) {
         let structure = self.statistics.lock().structure();

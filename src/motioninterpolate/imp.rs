@@ -20,6 +20,7 @@ use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::stall::StallTimer;
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -40,6 +41,9 @@ pub struct MotionInterpolate {
     pub(super) warnings: Mutex<PostedWarnings>,
     /// Frames before this running time are too late.
     pub(super) earliest: Mutex<Option<gst::ClockTime>>,
+    /// The latency of upstream and this element, if the source is live.
+    pub(super) live_latency: Mutex<Option<gst::ClockTime>>,
+    pub(super) stall: Mutex<StallTimer>,
     /// The segment of the output, whose position is the end of what has left.
     pub(super) shown: Mutex<gst::FormattedSegment<gst::ClockTime>>,
     pub(super) holding: Holding,
@@ -127,12 +131,14 @@ impl BaseTransformImpl for MotionInterpolate {
         *self.statistics.lock() = InterpolationStatistics::default();
         *self.warnings.lock() = PostedWarnings::default();
         *self.earliest.lock() = None;
+        *self.live_latency.lock() = None;
         *self.shown.lock() = gst::FormattedSegment::new();
         self.holding.reset();
         Ok(())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        self.stall.lock().stop();
         *self.state.lock() = InterpolateState::default();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
@@ -191,6 +197,10 @@ impl BaseTransformImpl for MotionInterpolate {
         let is_answered = self.answer_query(direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             retime::answer(query.view_mut(), self.settings.lock().speed());
+            if let gst::QueryViewMut::Latency(query) = query.view_mut() {
+                let (is_live, least, _) = query.result();
+                *self.live_latency.lock() = is_live.then_some(least);
+            }
         }
         is_answered
     }
@@ -236,6 +246,7 @@ impl BaseTransformImpl for MotionInterpolate {
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
         // The base class gets no buffer to send: it would mark it as a discontinuity where one comes in.
         self.send(Leave::Surplus)?;
+        self.watch_for_stall();
         Ok(GenerateOutputSuccess::NoOutput)
     }
 }

@@ -76,7 +76,8 @@
  * (none if the caps have no frame rate, or the frame rate stays). With `pipeline-depth=1` input frames never wait. With a larger value
  * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
  * the frames before them are made. They leave before a serialized event or query, and before a query the buffers that are
- * still held are copied; a flush drops them. With `qos`, frames that would be too late for downstream are not made, and a
+ * still held are copied; a flush drops them. If a live source pauses, the newest frame is repeated as soon as the latency and
+ * one frame more have passed. With `qos`, frames that would be too late for downstream are not made, and a
  * QOS message is posted for each; input frames pass all the same. Two frames between which all would be too late are not
  * searched, and where a search takes too long, the next ones are left out for up to 64 intervals.
  *

@@ -301,6 +301,20 @@ impl InterpolateStream {
         self.fill(end);
     }
 
+    /// When an output frame should follow the newest input frame, in nanoseconds of the output, and how much later than it the
+    /// next input frame may be.
+    pub fn next_output(&self) -> Option<(u64, u64)> {
+        self.newest?;
+        let output = self.output?.frames(1);
+        Some((self.timeline.as_ref()?.next_time(), output.max(self.usual_duration())))
+    }
+
+    /// The newest frame is shown up to `end`, in nanoseconds of the input, because the next one is late.
+    pub fn wait_no_longer(&mut self, end: u64) {
+        self.is_gap = true;
+        self.fill(end);
+    }
+
     fn fill(&mut self, end: u64) {
         self.filling = self.timeline.as_mut().and_then(|timeline| timeline.fill(end));
     }
@@ -572,6 +586,11 @@ impl InterpolateState {
         self.planned_segment = retime::continued_segment(segments, time, &self.retiming);
         let event = gst::event::Segment::builder(&self.planned_segment);
         Some(event.seqnum_if_some(self.seqnum).build())
+    }
+
+    /// Whether the output is as fast as the input, so that it can be late.
+    pub fn is_in_real_time(&self) -> bool {
+        self.retiming.speed() == Ratio::ONE && self.mirror.is_none()
     }
 
     /// The time of an input frame that starts at `time` and lasts `duration`, in nanoseconds.

@@ -390,6 +390,11 @@ impl Timeline {
         self.grid.rate
     }
 
+    /// The time of the next output frame, in nanoseconds of the output.
+    pub fn next_time(&self) -> u64 {
+        self.grid.time(self.number)
+    }
+
     /// The next input frame is the first one.
     pub fn forget(&mut self) {
         self.newest = None;

@@ -5,6 +5,7 @@ pub mod frame;
 pub mod latency;
 pub mod pool;
 pub mod sequence;
+pub mod stall;
 pub mod waiting;
 
 use gst::prelude::*;

@@ -94,3 +94,28 @@ fn a_live_pipeline_shows_all_frames_in_time() {
     assert!(is_live && least >= gst::ClockTime::from_mseconds(40), "{least}");
     pipeline.set_state(gst::State::Null).unwrap();
 }
+
+#[test]
+fn a_live_source_that_pauses_repeats_its_last_frame() {
+    init();
+    let launch = "videotestsrc name=source is-live=true ! video/x-raw,format=I420,width=32,height=24,framerate=25/1 ! \
+                  motioninterpolate mode=blend ! video/x-raw,framerate=50/1 ! \
+                  fakesink name=sink sync=false signal-handoffs=true";
+    let pipeline = gst::parse::launch(launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+    let source = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+    let (number, last) = (std::sync::atomic::AtomicU64::new(0), 20);
+    source.add_probe(gst::PadProbeType::BUFFER, move |_, _| {
+        let number = number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if number < last { gst::PadProbeReturn::Ok } else { gst::PadProbeReturn::Drop }
+    });
+    let (sender, receiver) = std::sync::mpsc::channel();
+    pipeline.by_name("sink").unwrap().connect("handoff", false, move |values| {
+        let _ = sender.send(pts(&values[1].get::<gst::Buffer>().unwrap()));
+        None
+    });
+    pipeline.set_state(gst::State::Playing).unwrap();
+    // No frame comes after the one at 760 ms; up to 1.5 s others leave all the same.
+    let found: Vec<_> = receiver.iter().take(75).collect();
+    assert_eq!(found, (0..75).map(|k| time((50, 1), k)).collect::<Vec<_>>());
+    pipeline.set_state(gst::State::Null).unwrap();
+}

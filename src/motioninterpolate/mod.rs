@@ -53,9 +53,12 @@
  * ## Speed
  *
  * `rate` divides every time: timestamps, durations, segments with their running times, gaps, positions and durations
- * that are asked for; seeks are multiplied. It may be changed while playing. The change holds from the next frame
- * on; time goes on without a jump, and the grid of output times stays. Input without a frame rate gets the nearest to its
- * `max-framerate`, else 30/1, where downstream takes any.
+ * that are asked for; seeks are multiplied. It may be changed while playing, by a control source too. The change holds from
+ * the next frame on; time goes on without a jump, and the grid of output times stays. A segment follows whose base is the
+ * running time of the change, and whose stop is that of the input at the new speed. Its stream times, as the answers to
+ * SEGMENT, POSITION, DURATION and SEEKING queries, are those of the input divided by the new speed.
+ *
+ * Input without a frame rate gets the nearest to its `max-framerate`, else 30/1, where downstream takes any.
  *
  * ## Unusual input
  *
@@ -68,7 +71,7 @@
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
  * | interlaced frames, stereo frame by frame | they pass at the same frame rate; otherwise an error: put `deinterlace` or `glviewconvert` before |
  * | a segment that is not in time | an error |
- * | backwards playback | every frame passes |
+ * | backwards playback | the same from the stop of the segment down to its start, in the order in which frames come; a change of `rate` holds from the next segment on. Without a stop every frame passes |
  *
  * ## Latency and late frames
  *

@@ -15,7 +15,7 @@ use super::order::Verdict;
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
-use super::stream::{Before, Due, InterpolateState, InterpolateStream, Planned, Shown};
+use super::stream::{Before, Due, InterpolateState, InterpolateStream, LONGEST_PAUSE, Planned, Shown};
 use super::timeline::{Interval, OutputFrame, Ratio};
 use crate::settings::{setup_message, statistics, tell_notices};
 use crate::video;
@@ -453,25 +453,23 @@ impl MotionInterpolate {
         Some(gst::event::Segment::builder(&state.segment).seqnum(event.seqnum()).build())
     }
 
-    /// Takes a GAP event between frames of a constant rate: what is missing in the input is not in the output, where the
-    /// event therefore does not belong. Gives it back if there is no frame yet.
-    pub fn take_gap(&self, event: gst::Event) -> Option<gst::Event> {
-        let gst::EventView::Gap(gap) = event.view() else { return Some(event) };
+    /// Takes a GAP event behind a frame where output frames are at the times of a constant rate. Returns whether they fill it;
+    /// `None` elsewhere.
+    pub fn take_gap(&self, gap: &gst::event::Gap) -> Option<bool> {
         let (time, duration) = gap.get();
-        {
+        let is_filled = {
             let state = &mut *self.state.lock();
             let speed = state.retiming.speed();
-            let stop = state.stop;
-            let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed));
-            let Some(stream) = stream.filter(|stream| stream.newest().is_some()) else { return Some(event) };
-            let end = duration
-                .filter(|_| state.mirror.is_none())
-                .map(|duration| time.saturating_add(duration).nseconds());
-            stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)));
-        }
+            let (stop, is_backwards) = (state.stop, state.mirror.is_some());
+            let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed))?;
+            stream.newest()?;
+            let end =
+                duration.filter(|_| !is_backwards).map(|duration| time.saturating_add(duration).nseconds());
+            stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)))
+        };
         let sent = self.send(Leave::Complete);
         self.holding.keep(sent);
-        None
+        Some(is_filled)
     }
 
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
@@ -546,7 +544,10 @@ impl HoldsFrames for MotionInterpolate {
                     && let Some(segment) = segment.segment().downcast_ref::<gst::ClockTime>()
                 {
                     state.segment = segment.clone();
-                    *self.shown.lock() = segment.clone();
+                    let shown = &mut *self.shown.lock();
+                    let position = shown.position().max(segment.position());
+                    *shown = segment.clone();
+                    shown.set_position(position);
                 }
                 Ok(Some(Leaving::Event(event)))
             }
@@ -573,7 +574,9 @@ impl HoldsFrames for MotionInterpolate {
         let view = event.map(|event| event.view());
         stream.expect_no_more(|newest, end| match view {
             // What the segment has after the last frame shows that frame.
-            Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => stop.or(end),
+            Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => {
+                stop.filter(|stop| stop.saturating_sub(newest) <= LONGEST_PAUSE).or(end)
+            }
             // Up to the running time at which the next one starts.
             Some(gst::EventView::Segment(event)) => {
                 let next = event.segment().downcast_ref::<gst::ClockTime>().and_then(|next| next.base());

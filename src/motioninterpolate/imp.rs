@@ -220,7 +220,12 @@ impl BaseTransformImpl for MotionInterpolate {
             let settled = self.settle_doubt(None);
             self.holding.keep(settled);
         }
-        let Some(event) = self.take_gap(event) else { return true };
+        if let gst::EventView::Gap(gap) = event.view()
+            && let Some(is_filled) = self.take_gap(gap)
+        {
+            // What is filled is no gap of the output.
+            return is_filled || self.retimed(event).is_some_and(|event| self.parent_sink_event(event));
+        }
         let meaning = self.before_event(&event);
         if event.type_() == gst::EventType::Eos {
             self.post_statistics();

@@ -45,7 +45,7 @@ pub enum Before {
     Frame,
     /// The frame before it, but content is missing between the two.
     Hole,
-    /// Frames at other times: it is earlier than the one before.
+    /// Frames at other times: it is not after the one before, or longer after it than any pause that is filled.
     Jump,
 }
 
@@ -66,6 +66,9 @@ pub enum Due {
 /// The frames after a longer time than this, in nanoseconds, and than four times the usual distance of frames, do not say how
 /// long the last one is shown.
 const LONGEST_DURATION: u64 = 1_000_000_000;
+
+/// Longer pauses than this, in nanoseconds, are not filled.
+pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 /// A frame that is searched ahead.
 struct WaitingFrame {
@@ -226,7 +229,7 @@ impl InterpolateStream {
             (Some(end), Some(distance)) => time.saturating_sub(end) >= distance / 2,
             _ => true,
         };
-        if time <= newest {
+        if time <= newest || interval > LONGEST_PAUSE {
             Before::Jump
         } else if (is_discont || self.is_gap) && is_missing || Timeline::is_pause(self.input, interval) {
             Before::Hole
@@ -251,6 +254,7 @@ impl InterpolateStream {
         (self.newest, self.is_gap) = (Some(time), false);
         let timeline = self.timeline.get_or_insert_with(|| Timeline::new(input, output, retiming, start));
         if before == Before::Jump {
+            self.is_discont = true;
             timeline.jump(time);
         }
         Some(timeline.advance(time, before == Before::Hole))
@@ -293,12 +297,13 @@ impl InterpolateStream {
     }
 
     /// A GAP event came, of a gap up to `end` in nanoseconds of the input. If time is missing there, the newest frame is shown
-    /// until then.
-    pub fn take_gap(&mut self, end: Option<u64>) {
+    /// until then. Returns whether it is.
+    pub fn take_gap(&mut self, end: Option<u64>) -> bool {
         self.is_gap = true;
-        let Some(end) = end.filter(|&end| self.before(end, true) == Before::Hole) else { return };
+        let Some(end) = end.filter(|&end| self.before(end, true) == Before::Hole) else { return false };
         self.end = Some(end);
         self.fill(end);
+        true
     }
 
     /// When an output frame should follow the newest input frame, in nanoseconds of the output, and how much later than it the
@@ -461,7 +466,8 @@ impl InterpolateStream {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        self.waiting.iter_mut().for_each(|frame| pool::release(&mut frame.buffer));
+        let doubtful = self.doubtful.iter_mut().map(|(buffer, _)| buffer);
+        self.waiting.iter_mut().map(|frame| &mut frame.buffer).chain(doubtful).for_each(pool::release);
         self.maker.release_buffers();
     }
 

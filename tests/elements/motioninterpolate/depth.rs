@@ -36,7 +36,7 @@ fn depth_changes_no_frame() {
         let launch = format!("motioninterpolate device={device} pipeline-depth={depth}");
         let mut harness = harness(&launch, &info(48), OUT);
         push_moving(&mut harness, 0..3);
-        // Another scene, and after it another sequence.
+        // Another scene, and a discontinuity between the frames of two.
         (3..6).for_each(|number| push(&mut harness, picture(&info(48), 7, 3 * number as usize, number)));
         let mut discont = picture(&info(48), 7, 0, 6);
         discont.make_mut().set_flags(gst::BufferFlags::DISCONT);

@@ -59,7 +59,8 @@ fn segments_are_stretched() {
 
 #[test]
 fn seeks_gaps_and_quality_of_service_are_translated() {
-    let mut harness = harness("motioninterpolate rate=0.5", &i420(RATE), RATE);
+    // Where frames are made, gaps are filled.
+    let mut harness = harness("motioninterpolate rate=0.5", &i420(RATE), (0, 1));
     push_all(&mut harness, RATE, 0..1);
     let second = gst::ClockTime::SECOND;
     let (set, none) = (gst::SeekType::Set, gst::SeekType::None);
@@ -173,7 +174,8 @@ fn each_change_of_speed_brings_a_segment_that_answers_agree_with() {
         // From 1.08 s on the rest of 9.92 s takes twice as long, from 1.16 s on the rest of 9.84 s a quarter.
         let expected =
             [[1_000, 11_000, 100_000, 1_000], [1_080, 20_920, 100_080, 2_160], [1_240, 3_700, 100_240, 290]];
-        assert_eq!(segments, expected.map(|times| times.map(Some)), "depth {depth}");
+        let last = &segments[segments.len() - expected.len()..];
+        assert_eq!(last, expected.map(|times| times.map(Some)), "depth {depth}");
         assert_eq!(milliseconds(&pull(&mut harness)), (0..7).map(|k| 1000 + 40 * k).collect::<Vec<_>>());
         let src = element.static_pad("src").unwrap();
         let mut query = gst::query::Segment::new(gst::Format::Time);

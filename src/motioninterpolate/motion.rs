@@ -24,6 +24,8 @@ pub struct MotionSearch {
     input: SearchInput,
     /// The frames of the searches that have begun, and before them the next frame of the pair.
     searched: VecDeque<SearchedFrame>,
+    /// The fields of searches that had to end before their pair was loaded.
+    found: VecDeque<Output>,
     /// Whether the first of `searched` is the next frame of the pair, which has been loaded.
     has_loaded: bool,
     pair: PairMotion,
@@ -76,6 +78,7 @@ impl MotionSearch {
             session,
             input: SearchInput::new(format.size, devices.threads as usize)?,
             searched: VecDeque::new(),
+            found: VecDeque::new(),
             has_loaded: false,
             pair: PairMotion::Unknown,
             field: None,
@@ -123,6 +126,11 @@ impl MotionSearch {
         previous: Option<&FrameView<'_>>,
         next: &FrameView<'_>,
     ) -> Result<(), MotionError> {
+        // The session has slots for frames of which each is searched in the one before it.
+        while previous.is_some() && self.session.in_flight() > 0 {
+            let (_, field) = self.session.finish_search()?;
+            self.found.push_back(field);
+        }
         for luma in previous.into_iter().chain([next]) {
             let frame = self.input.frame(luma)?;
             let slot = self.session.add_frame(frame.clone())?;
@@ -146,7 +154,10 @@ impl MotionSearch {
 
     fn release_first(&mut self) -> Option<SearchedFrame> {
         let first = self.searched.pop_front()?;
-        self.session.release_frame(first.slot);
+        // It may have been given to a later frame.
+        if self.searched.iter().all(|other| other.slot != first.slot) {
+            self.session.release_frame(first.slot);
+        }
         Some(first)
     }
 
@@ -166,7 +177,10 @@ impl MotionSearch {
         if let Err(error) = self.maker.load_frame(next) {
             self.fall_back(error, [Some(previous), Some(next)])?;
         }
-        let (_, field) = self.session.finish_search()?;
+        let field = match self.found.pop_front() {
+            Some(field) => field,
+            None => self.session.finish_search()?.1,
+        };
         let Some(before) = self.release_first() else { return Ok(()) };
         let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
@@ -186,6 +200,7 @@ impl MotionSearch {
         self.session.cancel();
         self.session.release_frames();
         self.searched.clear();
+        self.found.clear();
         (self.has_loaded, self.pair, self.field) = (false, PairMotion::Unknown, None);
     }
 

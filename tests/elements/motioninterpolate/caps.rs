@@ -97,7 +97,8 @@ fn slow_motion_of_a_variable_rate_needs_a_rate() {
     let bus = bus(&harness);
     push_all(&mut harness, (25, 1), 0..3);
     let message = bus.pop_filtered(&[gst::MessageType::Warning]).expect("a warning");
-    assert!(format!("{message:?}").contains("no frame rate"), "{message:?}");
+    let gst::MessageView::Warning(warning) = message.view() else { unreachable!() };
+    assert!(warning.error().to_string().contains("no frame rate"), "{message:?}");
     assert!(bus.pop_filtered(&[gst::MessageType::Warning]).is_none());
 }
 

@@ -38,7 +38,7 @@ fn depth_changes_no_frame() {
         push_moving(&mut harness, 0..3);
         // Another scene, and a discontinuity between the frames of two.
         (3..6).for_each(|number| push(&mut harness, picture(&info(48), 7, 3 * number as usize, number)));
-        let mut discont = picture(&info(48), 7, 0, 6);
+        let mut discont = picture(&info(48), 7, 18, 6);
         discont.make_mut().set_flags(gst::BufferFlags::DISCONT);
         push(&mut harness, discont);
         push_moving(&mut harness, 7..8);
@@ -63,6 +63,24 @@ fn depth_changes_no_frame() {
         for &depth in depths {
             assert!(all(&device, depth) == expected, "{device}, depth {depth}");
         }
+    }
+}
+
+/// Frames are made where one is missing alone: each pair is searched, but none of the frames between two pairs.
+#[test]
+fn depth_changes_no_frame_between_pairs() {
+    let all = |depth: u32| {
+        let launch = format!("motioninterpolate device=native pipeline-depth={depth}");
+        let mut harness = harness(&launch, &info(48), IN);
+        push_moving(&mut harness, (0..24).filter(|number| number % 3 != 2));
+        end(&mut harness);
+        assert_eq!(count(&harness, "made"), 7);
+        pull(&mut harness).iter().map(|buffer| (pts(buffer), bytes(buffer))).collect::<Vec<_>>()
+    };
+    let expected = all(1);
+    assert_eq!(expected.len(), 23);
+    for depth in [2, 3, 4, 16] {
+        assert!(all(depth) == expected, "depth {depth}");
     }
 }
 

@@ -37,6 +37,7 @@ fn repeated(number: u64, count: usize) -> Vec<Option<u64>> {
 
 #[test]
 fn a_gap_repeats_the_frame_before() {
+    init();
     let gap = |ms, duration: Option<u64>| {
         let duration = duration.map(gst::ClockTime::from_mseconds);
         let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(ms)).duration(duration).build();
@@ -220,7 +221,7 @@ fn caps_change() {
     let mut harness = blending(IN, OUT);
     push_all(&mut harness, IN, 0..2);
     let other = video(gst_video::VideoFormat::Nv12, (20, 8), (30, 1));
-    harness.set_src_caps(other.to_caps().unwrap());
+    assert!(harness.push_event(gst::event::Caps::new(&other.to_caps().unwrap())));
     for number in 0..3 {
         push(&mut harness, frame_at(&other, number, 80_000_000 + time((30, 1), number)));
     }

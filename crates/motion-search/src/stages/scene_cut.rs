@@ -11,8 +11,7 @@ use rayon::prelude::*;
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, FrameView, MotionVector, Output, Parameters, SetupError};
 use crate::interpolation::{BLOCK, SearchFrames, halvings, minus_mean, resembles};
-use crate::simd::Level;
-use crate::simd::{InstructionSet, Instructions, Work};
+use crate::simd::{InstructionSet, Instructions, Level, Work};
 
 /// The detail that a cell has at least in both frames so that it counts: two levels a sample.
 const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;

@@ -690,7 +690,8 @@ mod tests {
             let time = |k: u128| first + (k * o.1 * u128::from(SECOND) / o.0) as u64;
             // The last frame that shows the last input frame ends with it.
             let end = u128::from(frames) * u128::from(SECOND) * i.1 * s.1 / (i.0 * s.0);
-            let is_repeated = (k + 1) as usize == count && k * a / b + 1 == frames.into() && k * a % b != 0;
+            let is_repeated =
+                (k + 1) as usize == count && k * a / b + 1 == frames.into() && !(k * a).is_multiple_of(b);
             let end = if is_repeated { time(k + 1).min(first + end as u64) } else { time(k + 1) };
             assert_eq!((frame.time, frame.time + frame.duration), (time(k), end));
             let (whole, rest) = (k * a / b, k * a % b);

@@ -71,7 +71,7 @@ const LONGEST_DURATION: u64 = 1_000_000_000;
 pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 /// A frame that is searched ahead.
-struct WaitingFrame {
+struct QueuedFrame {
     buffer: gst::Buffer,
     planned: Planned,
     /// Whether the motion between the frame before and this one is searched.
@@ -86,7 +86,7 @@ pub struct InterpolateStream {
     output: Option<Ratio>,
     pub maker: Maker,
     /// The frames that wait; the last one is the newest. Those before them are in `maker`.
-    waiting: VecDeque<WaitingFrame>,
+    waiting: VecDeque<QueuedFrame>,
     /// When output frames are, up to the newest frame and the end of `filling`.
     timeline: Option<Timeline>,
     /// The output frames between the two frames in `maker`.
@@ -269,7 +269,7 @@ impl InterpolateStream {
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
         let is_wanted = !planned.is_late && planned.interval.is_any_between();
         let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
-        self.waiting.push_back(WaitingFrame { buffer, planned, is_searched });
+        self.waiting.push_back(QueuedFrame { buffer, planned, is_searched });
         Ok(())
     }
 

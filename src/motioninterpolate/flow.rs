@@ -511,7 +511,7 @@ impl MotionInterpolate {
             let (segment, stop) = (&state.input_segment, state.stop);
             if let Some(stream) = &mut state.stream
                 && let Some((_, patience)) = stream.next_output()
-                && let Some(end) = now.checked_sub(latency + video::time(patience))
+                && let Some(end) = now.checked_sub(latency.saturating_add(video::time(patience)))
                 && let Some(end) = segment.position_from_running_time(end)
             {
                 stream.wait_no_longer(earlier(end.nseconds() + 1, stop));

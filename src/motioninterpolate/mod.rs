@@ -91,8 +91,16 @@
  * of downstream's pool, or of one of the element's. As input frames go downstream in their own memory,
  * `GstVideoMeta` is only announced upstream if downstream accepts it.
  *
- * Frames that pass keep their metadata, except a `MotionVectorMeta`: their neighbours are others now. Frames that are
- * made have none.
+ * Each output frame has metadata of input frames:
+ *
+ * | metadata | is on |
+ * |---|---|
+ * | crop rectangle, affine transformation, AFD, bars, overlay composition | every output frame; one that is made has that of the nearer input frame |
+ * | captions, time codes, regions of interest, custom and all others | one output frame: the first at the time of the input frame or after it |
+ * | `MotionVectorMeta` | frames that pass at the same frame rate; elsewhere the frames beside them are others |
+ * | what describes memory | frames in the same memory |
+ *
+ * Metadata of input frames that are dropped because of their time, or later than the last output frame, is lost.
  *
  * ## Statistics
  *
@@ -130,6 +138,7 @@ mod flow;
 mod imp;
 mod load;
 mod maker;
+mod metas;
 mod motion;
 mod order;
 mod retime;

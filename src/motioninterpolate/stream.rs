@@ -7,14 +7,15 @@ use gst_video::{VideoInfo, VideoMultiviewMode};
 
 use super::load::Load;
 use super::maker::{Decision, MakeError, Maker};
+use super::metas::{self, MomentMetas};
 use super::order::{Order, Verdict};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
 use super::timeline::{FramePlace, Interval, OutputFrame, Ratio, Retiming, Timeline};
+use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
-use crate::{meta, video};
 use motion_search::interpolation::Phase;
 
 /// Why a buffer cannot be used.
@@ -93,6 +94,10 @@ pub struct InterpolateStream {
     due: Option<Planned>,
     /// Those behind all frames.
     filling: Option<Interval>,
+    /// Metadata that has not left.
+    metas: MomentMetas,
+    /// Whether the output frame that leaves next is at the time of the frame in `maker` or later.
+    is_reached: bool,
     pub held: HeldBuffers,
     /// The time of the newest frame, unless the next one is the first of a sequence.
     newest: Option<u64>,
@@ -126,6 +131,8 @@ impl InterpolateStream {
             timeline: None,
             due: None,
             filling: None,
+            metas: MomentMetas::default(),
+            is_reached: false,
             held: HeldBuffers::default(),
             newest: None,
             end: None,
@@ -141,6 +148,7 @@ impl InterpolateStream {
 
     /// Output frames follow those of `before`.
     pub fn follow(&mut self, before: Self) {
+        self.metas = before.metas;
         let (Some(timeline), Some(output)) = (before.timeline, self.output) else { return };
         let is_of_rate = timeline.output_rate() == output;
         let timeline = if is_of_rate { timeline } else { timeline.with_output(output) };
@@ -330,6 +338,7 @@ impl InterpolateStream {
     /// As [`Maker::load_frame`].
     fn advance(&mut self) -> Result<(), MakeError> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
+        self.metas.take(&frame.buffer);
         self.maker.load_frame(frame.buffer, frame.is_searched)?;
         self.due = Some(frame.planned);
         Ok(())
@@ -370,7 +379,9 @@ impl InterpolateStream {
     pub fn due(&mut self, keep: usize, counts: &mut Counts) -> Result<Option<Due>, MakeError> {
         loop {
             if let Some(planned) = &mut self.due {
-                let next = planned.interval.next().map(Due::Frame);
+                let next = planned.interval.next();
+                self.is_reached = next.as_ref().is_some_and(|frame| frame.place == FramePlace::Next);
+                let next = next.map(Due::Frame);
                 if let Some(next) = next.or_else(|| planned.segment.take().map(Due::Segment)) {
                     return Ok(Some(next));
                 }
@@ -388,6 +399,7 @@ impl InterpolateStream {
         if !self.waiting.is_empty() {
             return Ok(None);
         }
+        self.is_reached = true;
         Ok(self.filling.as_mut().and_then(Interval::next).map(Due::Frame))
     }
 
@@ -402,12 +414,17 @@ impl InterpolateStream {
     /// As [`Maker::make`].
     pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
         let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
-        self.maker.make(phase, upcoming, out)
+        self.maker.make(phase, upcoming, out)?;
+        let nearest = if phase.is_nearer_previous() { self.maker.previous() } else { self.maker.next() };
+        if let Some(nearest) = nearest {
+            metas::copy_display(nearest, out);
+        }
+        Ok(())
     }
 
     /// What `frame` at `pts` shows.
     pub fn shown(
-        &self,
+        &mut self,
         frame: &OutputFrame,
         pts: gst::ClockTime,
         settings: &InterpolationSettings,
@@ -425,14 +442,13 @@ impl InterpolateStream {
         };
         let buffer = buffer?;
         if kind == OutputKind::Passed && self.is_as_it_is(buffer, frame, pts) {
-            return Some(Shown::Untouched(buffer.clone()));
+            let buffer = buffer.clone();
+            self.metas.leave_with_newest();
+            return Some(Shown::Untouched(buffer));
         }
         // The copy shares the memory.
         let mut buffer = buffer.copy();
-        // Its neighbours are others now.
-        if meta::is_attached(&buffer) {
-            meta::remove(buffer.make_mut());
-        }
+        metas::retain_display(buffer.make_mut());
         Some(Shown::Input(buffer, kind))
     }
 
@@ -442,6 +458,7 @@ impl InterpolateStream {
             && buffer.pts() == Some(pts)
             && buffer.duration() == Some(video::time(frame.duration))
             && !self.is_discont
+            && self.metas.is_newest_alone()
     }
 
     /// Counts a frame that leaves.
@@ -449,8 +466,9 @@ impl InterpolateStream {
         self.sent += 1;
     }
 
-    /// Gives `buffer` the time of `frame`, which is `pts`.
+    /// Gives `buffer` the time of `frame`, which is `pts`, and the metadata that leaves with it.
     pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame, pts: gst::ClockTime) {
+        self.metas.attach(buffer, self.is_reached);
         buffer.set_pts(pts);
         buffer.set_dts(gst::ClockTime::NONE);
         buffer.set_duration(video::time(frame.duration));
@@ -485,6 +503,7 @@ impl InterpolateStream {
     /// Drops what has not left, and makes the next frame the first of a sequence and segment.
     pub fn discard(&mut self) {
         self.passing.clear();
+        self.metas = MomentMetas::default();
         self.forget();
         (self.timeline, self.end) = (None, None);
     }

@@ -8,6 +8,7 @@ mod events;
 mod frames;
 mod grid;
 mod live;
+mod metas;
 mod motion;
 mod speed;
 mod statistics;

@@ -24,7 +24,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 });
 
 /// Formats that can be drawn into.
-const FORMATS: [VideoFormat; 24] = [
+const FORMATS: [VideoFormat; 27] = [
     VideoFormat::I420,
     VideoFormat::Nv12,
     VideoFormat::Yv12,
@@ -48,6 +48,9 @@ const FORMATS: [VideoFormat; 24] = [
     VideoFormat::P01010le,
     VideoFormat::I42210le,
     VideoFormat::Y44410le,
+    VideoFormat::I42012le,
+    VideoFormat::I42212le,
+    VideoFormat::Y44412le,
     VideoFormat::Gray16Le,
 ];
 

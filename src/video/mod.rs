@@ -25,11 +25,14 @@ const FORMATS: [VideoFormat; 7] = [
 ];
 
 /// Such formats with more bits, in two bytes a sample.
-const DEEP_FORMATS: [VideoFormat; 5] = [
+const DEEP_FORMATS: [VideoFormat; 8] = [
     VideoFormat::I42010le,
     VideoFormat::P01010le,
     VideoFormat::I42210le,
     VideoFormat::Y44410le,
+    VideoFormat::I42012le,
+    VideoFormat::I42212le,
+    VideoFormat::Y44412le,
     VideoFormat::Gray16Le,
 ];
 

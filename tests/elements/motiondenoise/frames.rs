@@ -56,8 +56,8 @@ fn frames_equal_the_oracle() {
 
 #[test]
 fn any_format_equals_the_oracle() {
-    use VideoFormat::{Gray8, Gray16Le, I42010le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12};
-    for format in [Gray8, Gray16Le, I42010le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12] {
+    use VideoFormat::{Gray8, Gray16Le, I42010le, I42212le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12};
+    for format in [Gray8, Gray16Le, I42010le, I42212le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12] {
         check("motiondenoise device=native", format, 3, (1, 1));
     }
 }

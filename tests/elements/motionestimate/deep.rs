@@ -7,11 +7,14 @@ use motion_search::estimator::{Algorithm, Frame, Metric, MotionVector, Parameter
 use super::support::*;
 
 /// Each format, the bits of its samples and the bits below them.
-const FORMATS: [(VideoFormat, u32, u32); 5] = [
+const FORMATS: [(VideoFormat, u32, u32); 8] = [
     (VideoFormat::I42010le, 10, 0),
     (VideoFormat::P01010le, 10, 6),
     (VideoFormat::I42210le, 10, 0),
     (VideoFormat::Y44410le, 10, 0),
+    (VideoFormat::I42012le, 12, 0),
+    (VideoFormat::I42212le, 12, 0),
+    (VideoFormat::Y44412le, 12, 0),
     (VideoFormat::Gray16Le, 16, 0),
 ];
 

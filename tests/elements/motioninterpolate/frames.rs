@@ -4,15 +4,13 @@ use gst::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef};
 
 use super::support::*;
+use test_support::gstreamer::formats::FORMATS;
 
 const RATE: Rate = (25, 1);
 
 #[test]
 fn a_blend_of_all_planes_in_every_format() {
-    use VideoFormat::*;
-    let formats =
-        [Gray8, I420, Yv12, Nv12, Nv21, Y42b, Y444, I42010le, P01010le, I42210le, Y44410le, Gray16Le];
-    for format in formats {
+    for format in FORMATS {
         for size in [(1, 1), (2, 3), (13, 7), (64, 2)] {
             let info = video(format, size, RATE);
             let mut harness = harness("motioninterpolate mode=blend", &info, (75, 1));

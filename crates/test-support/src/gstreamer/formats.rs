@@ -3,7 +3,7 @@
 use gst_video::VideoFormat;
 
 /// Every one of them.
-pub const FORMATS: [VideoFormat; 12] = [
+pub const FORMATS: [VideoFormat; 15] = [
     VideoFormat::Gray8,
     VideoFormat::I420,
     VideoFormat::Yv12,
@@ -15,6 +15,9 @@ pub const FORMATS: [VideoFormat; 12] = [
     VideoFormat::P01010le,
     VideoFormat::I42210le,
     VideoFormat::Y44410le,
+    VideoFormat::I42012le,
+    VideoFormat::I42212le,
+    VideoFormat::Y44412le,
     VideoFormat::Gray16Le,
 ];
 
@@ -23,6 +26,7 @@ pub fn depth_and_shift(format: VideoFormat) -> (u32, u32) {
     match format {
         VideoFormat::P01010le => (10, 6),
         VideoFormat::I42010le | VideoFormat::I42210le | VideoFormat::Y44410le => (10, 0),
+        VideoFormat::I42012le | VideoFormat::I42212le | VideoFormat::Y44412le => (12, 0),
         VideoFormat::Gray16Le => (16, 0),
         _ => (8, 0),
     }

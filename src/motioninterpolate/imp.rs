@@ -10,10 +10,10 @@ use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
+use super::ratio::Ratio;
 use super::settings::InterpolationSettings;
+use super::state::InterpolateState;
 use super::statistics::InterpolationStatistics;
-use super::stream::InterpolateState;
-use super::timeline::Ratio;
 use super::{caps, retime};
 use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;

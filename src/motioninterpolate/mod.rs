@@ -135,14 +135,18 @@ use gst::prelude::*;
 
 mod caps;
 mod flow;
+mod holding;
 mod imp;
 mod load;
 mod maker;
 mod metas;
 mod motion;
 mod order;
+mod plan;
+mod ratio;
 mod retime;
 mod settings;
+mod state;
 mod statistics;
 mod stream;
 mod timeline;

@@ -2,7 +2,7 @@
 
 use gst::{ClockTime, GenericFormattedValue};
 
-use super::timeline::{Ratio, Retiming};
+use super::ratio::{Ratio, Retiming};
 use crate::video;
 
 /// A time of the input as one of the output.

@@ -4,7 +4,7 @@ use glib::prelude::*;
 use glib::{ParamSpecDouble, ParamSpecEnum};
 use gst::prelude::*;
 
-use super::timeline::Ratio;
+use super::ratio::Ratio;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, settings};
 

@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use gst_video::{VideoInfo, VideoMultiviewMode};
 
-use super::load::Load;
 use super::maker::{Decision, MakeError, Maker};
 use super::metas::{self, MomentMetas};
 use super::order::{Order, Verdict};
+use super::plan::{Before, Due, LONGEST_PAUSE, Planned, Shown};
+use super::ratio::{Ratio, Retiming};
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
-use super::timeline::{FramePlace, Interval, OutputFrame, Ratio, Retiming, Timeline};
+use super::timeline::{FramePlace, Interval, OutputFrame, Timeline};
 use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
@@ -29,47 +30,9 @@ pub enum TimeError {
     Unknown,
 }
 
-/// What an output frame shows.
-pub enum Shown {
-    /// An input frame at its time.
-    Untouched(gst::Buffer),
-    /// An input frame, whose times are to be set.
-    Input(gst::Buffer, OutputKind),
-    /// The moment at a phase between two: a frame that is to be made.
-    Between(Phase),
-}
-
-/// What comes before a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// The frame before it, without an interruption, or none.
-    Frame,
-    /// The frame before it, but content is missing between the two.
-    Hole,
-    /// Frames at other times: it is not after the one before, or longer after it than any pause that is filled.
-    Jump,
-}
-
-/// The output frames up to an input frame, and the segment of those that follow if it is another one.
-pub struct Planned {
-    pub interval: Interval,
-    /// Whether nothing is made, because it would be too late.
-    pub is_late: bool,
-    pub segment: Option<gst::Event>,
-}
-
-/// What leaves next.
-pub enum Due {
-    Frame(OutputFrame),
-    Segment(gst::Event),
-}
-
 /// The frames after a longer time than this, in nanoseconds, and than four times the usual distance of frames, do not say how
 /// long the last one is shown.
 const LONGEST_DURATION: u64 = 1_000_000_000;
-
-/// Longer pauses than this, in nanoseconds, are not filled.
-pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 /// A frame that is searched ahead.
 struct QueuedFrame {
@@ -531,121 +494,5 @@ impl InterpolateStream {
         self.timeline =
             timeline.zip(shift).map(|(timeline, shift)| timeline.continued(shift, retiming, start));
         self.end = None;
-    }
-}
-
-/// What is done from start to stop.
-pub struct InterpolateState {
-    pub stream: Option<InterpolateStream>,
-    /// The settings that hold for the current buffer.
-    pub settings: InterpolationSettings,
-    pub counts: Counts,
-    pub load: Load,
-    /// The segment of the output, that of output frames that wait, and that of the input.
-    pub segment: gst::FormattedSegment<gst::ClockTime>,
-    pub planned_segment: gst::FormattedSegment<gst::ClockTime>,
-    pub input_segment: gst::FormattedSegment<gst::ClockTime>,
-    pub seqnum: Option<gst::Seqnum>,
-    /// The input's in nanoseconds.
-    pub start: u64,
-    pub stop: Option<u64>,
-    pub retiming: Retiming,
-    /// Backwards all times are counted from the end, so that they grow. It is the time, in nanoseconds, of which they are
-    /// subtracted.
-    pub mirror: Option<u64>,
-}
-
-impl Default for InterpolateState {
-    fn default() -> Self {
-        Self {
-            stream: None,
-            settings: InterpolationSettings::default(),
-            counts: Counts::default(),
-            load: Load::default(),
-            segment: gst::FormattedSegment::new(),
-            planned_segment: gst::FormattedSegment::new(),
-            input_segment: gst::FormattedSegment::new(),
-            seqnum: None,
-            mirror: None,
-            start: 0,
-            stop: None,
-            retiming: Retiming::new(Ratio::ONE),
-        }
-    }
-}
-
-impl InterpolateState {
-    /// Takes the segment of what follows, the `segment` of the output for `input`, in which `speed` holds.
-    pub fn begin_segment(
-        &mut self,
-        input: gst::FormattedSegment<gst::ClockTime>,
-        segment: gst::FormattedSegment<gst::ClockTime>,
-        speed: Ratio,
-    ) {
-        let shift = self.continuation(&segment);
-        let [start, stop] = [input.start(), input.stop()].map(|time| time.map(gst::ClockTime::nseconds));
-        let start = start.unwrap_or(0);
-        self.mirror = stop.filter(|_| input.rate() < 0.0);
-        (self.start, self.stop) = match self.mirror {
-            Some(stop) => (0, Some(stop.saturating_sub(start))),
-            None => (start, stop),
-        };
-        self.retiming = Retiming::new(speed);
-        if let Some(stream) = &mut self.stream {
-            stream.begin_segment(self.start, shift, &self.retiming);
-        }
-        (self.segment, self.planned_segment, self.input_segment) = (segment.clone(), segment, input);
-    }
-
-    /// Lets `speed` hold from `time` on, in nanoseconds of the input. Returns the segment of what follows.
-    pub fn change_speed(&mut self, speed: Ratio, time: u64) -> Option<gst::Event> {
-        // Backwards the next segment brings it.
-        if speed == self.retiming.speed() || self.mirror.is_some() {
-            return None;
-        }
-        if let Some(stream) = &mut self.stream {
-            stream.set_speed(speed);
-        }
-        self.retiming = self.retiming.changed(speed, time);
-        let segments = [&self.planned_segment, &self.input_segment];
-        self.planned_segment = retime::continued_segment(segments, time, &self.retiming);
-        let event = gst::event::Segment::builder(&self.planned_segment);
-        Some(event.seqnum_if_some(self.seqnum).build())
-    }
-
-    /// Whether the output is as fast as the input, so that it can be late.
-    pub fn is_in_real_time(&self) -> bool {
-        self.retiming.speed() == Ratio::ONE && self.mirror.is_none()
-    }
-
-    /// The time of an input frame that starts at `time` and lasts `duration`, in nanoseconds.
-    pub fn input_time(&self, time: u64, duration: u64) -> u64 {
-        self.mirror.map_or(time, |end| end.saturating_sub(time.saturating_add(duration)))
-    }
-
-    /// The timestamp of an output frame.
-    pub fn timestamp(&self, frame: &OutputFrame) -> gst::ClockTime {
-        let end = self.mirror.map(|end| self.retiming.speed().divide(end));
-        video::time(
-            end.map_or(frame.time, |end| end.saturating_sub(frame.time.saturating_add(frame.duration))),
-        )
-    }
-
-    /// How much larger times are in `segment` than in the segment before, for the same running time, if it begins where that
-    /// has ended: less than half an output frame beside.
-    pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>) -> Option<i128> {
-        let (old, rate) = (&self.segment, segment.rate());
-        let stream = self.stream.as_ref()?;
-        let end = video::time(self.retiming.output(stream.end()?));
-        let [end, start] = [old.to_running_time(end)?, segment.base()?];
-        let beside = end.nseconds().abs_diff(start.nseconds());
-        // The time at which running time is 0.
-        let zero = |segment: &gst::FormattedSegment<gst::ClockTime>| {
-            let [start, base, offset] = [segment.start(), segment.base(), segment.offset()]
-                .map(|time| i128::from(time.map_or(0, gst::ClockTime::nseconds)));
-            start + offset - if rate == 1.0 { base } else { (base as f64 * rate) as i128 }
-        };
-        let is_next = rate > 0.0 && rate == old.rate() && 2 * beside <= stream.frame_duration()?;
-        is_next.then(|| zero(segment) - zero(old))
     }
 }

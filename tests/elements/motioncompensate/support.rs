@@ -23,16 +23,16 @@ pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
     let halved = |halved_x, halved_y, interleaved| Sampling { halved_x, halved_y, interleaved };
     match format {
         VideoFormat::Gray8 | VideoFormat::Gray16Le => vec![Sampling::LUMA],
-        VideoFormat::I420 | VideoFormat::Yv12 | VideoFormat::I42010le => {
+        VideoFormat::I420 | VideoFormat::Yv12 | VideoFormat::I42010le | VideoFormat::I42012le => {
             vec![Sampling::LUMA, halved(true, true, false), halved(true, true, false)]
         }
         VideoFormat::Nv12 | VideoFormat::Nv21 | VideoFormat::P01010le => {
             vec![Sampling::LUMA, halved(true, true, true)]
         }
-        VideoFormat::Y42b | VideoFormat::I42210le => {
+        VideoFormat::Y42b | VideoFormat::I42210le | VideoFormat::I42212le => {
             vec![Sampling::LUMA, halved(true, false, false), halved(true, false, false)]
         }
-        VideoFormat::Y444 | VideoFormat::Y44410le => vec![Sampling::LUMA; 3],
+        VideoFormat::Y444 | VideoFormat::Y44410le | VideoFormat::Y44412le => vec![Sampling::LUMA; 3],
         other => panic!("{other} is not tested"),
     }
 }

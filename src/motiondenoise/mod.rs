@@ -3,8 +3,9 @@
  *
  * `motiondenoise` averages each frame with up to `past` frames before and `future` frames after it, along the motion
  * between them. An encoder behind it needs fewer bits for the same picture: noise is what it cannot predict. How much
- * noise there is is measured in each frame, by brightness, and no more than that is taken out: frames without noise pass
- * untouched. docs/denoising.md says how noise and weights are computed, and what encoders gain.
+ * noise there is is measured in each frame, by brightness, in areas whose noise differs from that of the frame, and for
+ * chroma separately. No more than that is taken out: frames without noise pass untouched. A frame that repeats the one
+ * before it is denoised as that one. docs/denoising.md says how noise and weights are computed, and what encoders gain.
  *
  * The result is the same on every device, bit for bit.
  *
@@ -30,7 +31,7 @@
  *
  * ## Buffers and metadata
  *
- * The element holds `past + future + pipeline-depth` input buffers and asks for as many more in the answer to the ALLOCATION query;
+ * The element holds `past + future + pipeline-depth + 1` input buffers and asks for as many more in the answer to the ALLOCATION query;
  * buffers of a pool that cannot give so many are copied. Frames that change are written to buffers of downstream's pool,
  * or of one of the element's, and keep their metadata. As untouched frames go downstream in their own memory,
  * `GstVideoMeta` is only announced upstream if downstream accepts it.
@@ -39,6 +40,7 @@
  *
  * | input | what happens |
  * |---|---|
+ * | GRAY16 with fewer significant bits, as of Mono12 cameras | set `significant-bits` |
  * | interlaced frames | an error: put `deinterlace` before |
  * | frames without timestamps | they pass as they are: only their order counts |
  * | a live source that stalls | the frames that wait leave after twice the latency, at least half a second; the next one begins anew |
@@ -53,7 +55,7 @@
  * | `frames-in` | guint64 | input frames since start |
  * | `denoised` | guint64 | frames that have changed |
  * | `untouched` | guint64 | frames that have left as they came |
- * | `noise` | gdouble | mean standard deviation of the noise that was measured, in levels of the samples |
+ * | `noise` | gdouble | mean standard deviation of the noise that was measured in luma, in levels of the samples |
  * | `device` | string | names of the devices that search; empty before they are opened |
  * | `load-time` | guint64 | mean time to take a frame, with its search, ns |
  * | `denoise-time` | guint64 | mean time to measure and average a frame, ns |

@@ -22,6 +22,10 @@ settings! {
         "future", "Future frames",
         "Later frames that each frame is averaged with, by which it is delayed (0 = no delay)",
         |name, default| ParamSpecUInt::builder(name).maximum(References::MOST as u32).default_value(default);
+    significant_bits: u32 = 16,
+        "significant-bits", "Significant bits",
+        "Lower bits of each sample that count, with formats of 16 bits: 12 for cameras that deliver Mono12 as GRAY16",
+        |name, default| ParamSpecUInt::builder(name).minimum(9).maximum(16).default_value(default);
 }
 
 impl DenoiseSettings {
@@ -36,9 +40,14 @@ impl DenoiseSettings {
         self.future as usize + self.devices.pipeline_depth as usize - 1
     }
 
-    /// How many buffers are held.
-    pub fn held(&self) -> usize {
+    /// How many frames are there at once to be averaged.
+    pub fn loaded(&self) -> usize {
         self.past as usize + 1 + self.delay()
+    }
+
+    /// How many buffers are held: a repeat of a frame leaves behind it, and what it was averaged with stays until then.
+    pub fn held(&self) -> usize {
+        self.loaded() + 1
     }
 
     pub fn strength(&self) -> Strength {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::settings::statistics::mean_ns;
-use motion_search::denoising::NoiseLevels;
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "denoise-stats";
@@ -28,9 +27,10 @@ pub struct DenoiseStatistics {
 }
 
 impl DenoiseStatistics {
-    /// Counts a frame that was measured, and averaged if it `is_denoised`, in this time.
-    pub fn add(&mut self, is_denoised: bool, noise: NoiseLevels, time: Duration) {
-        self.noise += noise.mean_deviation();
+    /// Counts a frame that was measured, with noise of this mean standard deviation, and averaged if it `is_denoised`, in
+    /// this time.
+    pub fn add(&mut self, is_denoised: bool, noise: f64, time: Duration) {
+        self.noise += noise;
         self.measured += 1;
         *if is_denoised { &mut self.denoised } else { &mut self.untouched } += 1;
         self.denoising += time;

@@ -11,7 +11,7 @@ use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
 use motion_search::compensation::CompensationError;
-use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevels, Reference, Strength, search_parameters};
+use motion_search::denoising::{Denoiser, LumaSlot, Reference, Strength, search_parameters};
 use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
@@ -51,6 +51,9 @@ struct FieldPlace {
 /// A frame of the sequence.
 struct WindowFrame {
     buffer: gst::Buffer,
+    /// Whether it has the same samples as the one before it. Then it has no fields, is averaged with the same frames as that
+    /// one, and no other is averaged with it: its noise is no other noise.
+    is_repeat: bool,
     slot: FrameSlot,
     luma: LumaSlot,
     /// Its fields, and how many frames after it those are in which they were found.
@@ -61,6 +64,11 @@ struct WindowFrame {
     is_last: bool,
 }
 
+/// Whether a frame does not repeat the one before it.
+fn is_new(frame: &&WindowFrame) -> bool {
+    !frame.is_repeat
+}
+
 /// What holds from one caps, and from one `past` and `future`, to the next.
 pub struct DenoiseStream {
     layout: FrameLayout,
@@ -69,12 +77,15 @@ pub struct DenoiseStream {
     references: References,
     session: Session<FieldPlace>,
     denoiser: Denoiser,
-    /// Frames that have left and later ones are averaged with, oldest first.
+    /// Frames that have left and later ones are averaged with, oldest first. While repeats of the last one may come, it is
+    /// one more.
     past: VecDeque<WindowFrame>,
     /// The frames of the sequence after those.
     waiting: Waiting<WindowFrame>,
-    /// The number of frames of the sequence before `past`.
+    /// The number of frames of the sequence before `past`, without repeats.
     first: u64,
+    /// Whether the frame that was measured last is to change, and the mean standard deviation of its noise.
+    measured: (bool, f64),
 }
 
 impl DenoiseStream {
@@ -87,12 +98,12 @@ impl DenoiseStream {
         settings: &DenoiseSettings,
         references: References,
     ) -> Result<(Self, Choice), SetupError> {
-        let layout = FrameLayout::new(info.clone());
+        let layout = FrameLayout::new(info.clone()).with_significant_bits(settings.significant_bits);
         let format = layout.format();
         let parameters = search_parameters(format.size.0, format.size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let threads = settings.devices.threads as usize;
-        let denoiser = Denoiser::new(format, references.count(), settings.held(), threads)?;
+        let denoiser = Denoiser::new(format, references.count(), settings.loaded(), threads)?;
         let stream = Self {
             layout,
             settings: settings.clone(),
@@ -102,14 +113,14 @@ impl DenoiseStream {
             past: VecDeque::new(),
             waiting: Waiting::default(),
             first: 0,
+            measured: (false, 0.0),
         };
         Ok((stream, choice))
     }
 
     /// Whether `settings` need no other stream: their strength may be another.
     pub fn serves(&self, settings: &DenoiseSettings) -> bool {
-        let DenoiseSettings { strength: _, past, future, devices } = settings;
-        (past, future, devices) == (&self.settings.past, &self.settings.future, &self.settings.devices)
+        *settings == DenoiseSettings { strength: settings.strength, ..self.settings.clone() }
     }
 
     /// The names of the devices that search.
@@ -131,17 +142,29 @@ impl DenoiseStream {
     /// # Errors
     /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
     pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<(), DenoiseError> {
+        let previous = self.waiting.frames().next_back().or(self.past.back());
+        let previous = previous.map(|frame| (frame.slot, frame.luma, &frame.buffer));
+        if let Some((slot, luma, previous)) = previous
+            && self.is_repeat(&buffer, previous)?
+        {
+            let (fields, is_repeat) = (Vec::new(), true);
+            let frame = WindowFrame { buffer, is_repeat, slot, luma, fields, in_flight: 0, is_last: false };
+            self.waiting.push(frame);
+            return Ok(());
+        }
         // Searches of this frame may begin.
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
         }
         let (search_frame, luma) = self.denoiser.load(&self.layout.read(&buffer)?.plane(0)?)?;
         let slot = self.session.add_frame(search_frame)?;
-        let number = self.first + (self.past.len() + self.waiting.len()) as u64;
+        let number = self.first + (self.past.len() + self.waiting.frames().filter(is_new).count()) as u64;
         let References { backward, forward } = self.references;
-        let mut frame = WindowFrame { buffer, slot, luma, fields: Vec::new(), in_flight: 0, is_last: false };
+        let (fields, is_repeat) = (Vec::new(), false);
+        let mut frame = WindowFrame { buffer, is_repeat, slot, luma, fields, in_flight: 0, is_last: false };
         let past = self.past.iter_mut().rev().map(|frame| (frame, false));
-        let waiting = self.waiting.frames_mut().rev().map(|frame| (frame, true));
+        let waiting = self.waiting.frames_mut().rev().filter(|frame| !frame.is_repeat);
+        let waiting = waiting.map(|frame| (frame, true));
         for (distance, (earlier, is_waiting)) in (1..).zip(waiting.chain(past)) {
             if distance <= backward {
                 let place = FieldPlace { frame: number, offset: -(distance as isize) };
@@ -159,7 +182,31 @@ impl DenoiseStream {
             }
         }
         self.waiting.push(frame);
+        self.drop_past();
         Ok(())
+    }
+
+    /// Whether two buffers hold the same samples.
+    fn is_repeat(&self, buffer: &gst::Buffer, previous: &gst::Buffer) -> Result<bool, DenoiseError> {
+        let frames = [self.layout.read(buffer)?, self.layout.read(previous)?];
+        let [planes, others] = [frames[0].planes()?, frames[1].planes()?];
+        let is_same = |(plane, other): (&FrameView<'_>, &FrameView<'_>)| {
+            (0..plane.height()).all(|y| plane.row(y) == other.row(y))
+        };
+        Ok(planes.iter().zip(&others).all(is_same))
+    }
+
+    /// Drops the frames that no later one is averaged with, once the next one is no repeat.
+    fn drop_past(&mut self) {
+        if self.waiting.first().is_none_or(|frame| frame.is_repeat) {
+            return;
+        }
+        // Only the frame itself is averaged along them.
+        self.past.iter_mut().for_each(|frame| frame.fields.clear());
+        while self.past.len() > self.references.backward {
+            self.past.pop_front();
+            self.first += 1;
+        }
     }
 
     /// Waits for the search that began first.
@@ -170,7 +217,7 @@ impl DenoiseStream {
         let (FieldPlace { frame, offset }, output) = self.session.finish_search()?;
         // A frame leaves when its searches are over, so it still waits.
         let index = (frame - self.first) as usize - self.past.len();
-        if let Some(frame) = self.waiting.frames_mut().nth(index) {
+        if let Some(frame) = self.waiting.frames_mut().filter(|frame| !frame.is_repeat).nth(index) {
             frame.in_flight -= 1;
             frame.fields.push((offset, output));
         }
@@ -196,6 +243,7 @@ impl DenoiseStream {
     pub fn forget(&mut self) {
         self.session.cancel();
         self.session.release_frames();
+        self.denoiser.restart();
         self.first = 0;
         self.past.clear();
         self.waiting.discard();
@@ -217,18 +265,22 @@ impl DenoiseStream {
         self.waiting.first().filter(is_leaving).map(|frame| &frame.buffer)
     }
 
-    /// Measures the frame that leaves next. Returns whether it is to change, and its noise.
+    /// Measures the frame that leaves next. Returns whether it is to change, and the mean standard deviation of its noise.
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(&mut self, strength: Strength) -> Result<(bool, NoiseLevels), DenoiseError> {
+    pub fn measure(&mut self, strength: Strength) -> Result<(bool, f64), DenoiseError> {
         while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
-        let noise = self.with_planes(|denoiser, planes, references| {
-            Ok(denoiser.measure(&planes[0], references, strength)?)
-        })?;
-        Ok((!noise.is_none() && !strength.is_none(), noise))
+        if self.waiting.first().is_some_and(|frame| !frame.is_repeat) {
+            self.measured = self.with_planes(|denoiser, planes, references| {
+                let noise = denoiser.measure(planes, references, strength)?;
+                let is_noisy = !references.is_empty() && !noise.is_none() && !strength.is_none();
+                Ok((is_noisy, noise.mean_deviation()))
+            })?;
+        }
+        Ok(self.measured)
     }
 
     /// Writes the frame that was measured without its noise.
@@ -248,14 +300,11 @@ impl DenoiseStream {
 
     /// Counts the frame that leaves next as one that has left.
     pub fn leave(&mut self) {
-        let Some(Item::Frame(mut frame)) = self.waiting.pop() else { return };
-        // Only the frame itself is averaged along them.
-        frame.fields.clear();
-        self.past.push_back(frame);
-        if self.past.len() > self.references.backward {
-            self.past.pop_front();
-            self.first += 1;
+        let Some(Item::Frame(frame)) = self.waiting.pop() else { return };
+        if !frame.is_repeat {
+            self.past.push_back(frame);
         }
+        self.drop_past();
     }
 
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
@@ -264,10 +313,13 @@ impl DenoiseStream {
         work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, DenoiseError>,
     ) -> Result<T, DenoiseError> {
         let Self { layout, denoiser, past, waiting, .. } = self;
-        let Some(frame) = waiting.first() else { return Ok(T::default()) };
+        let Some(first) = waiting.first() else { return Ok(T::default()) };
+        // The frames before it, or before the one that it repeats.
+        let before = past.len() - usize::from(first.is_repeat);
+        let frame = if first.is_repeat { &past[before] } else { first };
         let at = |offset: isize| match usize::try_from(offset) {
-            Ok(later) => waiting.frames().nth(later),
-            Err(_) => past.len().checked_add_signed(offset).and_then(|index| past.get(index)),
+            Ok(later) => waiting.frames().filter(is_new).nth(later - usize::from(first.is_repeat)),
+            Err(_) => before.checked_add_signed(offset).and_then(|index| past.get(index)),
         };
         // A field is there as long as the frame in which it was found.
         let fields = frame.fields.iter().filter_map(|(offset, field)| Some((*offset, at(*offset)?, field)));
@@ -277,8 +329,8 @@ impl DenoiseStream {
         let others = others.iter().map(|frame| frame.planes()).collect::<Result<Vec<_>, _>>()?;
         let mut references = Vec::with_capacity(others.len());
         for (planes, (offset, frame, field)) in others.iter().zip(&fields) {
-            let (slot, is_beside) = (frame.luma, offset.abs() == 1);
-            references.push(Reference { slot, planes, vectors: &field.vectors, is_beside });
+            let (slot, offset) = (frame.luma, *offset);
+            references.push(Reference { slot, planes, vectors: &field.vectors, offset });
         }
         work(denoiser, &layout.read(&frame.buffer)?.planes()?, &references)
     }

@@ -8,7 +8,7 @@ use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 
 use super::sample_format;
 use motion_search::compensation::{PlaneMut, Sampling};
-use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView};
+use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView, SampleFormat};
 use motion_search::interpolation::FrameFormat;
 
 /// Why the frame in a buffer cannot be used.
@@ -134,6 +134,14 @@ impl FrameLayout {
             samples: sample_format(&info),
         };
         Self { info, format }
+    }
+
+    /// The same frames, where of samples of 16 bits only the lower `bits` count, 9 to 16.
+    pub fn with_significant_bits(mut self, bits: u32) -> Self {
+        if let (16, Ok(samples)) = (self.format.samples.depth(), SampleFormat::new(bits, 0)) {
+            self.format.samples = samples;
+        }
+        self
     }
 
     pub fn info(&self) -> &VideoInfo {

@@ -105,6 +105,62 @@ fn nothing_is_copied_where_nothing_changes() {
 }
 
 #[test]
+fn repeats_leave_like_the_frames_before_them() {
+    let times = [0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5];
+    for (past, future) in [(2, 0), (1, 2), (0, 1)] {
+        let info = i420();
+        let mut harness = harness(&format!("motiondenoise device=native past={past} future={future}"), &info);
+        for (number, &time) in (0..).zip(&times) {
+            let mut buffer = frame(&info, time, true);
+            buffer.make_mut().set_pts(DURATION * number);
+            push(&mut harness, buffer);
+            assert_eq!(harness.buffers_in_queue() as u64, (number + 1).saturating_sub(future));
+        }
+        end(&mut harness);
+        let found = pull(&mut harness);
+        assert_eq!(numbers(&found), (0..times.len() as u64).collect::<Vec<_>>());
+        let found: Vec<_> = found.iter().map(|buffer| samples(&planes(buffer, &info).0)).collect();
+        let frames: Vec<_> = (0..6).map(|time| frame(&info, time, true)).collect();
+        let expected = expected(&info, &frames, References { backward: past, forward: future as usize });
+        for (index, (&time, found_of)) in times.iter().zip(&found).enumerate() {
+            let name = format!("past {past}, future {future}, frame {index}");
+            if index > 0 && times[index - 1] == time {
+                assert!(*found_of == found[index - 1], "{name} is no repeat");
+            } else if future == 0 {
+                assert!(*found_of == expected[time as usize], "{name}");
+            }
+        }
+        assert!(count(&harness, "denoised") > 0);
+    }
+}
+
+#[test]
+fn samples_of_fewer_bits_in_sixteen() {
+    let info = video(VideoFormat::Gray16Le, (160, 128));
+    let mut harness = harness("motiondenoise device=native significant-bits=12", &info);
+    let mut state = 1_u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24) - 0.5
+    };
+    for number in 0..6 {
+        let sample = |at: usize| {
+            let (x, y) = ((at % 160) as f64, (at / 160) as f64);
+            (2000.0 + 400.0 * (x / 9.0).sin() * (y / 7.0).cos() + 200.0 * noise()) as u16
+        };
+        let bytes: Vec<_> = (0..160 * 128).map(sample).flat_map(u16::to_le_bytes).collect();
+        let mut buffer = gst::Buffer::from_mut_slice(bytes);
+        buffer.make_mut().set_pts(DURATION * number);
+        push(&mut harness, buffer);
+    }
+    end(&mut harness);
+    assert_eq!(count(&harness, "denoised"), 6);
+    let stats: gst::Structure = element(&harness).property("stats");
+    let ratio = stats.get::<f64>("noise").unwrap() / (200.0 / 12_f64.sqrt());
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn latency_is_that_of_the_later_frames() {
     for (launch, frames) in [
         ("motiondenoise device=native", 2),
@@ -176,6 +232,6 @@ fn as_many_buffers_are_asked_for_as_are_held() {
     let mut query = gst::query::Allocation::new(Some(&info.to_caps().unwrap()), true);
     assert!(element(&harness).static_pad("sink").unwrap().query(query.query_mut()));
     let (_, size, least, most) = query.allocation_pools().next().expect("a pool");
-    assert_eq!((size as usize, least, most), (info.size(), 4, 0));
+    assert_eq!((size as usize, least, most), (info.size(), 5, 0));
     assert!(query.find_allocation_meta::<gst_video::VideoMeta>().is_some());
 }

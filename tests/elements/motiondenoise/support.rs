@@ -7,7 +7,7 @@ use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
-use motion_search::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
+use motion_search::denoising::{LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters};
 use motion_search::estimator::{Frame, References, SampleFormat, oracle as search};
 
 pub use test_support::gstreamer::ElementBus;
@@ -145,6 +145,8 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
     let searched: Vec<_> = frames.iter().map(|(planes, _)| oracle::search_frame(&planes[0].view())).collect();
     let views: Vec<Vec<_>> =
         frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect();
+    let luma = &views[0][0];
+    let mut noise = NoiseMap::new(luma.size(), luma.format().depth()).unwrap();
     let expected = |current: usize| {
         let there = |offset: i64| -> Option<(i64, usize)> {
             let at = current.checked_add_signed(offset as isize)?;
@@ -157,16 +159,12 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
         let fields: Vec<_> = others.iter().map(field).collect();
         let reference = |(&(offset, at), vectors): (&(i64, usize), _)| {
             let vectors: &Vec<_> = vectors;
-            Reference {
-                slot: LumaSlot::default(),
-                planes: &views[at][..],
-                vectors,
-                is_beside: i64::abs(offset) == 1,
-            }
+            Reference { slot: LumaSlot::default(), planes: &views[at][..], vectors, offset: offset as isize }
         };
         let references: Vec<_> = others.iter().zip(&fields).map(reference).collect();
-        let made = oracle::denoise(&frames[current].1, &views[current], &references, Strength::new(1.0));
-        samples(&made.unwrap().1)
+        let strength = Strength::new(1.0);
+        let made = oracle::denoise(&mut noise, &frames[current].1, &views[current], &references, strength);
+        samples(&made.unwrap())
     };
     (0..frames.len()).map(expected).collect()
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::mean::{PlaneMean, steps_of_chroma};
-use super::measure::{MeasuredErrors, MeasuredLuma};
-use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings, set_weights};
+use super::measure::{MeasuredChroma, MeasuredErrors, MeasuredLuma};
+use super::noise::{Block, BlockError, flickers, least_noise};
+use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings};
+use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
 use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
@@ -31,15 +33,45 @@ pub struct Reference<'a> {
     pub planes: &'a [FrameView<'a>],
     /// The field of the other frame in this one.
     pub vectors: &'a [MotionVector],
-    /// Whether no frame is between the two. The noise is estimated with such frames.
-    pub is_beside: bool,
+    /// How many frames after the other one it comes; before it, if less than zero. The noise is estimated with the frames
+    /// beside it.
+    pub offset: isize,
+}
+
+impl Reference<'_> {
+    /// Whether no frame is between the two.
+    pub(super) fn is_beside(&self) -> bool {
+        self.offset.abs() == 1
+    }
+}
+
+/// What is known of the blocks of luma, or of those of chroma.
+struct Measured {
+    blocks: Vec<Block>,
+    /// For each reference frame the errors of its prediction.
+    errors: Vec<Vec<BlockError>>,
+    weights: Vec<BlockWeights>,
+    /// The most by which samples change.
+    changes: Vec<u16>,
+}
+
+impl Measured {
+    fn new(blocks: usize, references: usize) -> Result<Self, SetupError> {
+        let errors = (0..references).map(|_| memory::values("the errors of blocks", blocks));
+        Ok(Self {
+            blocks: memory::values("what blocks are", blocks)?,
+            errors: errors.collect::<Result<_, _>>()?,
+            weights: memory::values("the weights of blocks", blocks)?,
+            changes: memory::values("the changes of blocks", blocks)?,
+        })
+    }
 }
 
 /// Takes the noise out of frames: [`Self::load`] each frame of a stream; when those are loaded that it is averaged with,
 /// [`Self::measure`] it, and write its planes in order.
 ///
-/// Memory: with eight bits five bytes a luma sample of each loaded frame; 16 bytes a block of 8 x 8 samples for each
-/// reference frame.
+/// Memory: with eight bits five bytes a luma sample of each loaded frame; 48 bytes a block of 8 x 8 samples for each
+/// reference frame, half of them for chroma.
 pub struct Denoiser {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -48,13 +80,12 @@ pub struct Denoiser {
     /// The luma of the frames that were loaded last, if it has eight bits, and where that of the next one goes.
     points: Vec<LumaPoints>,
     next: usize,
-    blocks: Vec<BlockLuma>,
-    /// For each reference frame the errors of its prediction.
-    errors: Vec<Vec<BlockError>>,
-    /// And where the vectors lead to in it.
+    noise: NoiseMap,
+    memory: NoiseMemory,
+    /// For luma, and for chroma if there is any.
+    measured: [Measured; 2],
+    /// For each reference frame where the vectors lead to in it.
     ends: Vec<VectorEnds>,
-    noise_memory: Vec<NoiseMemory>,
-    weights: Vec<BlockWeights>,
 }
 
 impl Denoiser {
@@ -101,6 +132,7 @@ impl Denoiser {
             });
         }
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
+        let chroma_blocks = if format.samplings.len() > 1 { blocks } else { 0 };
         format.check_chroma(NATIVE)?;
         let instructions = level.required()?;
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
@@ -111,13 +143,10 @@ impl Denoiser {
             search_frames: SearchFrames::new(format.size, halvings)?,
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
             next: 0,
-            blocks: memory::values("the brightness of blocks", blocks)?,
-            errors: (0..references)
-                .map(|_| memory::values("the errors of blocks", blocks))
-                .collect::<Result<_, _>>()?,
+            noise: NoiseMap::new(format.size, format.samples.depth())?,
+            memory: NoiseMemory::new(format.size, chroma_blocks > 0)?,
+            measured: [Measured::new(blocks, references)?, Measured::new(chroma_blocks, references)?],
             ends: (0..references).map(|_| VectorEnds::default()).collect(),
-            noise_memory: (0..references).map(|_| NoiseMemory::default()).collect(),
-            weights: memory::values("the weights of blocks", blocks)?,
         })
     }
 
@@ -140,8 +169,14 @@ impl Denoiser {
         Ok((search_frame, slot))
     }
 
-    /// Estimates the noise of the frame with the plane `luma`, and decides by how much [`Self::write_plane`] averages it
-    /// with `references`. Returns the noise. Nothing changes if there is none.
+    /// Forgets the noise of the frames up to now: the next one is of another stream.
+    pub fn restart(&mut self) {
+        self.noise.restart();
+    }
+
+    /// Estimates the noise of the frame with these `planes`, which comes after the one that was measured last, and decides
+    /// by how much [`Self::write_plane`] averages it with `references`. Returns the noise. Nothing changes if there is
+    /// none.
     ///
     /// # Errors
     /// [`CompensationError`] if a plane or a field is not one of the stream.
@@ -150,57 +185,68 @@ impl Denoiser {
     /// If there are more references than it was made for.
     pub fn measure(
         &mut self,
-        luma: &FrameView<'_>,
+        planes: &[FrameView<'_>],
         references: &[Reference<'_>],
         strength: Strength,
-    ) -> Result<NoiseLevels, CompensationError> {
-        self.format.check(0, luma)?;
-        self.check(0, references)?;
-        let Self {
-            instructions, threads, format, points, blocks, ends, errors, noise_memory, weights, ..
-        } = self;
+    ) -> Result<&NoiseMap, CompensationError> {
+        for (index, plane) in planes.iter().enumerate() {
+            self.format.check(index, plane)?;
+            self.check(index, references)?;
+        }
+        let Self { instructions, threads, format, points, noise, memory, measured, ends, .. } = self;
         for (ends, reference) in ends.iter_mut().zip(references) {
             ends.set(format.size, reference.vectors)?;
         }
-        let (columns, depth) = (format.size.0.div_ceil(BLOCK), format.samples.depth());
-        let errors = &mut errors[..references.len()];
-        let measure = |is_beside: bool, errors: &mut [Vec<BlockError>]| {
-            let others = references.par_iter().zip(&*ends).zip(errors);
-            let others = others.filter(|((reference, _), _)| reference.is_beside == is_beside);
-            others.for_each(|((reference, ends), errors)| match points.get(reference.slot.0) {
-                Some(points) => {
-                    measure_errors(*instructions, luma, &points.quarter_samples(), ends, errors);
-                }
-                None => {
-                    let source = DeepLuma(reference.planes[0]);
-                    measure_errors(*instructions, luma, &source, ends, errors);
-                }
-            });
-        };
+        let measuring = Measuring { instructions: *instructions, format, points, planes, references, ends };
         // One call from this thread: handing work over takes time.
-        let noise = threads.install(|| {
-            blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
-                instructions.run(MeasuredLuma { plane: luma, y: row * BLOCK, blocks });
-            });
-            measure(true, errors);
-            let others = references.par_iter().zip(&*errors).zip(noise_memory);
-            let beside = others.filter(|((reference, _), _)| reference.is_beside);
-            let estimates: Vec<_> = beside
-                .map(|((_, errors), memory)| NoiseEstimate::new(depth, blocks, errors, memory))
+        threads.install(|| {
+            let [luma, chroma] = measured;
+            measuring.blocks(luma, chroma);
+            measuring.luma_errors(luma, true);
+            measuring.chroma_errors(chroma, true);
+            let beside = references.iter().zip(luma.errors.iter().enumerate());
+            let beside = beside.filter(|(reference, _)| reference.is_beside());
+            let evidence: Vec<_> = beside
+                .map(|(reference, (index, luma))| Evidence {
+                    is_previous: reference.offset < 0,
+                    luma,
+                    chroma: &chroma.errors[index],
+                })
                 .collect();
-            let noise = NoiseLevels::least(depth, estimates.into_iter().flatten());
-            let taken = noise.times(strength);
+            noise.follow([&luma.blocks, &chroma.blocks], &evidence, memory);
             // Without noise the others have no weight.
-            if !taken.is_none() {
-                measure(false, errors);
+            if !noise.is_none() && !strength.is_none() {
+                measuring.luma_errors(luma, false);
+                if noise.has_chroma() {
+                    measuring.chroma_errors(chroma, false);
+                }
             }
-            weights.par_iter_mut().zip(&*blocks).enumerate().with_min_len(columns).for_each(
-                |(index, (weights, block))| {
-                    let errors = errors.iter().map(|errors| (errors[index].sum, errors[index].gain()));
-                    set_weights(taken.of(block), block.samples, errors, weights);
-                },
-            );
-            noise
+            let no_chroma = Block::default();
+            let least_noise = least_noise(format.samples.depth());
+            let flickers: Vec<_> =
+                luma.errors[..references.len()].iter().map(|errors| flickers(errors)).collect();
+            let weighed = |block: usize, noise: &BlockNoise| Weighed {
+                luma_block: &luma.blocks[block],
+                chroma_block: chroma.blocks.get(block).unwrap_or(&no_chroma),
+                noise: BlockNoise { luma: strength.of(noise.luma), chroma: strength.of(noise.chroma) },
+                least_noise,
+                luma: &luma.errors[..references.len()],
+                chroma: &chroma.errors[..references.len()],
+                flickers: &flickers,
+                block,
+            };
+            let columns = format.size.0.div_ceil(BLOCK);
+            let of_blocks = || noise.blocks().par_iter().enumerate().with_min_len(columns);
+            let results = luma.weights.par_iter_mut().zip(&mut luma.changes);
+            results.zip(of_blocks()).for_each(|((weights, change), (block, noise))| {
+                *weights = weighed(block, noise).luma_weights();
+                *change = most_change(strength.of(noise.luma));
+            });
+            let results = chroma.weights.par_iter_mut().zip(&mut chroma.changes);
+            results.zip(of_blocks()).for_each(|((weights, change), (block, noise))| {
+                *weights = weighed(block, noise).chroma_weights();
+                *change = most_change(strength.of(noise.chroma));
+            });
         });
         Ok(noise)
     }
@@ -223,13 +269,15 @@ impl Denoiser {
         self.format.check(index, plane)?;
         self.format.check(index, &out.view())?;
         self.check(index, references)?;
-        let Self { instructions, threads, format, points, ends, weights, .. } = self;
+        let Self { instructions, threads, format, points, ends, measured: [luma, chroma], .. } = self;
+        let measured = if index == 0 { luma } else { chroma };
         let mean = PlaneMean {
             instructions: *instructions,
             plane,
             others: references.iter().map(|reference| reference.planes[index]).collect(),
             ends: &ends[..references.len()],
-            weights,
+            weights: &measured.weights,
+            changes: &measured.changes,
             columns: format.size.0.div_ceil(BLOCK),
             steps: if index == 0 { (1, 1) } else { steps_of_chroma(format.samplings[index]) },
             out,
@@ -255,16 +303,91 @@ impl Denoiser {
     }
 }
 
-/// Measures the prediction of all blocks of `luma` from `source`.
-fn measure_errors<S: CellSource<BLOCK, BLOCK>>(
+/// A frame that is measured.
+struct Measuring<'a> {
     instructions: Instructions,
-    luma: &FrameView<'_>,
-    source: &S,
-    ends: &VectorEnds,
-    errors: &mut [BlockError],
-) {
-    let columns = luma.width().div_ceil(BLOCK);
-    errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-        S::run(instructions, MeasuredErrors { plane: luma, source, ends, row, errors });
-    });
+    format: &'a FrameFormat,
+    points: &'a [LumaPoints],
+    planes: &'a [FrameView<'a>],
+    references: &'a [Reference<'a>],
+    ends: &'a [VectorEnds],
+}
+
+impl Measuring<'_> {
+    fn columns(&self) -> usize {
+        self.format.size.0.div_ceil(BLOCK)
+    }
+
+    /// Measures the blocks.
+    fn blocks(&self, luma: &mut Measured, chroma: &mut Measured) {
+        luma.blocks.par_chunks_mut(self.columns()).enumerate().for_each(|(row, blocks)| {
+            self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
+        });
+        chroma.blocks.fill(Block::default());
+        for index in 1..self.planes.len() {
+            self.chroma_plane(index, &mut chroma.blocks, None);
+        }
+    }
+
+    /// Measures the errors of luma from the frames that are beside it, or from those that are not.
+    fn luma_errors(&self, luma: &mut Measured, is_beside: bool) {
+        let Measured { blocks, errors, .. } = luma;
+        let others = self.references.par_iter().zip(self.ends).zip(errors);
+        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
+        others.for_each(|((reference, ends), errors)| match self.points.get(reference.slot.0) {
+            Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
+            None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
+        });
+    }
+
+    /// Measures the errors of luma from `source`.
+    fn errors_from<S: CellSource<BLOCK, BLOCK>>(
+        &self,
+        source: &S,
+        ends: &VectorEnds,
+        blocks: &[Block],
+        errors: &mut [BlockError],
+    ) {
+        let (columns, plane) = (self.columns(), &self.planes[0]);
+        let rows = errors.par_chunks_mut(columns).zip(blocks.par_chunks(columns)).enumerate();
+        rows.for_each(|(row, (errors, blocks))| {
+            S::run(self.instructions, MeasuredErrors { plane, blocks, source, ends, row, errors });
+        });
+    }
+
+    /// The same of chroma.
+    fn chroma_errors(&self, chroma: &mut Measured, is_beside: bool) {
+        let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
+        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
+        others.for_each(|((reference, ends), errors)| {
+            errors.fill(BlockError::default());
+            for index in 1..self.planes.len() {
+                self.chroma_plane(index, &mut [], Some((reference.planes[index], ends, errors)));
+            }
+        });
+    }
+
+    /// Adds plane `index` of chroma to `blocks`, and its errors from another frame to those of that.
+    fn chroma_plane(
+        &self,
+        index: usize,
+        blocks: &mut [Block],
+        other: Option<(FrameView<'_>, &VectorEnds, &mut Vec<BlockError>)>,
+    ) {
+        let sampling = self.format.samplings[index];
+        let (other, errors) = match other {
+            Some((other, ends, errors)) => (Some((other, ends)), &mut errors[..]),
+            None => (None, &mut [][..]),
+        };
+        let work = MeasuredChroma {
+            instructions: self.instructions,
+            plane: &self.planes[index],
+            steps: steps_of_chroma(sampling),
+            columns: self.columns(),
+            other,
+            blocks,
+            errors,
+        };
+        with_chroma(sampling, self.format.samples.depth(), work);
+    }
 }

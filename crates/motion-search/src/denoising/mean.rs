@@ -26,6 +26,8 @@ pub(super) struct PlaneMean<'a, 'b> {
     /// The ends of the vectors in them.
     pub ends: &'a [VectorEnds],
     pub weights: &'a [BlockWeights],
+    /// The most by which samples change.
+    pub changes: &'a [u16],
     /// Blocks of a row.
     pub columns: usize,
     pub out: &'a mut PlaneMut<'b>,
@@ -37,14 +39,14 @@ impl PlaneMean<'_, '_> {
     where
         S: CellSource<W, H>,
     {
-        let Self { instructions, plane, steps, ends, weights, columns, out, .. } = self;
+        let Self { instructions, plane, steps, ends, weights, changes, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
         out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
             let out = BandMut { bytes, stride, width, format };
-            let weights = &weights[row * columns..][..columns];
+            let (weights, changes) = (&weights[row * columns..][..columns], &changes[row * columns..]);
             S::run(
                 instructions,
-                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, ends, weights, row, out },
+                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, ends, weights, changes, row, out },
             );
         });
     }
@@ -67,6 +69,7 @@ struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     sources: &'a [S],
     ends: &'a [VectorEnds],
     weights: &'a [BlockWeights],
+    changes: &'a [u16],
     row: usize,
     out: BandMut<'a>,
 }
@@ -76,7 +79,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
 {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { plane, steps, sources, ends, weights, row, mut out } = self;
+        let Self { plane, steps, sources, ends, weights, changes, row, mut out } = self;
         let position = |ends: &VectorEnds, column| {
             let (x, y) = ends.position(column, row);
             (steps.0 * x, steps.1 * y)
@@ -101,7 +104,12 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
                     sum = sum.plus(source.cell::<E>(position(ends, column)).times(weight));
                 }
             }
-            out.write((left, 0), &sum.round::<SHIFT>());
+            let mut mean = sum.round::<SHIFT>();
+            let samples = samples.as_flattened().iter();
+            mean.as_flattened_mut().iter_mut().zip(samples).for_each(|(mean, &sample)| {
+                *mean = mean.near(sample, changes[column]);
+            });
+            out.write((left, 0), &mean);
         }
     }
 }

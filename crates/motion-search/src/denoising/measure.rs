@@ -1,12 +1,15 @@
-//! The luma of blocks, and the errors of their predictions.
+//! The samples of blocks, and the errors of their predictions.
 
-use std::ops::AddAssign;
+use std::marker::PhantomData;
+use std::ops::{Add, AddAssign, Mul, Sub};
 
-use super::noise::{BlockError, BlockLuma};
-use super::rules::{BLOCK, VectorEnds};
+use rayon::prelude::*;
+
+use super::noise::{Bends, Block, BlockError};
+use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use crate::estimator::FrameView;
-use crate::interpolation::{AHEAD, CellSource, PREFETCHED, PlaneCell, StoredSample};
-use crate::simd::{InstructionSet, Work};
+use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
+use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The samples of a row of a block, and sums of them over the rows.
 type Columns<T> = [T; BLOCK];
@@ -73,7 +76,7 @@ impl BlockSample for u16 {
 pub(super) struct MeasuredLuma<'a> {
     pub plane: &'a FrameView<'a>,
     pub y: usize,
-    pub blocks: &'a mut [BlockLuma],
+    pub blocks: &'a mut [Block],
 }
 
 impl MeasuredLuma<'_> {
@@ -83,27 +86,31 @@ impl MeasuredLuma<'_> {
         let rows = y..(y + BLOCK).min(plane.height());
         for (column, block) in blocks.iter_mut().enumerate() {
             let x = column * BLOCK;
-            *block = BlockLuma::default();
+            let (mut sum, mut squares, mut steps) = (0, 0, 0);
             if x + BLOCK <= plane.width() {
                 let mut sums = Columns::<u32>::default();
-                let mut squares = Columns::<S::Squares>::default();
+                let mut of_columns = [Columns::<S::Squares>::default(); 2];
                 for y in rows.clone() {
                     let samples = S::row(plane, x, y);
                     for i in 0..BLOCK {
                         sums[i] += samples[i].value();
-                        squares[i] += samples[i].squared_difference(S::default());
+                        of_columns[0][i] += samples[i].squared_difference(S::default());
+                    }
+                    for i in 1..BLOCK {
+                        of_columns[1][i] += samples[i].squared_difference(samples[i - 1]);
                     }
                 }
-                block.sum = sums.into_iter().map(u64::from).sum();
-                block.squares = squares.into_iter().map(S::Squares::into).sum();
+                sum = sums.into_iter().map(u64::from).sum();
+                [squares, steps] = of_columns.map(|columns| columns.into_iter().map(S::Squares::into).sum());
             } else {
                 for (x, y) in rows.clone().flat_map(|y| (x..plane.width()).map(move |x| (x, y))) {
                     let sample = u64::from(plane.sample(x as i32, y as i32));
-                    block.sum += sample;
-                    block.squares += sample * sample;
+                    sum += sample;
+                    squares += sample * sample;
                 }
             }
-            block.samples = (rows.len() * BLOCK.min(plane.width() - x)) as u64;
+            let samples = (rows.len() * BLOCK.min(plane.width() - x)) as u64;
+            *block = Block::of_luma(samples, sum, squares, steps);
         }
     }
 }
@@ -118,6 +125,7 @@ impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
 /// Measures the prediction of a row of blocks of luma.
 pub(super) struct MeasuredErrors<'a, S> {
     pub plane: &'a FrameView<'a>,
+    pub blocks: &'a [Block],
     /// The luma of the other frame.
     pub source: &'a S,
     pub ends: &'a VectorEnds,
@@ -128,10 +136,10 @@ pub(super) struct MeasuredErrors<'a, S> {
 impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<'_, S> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { plane, source, ends, row, errors } = self;
+        let Self { plane, blocks, source, ends, row, errors } = self;
         let (y, columns) = (row * BLOCK, errors.len());
         let rows = BLOCK.min(plane.height() - y);
-        for (column, error) in errors.iter_mut().enumerate() {
+        for (column, (error, block)) in errors.iter_mut().zip(blocks).enumerate() {
             if column % PREFETCHED == 0 && column + AHEAD < columns {
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
@@ -141,9 +149,155 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
                 (x as i32, y as i32),
             );
             let position = ends.position(column, row);
-            error.fraction = ((position.0 & 3) as u8, (position.1 & 3) as u8);
             let inside = (BLOCK.min(plane.width() - x), rows);
-            error.sum = S::Cell::<E>::of(&samples).squared_error(source.cell::<E>(position), inside);
+            let [squares, predicted] =
+                S::Cell::<E>::of(&samples).error_and_sum(source.cell::<E>(position), inside);
+            let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
+            *error = BlockError::of_luma(block, squares, predicted, NOISE_GAINS[y][x]);
+        }
+    }
+}
+
+/// A plane of chroma, and the same plane of other frames.
+pub(super) struct MeasuredChroma<'a> {
+    pub instructions: Instructions,
+    pub plane: &'a FrameView<'a>,
+    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub steps: (i32, i32),
+    /// Blocks of a row.
+    pub columns: usize,
+    /// The other frame, and the ends of the vectors in it, for their errors; `None` for the blocks themselves.
+    pub other: Option<(FrameView<'a>, &'a VectorEnds)>,
+    /// To which the numbers of this plane are added.
+    pub blocks: &'a mut [Block],
+    pub errors: &'a mut [BlockError],
+}
+
+impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>,
+    {
+        let Self { instructions, plane, steps, columns, other, blocks, errors } = self;
+        blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
+            let samples = ChromaRows::<P>::around(plane, row * H, H);
+            if plane.format().depth() <= 12 {
+                instructions.run(ChromaBlocks::<i32, P, W> { samples, blocks, sum: PhantomData });
+            } else {
+                instructions.run(ChromaBlocks::<i64, P, W> { samples, blocks, sum: PhantomData });
+            }
+        });
+        if let Some((other, ends)) = other {
+            let source = S::from(other);
+            errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+                let source = &source;
+                S::run(instructions, ChromaErrors::<S, P, W, H> { plane, source, steps, ends, row, errors });
+            });
+        }
+    }
+}
+
+/// Rows of chroma and those around them, with a pixel more on each side.
+struct ChromaRows<const P: usize> {
+    rows: Vec<Vec<u16>>,
+    width: usize,
+}
+
+impl<const P: usize> ChromaRows<P> {
+    /// As many rows as `plane` has of `count` from row `y` on.
+    fn around(plane: &FrameView<'_>, y: usize, count: usize) -> Self {
+        let (width, end) = (plane.width(), (y + count).min(plane.height()));
+        let row = |y: i32| {
+            let mut row = vec![0; width + 2 * P];
+            plane.read_pixels::<P>(0, y, &mut row[P..P + width]);
+            row.copy_within(P..2 * P, 0);
+            row.copy_within(width..width + P, width + P);
+            row
+        };
+        Self { rows: (y as i32 - 1..=end as i32).map(row).collect(), width }
+    }
+}
+
+/// Measures a row of blocks of chroma `W` samples wide; a pixel has `P` samples. Sums over the rows are of the type `T`.
+struct ChromaBlocks<'a, T, const P: usize, const W: usize> {
+    samples: ChromaRows<P>,
+    blocks: &'a mut [Block],
+    sum: PhantomData<T>,
+}
+
+impl<E, T, const P: usize, const W: usize> Work<E> for ChromaBlocks<'_, T, P, W>
+where
+    T: Copy + Default + From<u16> + Into<i64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>,
+{
+    #[inline(always)]
+    fn run(self, _: E) {
+        let ChromaRows { rows, width } = self.samples;
+        // For each column the sums of samples, their squares, and the products of second differences.
+        let mut sums = vec![[T::default(); 5]; width];
+        for rows in rows.windows(3) {
+            let [above, row, below] = [0, 1, 2].map(|at| &rows[at][..width + 2 * P]);
+            for (x, sums) in sums.iter_mut().enumerate() {
+                let [left, middle, right] = [x, x + P, x + 2 * P].map(|x| T::from(row[x]));
+                let [above, below] = [above, below].map(|row| T::from(row[x + P]));
+                let (along, down) = (left + right - middle - middle, above + below - middle - middle);
+                let products = [middle, middle * middle, along * along, down * down, along * down];
+                for (sum, product) in sums.iter_mut().zip(products) {
+                    *sum = *sum + product;
+                }
+            }
+        }
+        for (block, sums) in self.blocks.iter_mut().zip(sums.chunks(W)) {
+            for component in 0..P {
+                let mut total = [0_i64; 5];
+                for sums in sums.iter().skip(component).step_by(P) {
+                    total.iter_mut().zip(sums).for_each(|(total, &sum)| *total += sum.into());
+                }
+                let [sum, squares, along, down] = [0, 1, 2, 3].map(|at| total[at] as u64);
+                let samples = (sums.len() / P * (rows.len() - 2)) as u64;
+                block.add_chroma(samples, sum, squares, Bends { along, down, both: total[4] });
+            }
+        }
+    }
+}
+
+/// The samples of a block that are inside, of which the first one is at `(x, y)`.
+fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: usize) -> (usize, usize) {
+    (W.min(plane.width().saturating_sub(x)), H.min(plane.height().saturating_sub(y)))
+}
+
+/// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
+struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
+    plane: &'a FrameView<'a>,
+    source: &'a S,
+    steps: (i32, i32),
+    ends: &'a VectorEnds,
+    row: usize,
+    errors: &'a mut [BlockError],
+}
+
+impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
+    for ChromaErrors<'_, S, P, W, H>
+{
+    #[inline(always)]
+    fn run(self, engine: E) {
+        let Self { plane, source, steps, ends, row, errors } = self;
+        let columns = errors.len();
+        let position = |column| {
+            let (x, y) = ends.position(column, row);
+            (steps.0 * x, steps.1 * y)
+        };
+        for (column, error) in errors.iter_mut().enumerate() {
+            if column % PREFETCHED == 0 && column + AHEAD < columns {
+                source.prefetch(engine, position(column + AHEAD));
+            }
+            let (x, y) = (column * W, row * H);
+            let samples =
+                <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(plane, ((x / P) as i32, y as i32));
+            let position = position(column);
+            let inside = inside::<W, H>(plane, x, y);
+            let squares = S::Cell::<E>::of(&samples).squared_error(source.cell::<E>(position), inside);
+            let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
+            error.add_chroma(squares, chroma_gain(position), fraction);
         }
     }
 }

@@ -7,12 +7,14 @@
 //! frame in each of the others, whatever device has found it.
 
 mod denoiser;
+mod map;
 mod mean;
 mod measure;
 mod noise;
 pub mod oracle;
 mod rules;
+mod weights;
 
 pub use denoiser::{Denoiser, LumaSlot, Reference};
-pub use noise::NoiseLevels;
+pub use map::NoiseMap;
 pub use rules::{MOST_REFERENCES, Strength, search_parameters};

@@ -1,20 +1,6 @@
-//! How much noise a frame has, by brightness.
+//! What blocks tell about noise.
 
-use super::rules::{NOISE_GAINS, SAMPLES, Strength};
-
-/// Brightness is divided into as many levels, each with its own noise.
-const LEVELS: usize = 8;
-
-/// A level has its own estimate if it has at least as many blocks; else that of the whole frame holds.
-const LEAST_BLOCKS: usize = 64;
-
-/// The noise of a level is at most as many times that of the frame: in a frame without noise a level whose blocks all move
-/// would seem to have some.
-const MOST_OF_LEVEL: u64 = 16;
-
-/// Darker and brighter blocks, in samples of eight bits, tell little: samples cannot go further down or up.
-const DARKEST: u64 = 16;
-const BRIGHTEST: u64 = 235;
+use super::rules::SAMPLES;
 
 /// A block whose texture has as many times the variance of the noise must be found by the search.
 const TEXTURE: u64 = 16;
@@ -22,164 +8,242 @@ const TEXTURE: u64 = 16;
 /// Such a block is found if its texture has at least as many times the variance of the difference.
 const FOUND: u64 = 4;
 
-/// A block whose difference has more than as many times its variance is not found either: it has another brightness.
+/// A block whose difference has more than as many times its own variance is not found either: the other block has more
+/// texture.
 const OTHER: u64 = 4;
 
-/// The luma of a block.
+/// The difference of two means has other reasons than noise if its square is more than as many times what noise makes of
+/// it.
+const MEANS: u64 = 16;
+
+/// As many halves of what linear interpolation seems to lose are no noise: where samples change fast, it loses more.
+const LOSS: u64 = 3;
+
+/// Noise of less is none: a quarter of the square of a level. To round what is averaged makes as much.
+const LEAST: u64 = SAMPLES / 4;
+
+/// What a plane's samples, or those of two planes of chroma, are in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BlockLuma {
+pub(super) struct Block {
     pub samples: u64,
+    /// The sum of luma.
     pub sum: u64,
-    /// The sum of squares.
-    pub squares: u64,
+    /// The squared differences from the mean of each plane.
+    pub variation: u64,
+    /// The part of `variation` by which neighbouring samples of luma agree: noise has none.
+    pub structure: u64,
+    /// How much chroma bends.
+    pub bends: Bends,
 }
 
-impl BlockLuma {
-    /// Whether noise can be estimated from it.
-    fn is_usable(&self, depth: u32) -> bool {
-        let limit = |level: u64| (SAMPLES * level) << (depth - 8);
-        self.samples == SAMPLES && (limit(DARKEST)..=limit(BRIGHTEST)).contains(&self.sum)
+/// Sums over the samples of a block, of products of their second differences: those along rows, along columns, and of
+/// both. Linear interpolation loses these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Bends {
+    pub along: u64,
+    pub down: u64,
+    pub both: i64,
+}
+
+impl Bends {
+    /// The squared error of linear interpolation at these eighths between samples.
+    ///
+    /// At `f` between two samples it is half of `f (1 - f)` times the second difference on that axis.
+    fn lost(&self, fraction: (u8, u8)) -> u64 {
+        let [x, y] = lost_parts(fraction);
+        let squares = x * x * self.along + y * y * self.down;
+        squares.saturating_add_signed(2 * (x * y) as i64 * self.both) / (128 * 128)
+    }
+}
+
+/// What linear interpolation seems to lose of white noise of variance 256: the noise has second differences of variance 6,
+/// and the product of both has a mean of 4.
+fn lost_of_noise(fraction: (u8, u8)) -> u64 {
+    let [x, y] = lost_parts(fraction);
+    (6 * (x * x + y * y) + 8 * x * y) / 64
+}
+
+/// Half of `f (1 - f)` on each axis, in 128ths.
+fn lost_parts((x, y): (u8, u8)) -> [u64; 2] {
+    [x, y].map(|eighths| u64::from(eighths * (8 - eighths)))
+}
+
+impl Block {
+    /// A block of luma by the sums of its samples, their squares, and the squared differences of those beside each other
+    /// in a row.
+    pub fn of_luma(samples: u64, sum: u64, squares: u64, steps: u64) -> Self {
+        let variation = squares - sum * sum / samples;
+        // White noise differs by twice its variance, and 8 x 8 samples have 7 x 8 pairs.
+        let structure = variation.saturating_sub(steps * 4 / 7);
+        Self { samples, sum, variation, structure, bends: Bends::default() }
     }
 
-    fn level(&self, depth: u32) -> usize {
-        ((LEVELS as u64 * self.sum / self.samples) >> depth) as usize
+    /// Adds a component of chroma by the sums of its samples and their squares.
+    pub fn add_chroma(&mut self, samples: u64, sum: u64, squares: u64, bends: Bends) {
+        self.samples += samples;
+        self.variation += squares - sum * sum / samples;
+        self.bends.along += bends.along;
+        self.bends.down += bends.down;
+        self.bends.both += bends.both;
     }
 
-    /// The variance of a whole block's samples times their number.
-    fn texture(&self) -> u64 {
-        self.squares - self.sum * self.sum / SAMPLES
-    }
-
-    /// The most noise that a whole block has: its variance, or that of the level by which coded video flickers.
+    /// The most noise that it has, in 64 samples: its variation, or that of the level by which coded video flickers.
     fn most_noise(&self, depth: u32) -> u64 {
-        self.texture().max(SAMPLES << (2 * (depth - 8)))
+        (self.variation * SAMPLES / self.samples).max(least_noise(depth))
+    }
+
+    /// The part of `variation` by which neighbouring samples differ.
+    pub fn white(&self) -> u64 {
+        self.variation - self.structure
+    }
+
+    /// Whether a prediction with this `difference` shows that the search has not found this whole block: there is texture,
+    /// which stands out of `noise`, but it is in the difference.
+    pub fn is_lost(&self, noise: u64, difference: u64, depth: u32) -> bool {
+        let is_texture = self.variation >= TEXTURE * noise || difference > OTHER * self.most_noise(depth);
+        // Where a whole area is lost, its texture seems to be its noise. But noise has no structure.
+        let is_structure = self.structure >= self.variation * 3 / 4 && self.variation > least_noise(depth);
+        is_texture && FOUND * difference > self.variation || is_structure && difference > self.variation
     }
 }
 
-/// The prediction of a block.
+/// The noise of 64 samples of a deviation of one level of eight bits.
+pub(super) fn least_noise(depth: u32) -> u64 {
+    SAMPLES << (2 * (depth - 8))
+}
+
+/// The difference of a block and its prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockError {
     /// The sum of squared differences.
     pub sum: u64,
-    /// The fraction of its vector, in quarter samples.
+    /// The same without the difference of the means; for chroma the same.
+    pub variation: u64,
+    /// How much of a sample's noise the prediction has, in 256ths.
+    pub gain: u32,
+    /// The place of the predicted samples of chroma between those of the other frame, in eighths.
     pub fraction: (u8, u8),
 }
 
 impl BlockError {
-    /// How much of a sample's noise the prediction has, in 256ths.
-    pub fn gain(&self) -> u32 {
-        NOISE_GAINS[usize::from(self.fraction.1)][usize::from(self.fraction.0)]
+    /// That of a block of luma, by the squared differences and the sum of the predicted samples.
+    pub fn of_luma(block: &Block, squares: u64, predicted: u64, gain: u32) -> Self {
+        let variation = squares - block.sum.abs_diff(predicted).pow(2) / block.samples;
+        Self { sum: squares, variation, gain, fraction: (0, 0) }
     }
 
-    /// The noise of one frame in the difference of two.
-    fn noise(&self) -> u64 {
-        256 * self.sum / (256 + u64::from(self.gain()))
-    }
-}
-
-/// Memory for what each block tells, which is used for all frames.
-#[derive(Default)]
-pub(super) struct NoiseMemory {
-    of_levels: [Vec<u64>; LEVELS],
-    of_all: Vec<u64>,
-}
-
-/// The noise of a frame for each of eight levels of brightness: the sum of squares that it has in a block of 8 x 8
-/// samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NoiseLevels {
-    levels: [u64; LEVELS],
-    depth: u32,
-}
-
-impl NoiseLevels {
-    /// Whether there is none.
-    pub fn is_none(&self) -> bool {
-        self.levels == [0; LEVELS]
+    /// Adds a plane of chroma, by the squared differences.
+    pub fn add_chroma(&mut self, squares: u64, gain: u32, fraction: (u8, u8)) {
+        let sum = self.sum + squares;
+        *self = Self { sum, variation: sum, gain, fraction };
     }
 
-    /// The standard deviation of the noise of samples of `brightness`.
-    ///
-    /// # Panics
-    /// If samples have no such value.
-    pub fn deviation(&self, brightness: u16) -> f64 {
-        let level = (LEVELS * usize::from(brightness)) >> self.depth;
-        (self.levels[level] as f64 / SAMPLES as f64).sqrt()
+    /// Whether the brightness of the block has changed.
+    fn is_of_other_light(&self) -> bool {
+        SAMPLES * (self.sum - self.variation) > MEANS * self.variation
     }
 
-    /// The mean standard deviation over the levels.
-    pub fn mean_deviation(&self) -> f64 {
-        let deviation = |noise: &u64| (*noise as f64 / SAMPLES as f64).sqrt();
-        self.levels.iter().map(deviation).sum::<f64>() / LEVELS as f64
+    /// The squared difference; if light `flickers`, without that of the means.
+    pub fn difference(&self, flickers: bool) -> u64 {
+        if flickers { self.variation } else { self.sum }
     }
 
-    /// The noise in `block`.
-    pub(super) fn of(&self, block: &BlockLuma) -> u64 {
-        self.levels[block.level(self.depth)]
-    }
-
-    /// The noise that is taken out.
-    pub(super) fn times(mut self, strength: Strength) -> Self {
-        self.levels.iter_mut().for_each(|noise| *noise = strength.of(*noise));
-        self
-    }
-
-    /// The least of `estimates`: those from the frames before and after, of which one may belong to another scene.
-    pub(super) fn least(depth: u32, estimates: impl Iterator<Item = NoiseEstimate>) -> Self {
-        let least = estimates.min_by_key(|estimate| estimate.whole);
-        least.map_or(Self { levels: [0; LEVELS], depth }, |estimate| estimate.levels)
-    }
-}
-
-/// The noise of a frame by its prediction from one other frame.
-pub(super) struct NoiseEstimate {
-    /// Without regard to brightness.
-    whole: u64,
-    levels: NoiseLevels,
-}
-
-impl NoiseEstimate {
-    /// Of a frame of samples of `depth` bits, from its `blocks` and the `errors` of their predictions; `None` if no block
-    /// tells any.
-    ///
-    /// Half of the squared difference of two frames is noise where the motion is found, and more where it is not. So the
-    /// quarter of the blocks with the least differences tell it: their limit is 7/8 of the mean of white noise.
-    pub fn new(
-        depth: u32,
-        blocks: &[BlockLuma],
-        errors: &[BlockError],
-        NoiseMemory { of_levels, of_all }: &mut NoiseMemory,
-    ) -> Option<Self> {
-        let usable = || blocks.iter().zip(errors).filter(|(block, _)| block.is_usable(depth));
-        of_levels.iter_mut().for_each(Vec::clear);
-        of_all.clear();
-        for (block, error) in usable() {
-            let noise = error.noise().min(block.most_noise(depth));
-            of_levels[block.level(depth)].push(noise);
-            of_all.push(noise);
+    /// The noise of luma in the whole block `block`: 0 if the frames repeat each other; `None` if it cannot be told, as in
+    /// bars.
+    pub fn luma_noise(&self, block: &Block, flickers: bool, depth: u32) -> Option<u64> {
+        if self.sum == 0 && block.variation == 0 {
+            return None;
         }
-        let whole = noise_of(of_all)?;
-        let mut levels = of_levels.each_mut().map(|noise| match noise.len() {
-            LEAST_BLOCKS.. => noise_of(noise).unwrap_or(whole).min(MOST_OF_LEVEL * whole),
-            _ => whole,
-        });
-        // Where the search does not find what it must find, differences do not tell noise.
-        let (mut all, mut lost) = (0, 0_u64);
-        for (block, error) in usable() {
-            let is_textured = block.texture() >= TEXTURE * levels[block.level(depth)];
-            let is_telling = is_textured || error.sum > OTHER * block.most_noise(depth);
-            all += 1;
-            lost += u64::from(is_telling && FOUND * error.sum > block.texture());
-        }
-        // Full trust up to 3/16 of all blocks, none from 4/16 on.
-        let trust = (4_u64 * all).saturating_sub(16 * lost).min(all);
-        levels.iter_mut().for_each(|noise| *noise = *noise * trust / all);
-        Some(Self { whole, levels: NoiseLevels { levels, depth } })
+        let noise = 256 * self.difference(flickers) / (256 + u64::from(self.gain));
+        without_clipping(noise.min(block.most_noise(depth)), block, depth)
+    }
+
+    /// What interpolation loses of the chroma of `block`, but for `noise`.
+    pub fn lost(&self, block: &Block, noise: u64) -> u64 {
+        let of_noise = lost_of_noise(self.fraction) * noise / 256;
+        block.bends.lost(self.fraction).saturating_sub(of_noise)
+    }
+
+    /// The same of chroma in the block with the chroma `block`.
+    pub fn chroma_noise(&self, block: &Block, depth: u32) -> u64 {
+        let part = LOSS * lost_of_noise(self.fraction) / 2;
+        let lost = LOSS * block.bends.lost(self.fraction) / 2;
+        let noise = 256 * SAMPLES * self.sum.saturating_sub(lost)
+            / (block.samples * (256 + u64::from(self.gain) - part));
+        let noise = noise.max(u64::from(self.sum > 0));
+        noise.min(block.most_noise(depth))
     }
 }
 
-/// The noise of blocks, from what each tells; `None` if there are none.
-fn noise_of(blocks: &mut [u64]) -> Option<u64> {
-    let at = blocks.len() / 4;
-    (!blocks.is_empty()).then(|| *blocks.select_nth_unstable(at).1 * 8 / 7)
+/// Whether light flickers: the brightness of most blocks has changed.
+pub(super) fn flickers(errors: &[BlockError]) -> bool {
+    2 * errors.iter().filter(|error| error.is_of_other_light()).count() > errors.len()
+}
+
+/// The noise that blocks tell of which each has so many independent `samples`; `None` if there are none.
+///
+/// Part of a difference is noise where the motion is found, and more where it is not. So the quarter of the blocks with
+/// the least differences tell it.
+pub(super) fn noise_of(told: &mut [u64], samples: u64) -> Option<u64> {
+    // The lower quartile of a chi-squared distribution of so many degrees of freedom, as a part of the mean, in 256ths.
+    let of_mean = match samples {
+        ..=48 => 209,
+        49..=96 => 224,
+        _ => 234,
+    };
+    let at = told.len() / 4;
+    (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / of_mean)
+}
+
+/// Whether blocks of which each has so many independent `samples` tell `noise`: white noise is alike in all of them, motion
+/// and coding are not. What is less than `little` is alike, too.
+pub(super) fn are_alike(told: &[u64], noise: u64, samples: u64, little: u64) -> bool {
+    // One of twenty blocks with white noise tells more.
+    let most = if samples <= 48 { noise * 3 / 2 } else { noise * 4 / 3 };
+    let unlike = told.iter().filter(|told| **told > most.max(little)).count();
+    8 * unlike <= told.len()
+}
+
+/// The noise that is taken out, of the noise that is known.
+pub(super) fn worthwhile(noise: u64) -> u64 {
+    if noise < LEAST { 0 } else { noise }
+}
+
+/// What is left of the variance of noise where its lower or upper half is cut off, in 256ths: for means that are 0, 1, …
+/// quarters of the noise's deviation away from the limit.
+const CLIPPED: [u64; 12] = [0, 54, 107, 150, 183, 207, 226, 238, 246, 250, 253, 256];
+
+/// The same for means in quarters of the deviation that is left. Below two quarters it cannot be told.
+const LEFT: [u64; 12] = [0, 12, 49, 102, 154, 192, 218, 234, 244, 250, 253, 256];
+
+/// The value of `table` for the mean of `block` and the deviation of `noise`.
+fn part_left(table: &[u64; 12], noise: u64, block: &Block, depth: u32) -> u64 {
+    let most = block.samples * ((1 << depth) - 1);
+    let from_limit = block.sum.min(most.saturating_sub(block.sum));
+    // The mean is more than 11 quarters of the deviation away.
+    if SAMPLES * from_limit.pow(2) >= 8 * noise * block.samples.pow(2) {
+        return 256;
+    }
+    // In 256ths of a quarter: the deviation is an eighth of the root of the noise of 64 samples.
+    let at = ((from_limit << 21) / block.samples) / (noise << 16).isqrt().max(1);
+    let index = (at / 256) as usize;
+    match table.get(index..index + 2) {
+        Some(&[low, high]) => low + (high - low) * (at % 256) / 256,
+        _ => 256,
+    }
+}
+
+/// The noise that `block` would have if its samples could go further down and up, from `noise`, which it has; `None` if
+/// that cannot be told.
+fn without_clipping(noise: u64, block: &Block, depth: u32) -> Option<u64> {
+    if noise == 0 {
+        return Some(0);
+    }
+    let left = part_left(&LEFT, noise, block, depth);
+    (left >= LEFT[2]).then(|| noise * 256 / left)
+}
+
+/// The noise that `block` has, from `noise`, which it would have if its samples could go further down and up.
+pub(super) fn with_clipping(noise: u64, block: &Block, depth: u32) -> u64 {
+    noise * part_left(&CLIPPED, noise, block, depth) / 256
 }

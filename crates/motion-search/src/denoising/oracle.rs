@@ -1,8 +1,10 @@
 //! The definition, one sample at a time.
 
 use super::Reference;
-use super::noise::{BlockError, BlockLuma, NoiseEstimate, NoiseLevels, NoiseMemory};
-use super::rules::{BLOCK, BlockWeights, Strength, field, halvings, set_weights};
+use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
+use super::noise::{Bends, Block, BlockError, flickers, least_noise};
+use super::rules::{BLOCK, NOISE_GAINS, Strength, chroma_gain, field, halvings};
+use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, Field, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
 use crate::interpolation::oracle::{chroma_sample, halved_frame};
@@ -12,85 +14,171 @@ pub fn search_frame(luma: &FrameView<'_>) -> Frame {
     halved_frame(luma, halvings(luma.size()))
 }
 
-/// The noise of the frame with these `planes`, which are sampled as `samplings` say, and the frame without it.
+/// The frame with these `planes`, which are sampled as `samplings` say, without its noise, which is that of the previous
+/// frame at first.
 ///
 /// # Errors
 /// [`CompensationError`] if planes or fields have other sizes.
 pub fn denoise(
+    noise: &mut NoiseMap,
     samplings: &[Sampling],
     planes: &[FrameView<'_>],
     references: &[Reference<'_>],
     strength: Strength,
-) -> Result<(NoiseLevels, Vec<Frame>), CompensationError> {
+) -> Result<Vec<Frame>, CompensationError> {
     let luma = &planes[0];
-    let (width, height) = luma.size();
-    let (columns, rows) = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
-    let samples_of = |block: usize| {
-        let (left, top) = (block % columns * BLOCK, block / columns * BLOCK);
-        let rows = top..(top + BLOCK).min(height);
-        rows.flat_map(move |y| (left..(left + BLOCK).min(width)).map(move |x| (x as i32, y as i32)))
+    let columns = luma.width().div_ceil(BLOCK);
+    let count = columns * luma.height().div_ceil(BLOCK);
+    // The samples of a plane of chroma, or of one component, in a block.
+    let samples_of = |index: usize, component: usize, block: usize| {
+        let (plane, sampling) = (&planes[index], samplings[index]);
+        let [width, height] = [sampling.halved_x, sampling.halved_y].map(|halved| BLOCK >> u32::from(halved));
+        let (left, top) = (block % columns * width, block / columns * height);
+        let columns = left..(left + width).min(plane.width() / sampling.pixel());
+        let rows = top..(top + height).min(plane.height());
+        let x = move |column| (column * sampling.pixel() + component) as i32;
+        rows.flat_map(move |y| columns.clone().map(move |column| (x(column), y as i32)))
     };
-    let blocks: Vec<_> = (0..columns * rows)
-        .map(|block| {
-            let samples = samples_of(block).map(|(x, y)| u64::from(luma.sample(x, y)));
-            BlockLuma {
-                samples: samples.clone().count() as u64,
-                sum: samples.clone().sum(),
-                squares: samples.map(|sample| sample * sample).sum(),
+    let luma_block = |block: usize| {
+        let samples = samples_of(0, 0, block).map(|(x, y)| u64::from(luma.sample(x, y)));
+        let step = |(x, y)| u64::from(luma.sample(x - 1, y).abs_diff(luma.sample(x, y))).pow(2);
+        let is_first = |x: i32| (x as usize).is_multiple_of(BLOCK);
+        let is_whole = (block % columns + 1) * BLOCK <= luma.width();
+        let steps = samples_of(0, 0, block).filter(|&(x, _)| is_whole && !is_first(x)).map(step).sum();
+        let squares = samples.clone().map(|sample| sample * sample).sum();
+        Block::of_luma(samples.clone().count() as u64, samples.sum(), squares, steps)
+    };
+    let chroma_block = |block: usize| {
+        let mut of_block = Block::default();
+        for (index, sampling) in samplings.iter().enumerate().skip(1) {
+            for component in 0..sampling.pixel() {
+                let samples = samples_of(index, component, block);
+                let sample = |x: i32, y: i32| i64::from(extended(&planes[index], *sampling, x, y));
+                let mut bends = Bends::default();
+                let (mut count, mut sum, mut squares) = (0, 0, 0);
+                for (x, y) in samples {
+                    let (middle, beside) = (sample(x, y), sampling.pixel() as i32);
+                    let along = sample(x - beside, y) - 2 * middle + sample(x + beside, y);
+                    let down = sample(x, y - 1) - 2 * middle + sample(x, y + 1);
+                    bends.along += along.unsigned_abs().pow(2);
+                    bends.down += down.unsigned_abs().pow(2);
+                    bends.both += along * down;
+                    count += 1;
+                    sum += middle as u64;
+                    squares += (middle * middle) as u64;
+                }
+                of_block.add_chroma(count, sum, squares, bends);
             }
-        })
-        .collect();
-    let mut errors = Vec::new();
+        }
+        of_block
+    };
+    let luma_blocks: Vec<_> = (0..count).map(luma_block).collect();
+    let chroma_blocks: Vec<_> =
+        if planes.len() > 1 { (0..count).map(chroma_block).collect() } else { Vec::new() };
+    // For each other frame its predictions, and their errors in blocks.
+    let (mut predictions, mut luma_errors, mut chroma_errors) = (Vec::new(), Vec::new(), Vec::new());
     for reference in references {
         let field = field(luma.size(), reference.vectors)?;
-        let prediction = oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?;
-        let of_block = |block: usize| {
-            let difference = |(x, y)| luma.sample(x, y).abs_diff(prediction.view().sample(x, y));
-            let (x, y) = field.position_in_quarters(block % columns * BLOCK, block / columns * BLOCK);
-            BlockError {
-                sum: samples_of(block).map(|at| u64::from(difference(at)).pow(2)).sum(),
-                fraction: ((x & 3) as u8, (y & 3) as u8),
-            }
+        let mut predicted = vec![oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?];
+        for (index, sampling) in samplings.iter().enumerate().skip(1) {
+            predicted.push(predict_chroma(&field, *sampling, &reference.planes[index]));
+        }
+        let difference = |index: usize, (x, y): (i32, i32)| {
+            u64::from(planes[index].sample(x, y).abs_diff(predicted[index].view().sample(x, y))).pow(2)
         };
-        errors.push((0..blocks.len()).map(of_block).collect::<Vec<_>>());
+        let position =
+            |block: usize| field.position_in_quarters(block % columns * BLOCK, block / columns * BLOCK);
+        let luma_error = |block: usize| {
+            let (x, y) = position(block);
+            let (x, y) = ((x & 3) as usize, (y & 3) as usize);
+            let squares = samples_of(0, 0, block).map(|at| difference(0, at)).sum();
+            let of_block = samples_of(0, 0, block);
+            let sum = of_block.map(|(x, y)| u64::from(predicted[0].view().sample(x, y))).sum();
+            BlockError::of_luma(&luma_blocks[block], squares, sum, NOISE_GAINS[y][x])
+        };
+        let chroma_error = |block: usize| {
+            let mut error = BlockError::default();
+            for (index, sampling) in samplings.iter().enumerate().skip(1) {
+                let (x, y) = in_eighths(*sampling, position(block));
+                let components = 0..sampling.pixel();
+                let samples = components.flat_map(|component| samples_of(index, component, block));
+                let squares = samples.map(|at| difference(index, at)).sum();
+                error.add_chroma(squares, chroma_gain((x, y)), ((x & 7) as u8, (y & 7) as u8));
+            }
+            error
+        };
+        luma_errors.push((0..count).map(luma_error).collect::<Vec<_>>());
+        chroma_errors.push((0..chroma_blocks.len()).map(chroma_error).collect::<Vec<_>>());
+        predictions.push(predicted);
     }
-    let depth = luma.format().depth();
-    let beside = references.iter().zip(&errors).filter(|(reference, _)| reference.is_beside);
-    let estimates = beside
-        .filter_map(|(_, errors)| NoiseEstimate::new(depth, &blocks, errors, &mut NoiseMemory::default()));
-    let noise = NoiseLevels::least(depth, estimates);
-    let taken = noise.times(strength);
-    let weights: Vec<_> = (0..blocks.len())
+    let beside = references.iter().zip(luma_errors.iter().zip(&chroma_errors));
+    let beside = beside.filter(|(reference, _)| reference.is_beside());
+    let evidence: Vec<_> = beside
+        .map(|(reference, (luma, chroma))| Evidence { is_previous: reference.offset < 0, luma, chroma })
+        .collect();
+    noise.follow([&luma_blocks, &chroma_blocks], &evidence, &mut NoiseMemory::default());
+    let no_chroma = Block::default();
+    let flickers: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
+    let weighed = |block: usize| {
+        let BlockNoise { luma, chroma } = noise.blocks()[block];
+        Weighed {
+            luma_block: &luma_blocks[block],
+            chroma_block: chroma_blocks.get(block).unwrap_or(&no_chroma),
+            noise: BlockNoise { luma: strength.of(luma), chroma: strength.of(chroma) },
+            least_noise: least_noise(planes[0].format().depth()),
+            luma: &luma_errors,
+            chroma: &chroma_errors,
+            flickers: &flickers,
+            block,
+        }
+    };
+    let weights: Vec<_> = (0..count)
         .map(|block| {
-            let mut weights = BlockWeights::default();
-            let errors = errors.iter().map(|errors| (errors[block].sum, errors[block].gain()));
-            set_weights(taken.of(&blocks[block]), blocks[block].samples, errors, &mut weights);
-            weights
+            let chroma = (planes.len() > 1).then(|| weighed(block).chroma_weights());
+            let BlockNoise { luma, chroma: chroma_noise } = weighed(block).noise;
+            [
+                (weighed(block).luma_weights(), most_change(luma)),
+                (chroma.unwrap_or_default(), most_change(chroma_noise)),
+            ]
         })
         .collect();
-    let mut made = Vec::new();
-    for (index, (plane, sampling)) in planes.iter().zip(samplings).enumerate() {
-        let mut predictions = Vec::new();
-        for reference in references {
-            let field = field(luma.size(), reference.vectors)?;
-            predictions.push(if index == 0 {
-                oracle::predict(&field, Sampling::LUMA, &reference.planes[0])?
-            } else {
-                predict_chroma(&field, *sampling, &reference.planes[index])
-            });
-        }
-        made.push(Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
+    let made = planes.iter().zip(samplings).enumerate().map(|(index, (plane, sampling))| {
+        Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
             let luma_x = (x / sampling.pixel()) << u32::from(sampling.halved_x);
             let luma_y = y << u32::from(sampling.halved_y);
-            let [current, others @ ..] = weights[luma_y / BLOCK * columns + luma_x / BLOCK];
-            let mut sum = u32::from(current) * u32::from(plane.sample(x as i32, y as i32));
-            for (weight, prediction) in others.into_iter().zip(&predictions) {
-                sum += u32::from(weight) * u32::from(prediction.view().sample(x as i32, y as i32));
+            let block = luma_y / BLOCK * columns + luma_x / BLOCK;
+            let ([current, others @ ..], most) = weights[block][index.min(1)];
+            let (x, y) = (x as i32, y as i32);
+            let mut sum = u32::from(current) * u32::from(plane.sample(x, y));
+            for (weight, predicted) in others.into_iter().zip(&predictions) {
+                sum += u32::from(weight) * u32::from(predicted[index].view().sample(x, y));
             }
-            ((sum + 128) >> 8) as u16
-        }));
-    }
-    Ok((noise, made))
+            let sample = plane.sample(x, y);
+            (((sum + 128) >> 8) as u16).clamp(sample.saturating_sub(most), sample.saturating_add(most))
+        })
+    });
+    Ok(made.collect())
+}
+
+/// The sample of a plane at `(x, y)`; outside, its edge pixels repeat.
+fn extended(plane: &FrameView<'_>, sampling: Sampling, x: i32, y: i32) -> u16 {
+    let pixel = sampling.pixel() as i32;
+    let last = plane.width() as i32 - pixel;
+    plane.sample(
+        if x < 0 {
+            x + pixel
+        } else if x >= last + pixel {
+            x - pixel
+        } else {
+            x
+        },
+        y,
+    )
+}
+
+/// A position in quarter luma samples in eighths of a pixel of chroma.
+fn in_eighths(sampling: Sampling, (x, y): (i32, i32)) -> (i32, i32) {
+    (x << (1 - u32::from(sampling.halved_x)), y << (1 - u32::from(sampling.halved_y)))
 }
 
 /// The prediction of a plane of chroma.
@@ -100,8 +188,7 @@ fn predict_chroma(field: &Field<'_>, sampling: Sampling, plane: &FrameView<'_>) 
         let (pixel, component) = (x / sampling.pixel(), x % sampling.pixel());
         let luma = (pixel << halved[0], y << halved[1]);
         let end = field.position_in_quarters(luma.0, luma.1);
-        // Eighths of a pixel.
-        let (x, y) = (end.0 << (1 - halved[0]), end.1 << (1 - halved[1]));
+        let (x, y) = in_eighths(sampling, end);
         chroma_sample(plane, (sampling.pixel(), component), x, y) as u16
     })
 }

@@ -107,34 +107,11 @@ impl VectorEnds {
     }
 }
 
-/// Sets the weights of a block of `samples` samples. `noise` is the noise of a whole block: the sum of squares that it is
-/// expected to have. For each other frame `errors` has the sum of squared differences of its prediction, and the gain of
-/// noise there.
-pub(super) fn set_weights(
-    noise: u64,
-    samples: u64,
-    errors: impl Iterator<Item = (u64, u32)>,
-    weights: &mut BlockWeights,
-) {
-    let noise = noise * samples / SAMPLES;
-    let weight = |(error, gain): (u64, u32)| {
-        if noise == 0 {
-            return 0;
-        }
-        let of_noise = u64::from(gain) * noise;
-        let mismatch = (256 * error).saturating_sub(256 * noise + of_noise);
-        256 * 256 * noise / (of_noise + mismatch)
-    };
-    let mut whole = [0; MOST_REFERENCES];
-    whole.iter_mut().zip(errors).for_each(|(whole, error)| *whole = weight(error));
-    let own = u64::from(WEIGHTS);
-    let sum = own + whole.iter().sum::<u64>();
-    let [current, others @ ..] = weights;
-    *current = WEIGHTS as u16;
-    for (other, whole) in others.iter_mut().zip(whole) {
-        *other = ((own * whole + sum / 2) / sum) as u16;
-        *current -= *other;
-    }
+/// The variance of the noise of a sample of chroma that is predicted at these eighths between others, as
+/// [`NOISE_GAINS`].
+pub(super) fn chroma_gain((x, y): (i32, i32)) -> u32 {
+    let gain = |at: i32| (8 - (at & 7)).pow(2) + (at & 7).pow(2);
+    (gain(x) * gain(y) / 16) as u32
 }
 
 #[cfg(test)]
@@ -159,28 +136,5 @@ mod tests {
             // The prediction is rounded.
             assert!((gain - known).abs() < 1.0, "({x}, {y}): {gain}");
         }
-    }
-
-    #[test]
-    fn weights_follow_from_noise_and_errors() {
-        let weights = |noise, samples, errors: &[(u64, u32)]| {
-            let mut weights = BlockWeights::default();
-            set_weights(noise, samples, errors.iter().copied(), &mut weights);
-            weights[..=errors.len()].to_vec()
-        };
-        // Noise alone: all frames count alike.
-        assert_eq!(weights(640, 64, &[(1280, 256); 3]), [64; 4]);
-        // A mismatch with the variance of the noise halves the weight.
-        assert_eq!(weights(640, 64, &[(1280, 256), (1920, 256)]), [103, 102, 51]);
-        // A quarter of the samples has a quarter of the noise.
-        assert_eq!(weights(640, 16, &[(320, 256)]), [128, 128]);
-        // Between samples there is less noise.
-        assert_eq!(weights(640, 64, &[(960, 128)]), [85, 171]);
-        // Without noise, and with a bad match, nothing changes.
-        assert_eq!(weights(0, 64, &[(0, 256), (9, 256)]), [256, 0, 0]);
-        assert_eq!(weights(64, 64, &[(1 << 40, 256)]), [256, 0]);
-        let most = 4 * (u64::from(u16::MAX)).pow(2) * SAMPLES;
-        // Deep samples do not overflow.
-        assert_eq!(weights(most, 64, &[(most, 256); 8]).iter().sum::<u16>(), 256);
     }
 }

@@ -5,13 +5,16 @@ use crate::simd::InstructionSet;
 use crate::simd::register::{Register, SampleRegister, WordRegister};
 
 /// A sample that is read from planes and written to them.
-pub(crate) trait StoredSample: Copy + Default {
+pub(crate) trait StoredSample: Copy + Default + Into<u32> {
     /// Reads the `W` samples and `H` rows from a pixel on; a pixel has `P` samples. Outside the plane, its edge pixels
     /// repeat.
     fn read<const P: usize, const W: usize, const H: usize>(
         plane: &FrameView<'_>,
         pixel: (i32, i32),
     ) -> [[Self; W]; H];
+
+    /// The sample, brought to at most `most` from `other`.
+    fn near(self, other: Self, most: u16) -> Self;
 
     /// Writes samples in `format` to the beginning of `to`.
     fn store(format: SampleFormat, samples: &[Self], to: &mut [u8]);
@@ -39,6 +42,12 @@ impl StoredSample for u8 {
     }
 
     #[inline(always)]
+    fn near(self, other: u8, most: u16) -> u8 {
+        let most = most.min(u8::MAX.into()) as u8;
+        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
+    }
+
+    #[inline(always)]
     fn store(_: SampleFormat, samples: &[u8], to: &mut [u8]) {
         to[..samples.len()].copy_from_slice(samples);
     }
@@ -55,6 +64,11 @@ impl StoredSample for u16 {
             plane.read_pixels::<P>(x, y, cell);
         }
         cell
+    }
+
+    #[inline(always)]
+    fn near(self, other: u16, most: u16) -> u16 {
+        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
     }
 
     #[inline(always)]
@@ -109,6 +123,9 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
 
     /// The squared differences of the samples of the first `columns` and `rows`, added up.
     fn squared_error(self, other: Self, inside: (usize, usize)) -> u64;
+
+    /// The same, and the sum of the other samples there.
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2];
 
     /// The mean of four cells of 64 times the samples, weighted by their windows, whose sum is `2^(shift - 6)`.
     fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[Self::Sample; W]; H];
@@ -271,6 +288,26 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2] {
+        if inside != (W, H) {
+            let [one, other] = [self, other].map(RegisterCell::store::<W, H>);
+            return [squared_error(&one, &other, inside), sum(&other, inside)];
+        }
+        // SAFETY: as in `store`.
+        unsafe {
+            let zero = E::Samples::zero();
+            let (mut squares, mut sums) = (zero, zero);
+            for n in 0..N {
+                let (one, other) = (self.0[n].narrow(), other.0[n].narrow());
+                squares = E::Samples::add_squares(squares, one, other);
+                sums = E::Samples::add_differences(sums, other, zero);
+            }
+            let [squares, sum, ..] = E::Samples::totals([squares, sums, zero, zero]);
+            [squares.into(), sum.into()]
+        }
+    }
+
+    #[inline(always)]
     fn overlap([a, b, c, d]: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u8; W]; H] {
         let mut mean = *a;
         for (n, windows) in windows.iter().enumerate() {
@@ -385,6 +422,11 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2] {
+        [squared_error(&self.0, &other.0, inside), sum(&other.0, inside)]
+    }
+
+    #[inline(always)]
     fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u16; W]; H] {
         let mut sums = [[1_u32 << (shift - 1); W]; H];
         for (cell, window) in cells.iter().zip(windows) {
@@ -419,6 +461,20 @@ fn squared_error<T: Copy + Into<i64>, const W: usize, const H: usize>(
         }
     }
     sum
+}
+
+/// The samples of the first `columns` and `rows`, added up.
+#[inline(always)]
+fn sum<T: Copy + Into<i64>, const W: usize, const H: usize>(
+    samples: &[[T; W]; H],
+    (columns, rows): (usize, usize),
+) -> u64 {
+    samples
+        .iter()
+        .take(rows)
+        .flat_map(|row| row.iter().take(columns))
+        .map(|&sample| sample.into() as u64)
+        .sum()
 }
 
 /// Some rows of a plane, to be written.

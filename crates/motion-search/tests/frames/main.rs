@@ -2,6 +2,7 @@
 
 mod compensation;
 mod denoising;
+mod denoising_scenes;
 mod interpolation;
 
 /// Every OpenCL device that is wanted.

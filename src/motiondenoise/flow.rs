@@ -53,17 +53,17 @@ impl MotionDenoise {
         self.end_sequence(None)?;
         let state = &mut *self.state.lock();
         state.stream = None;
-        let mut latency = gst::ClockTime::ZERO;
+        let mut latency = (gst::ClockTime::ZERO, 0);
         if let (Some(info), Some(references)) = (&state.info, references) {
             let opened = DenoiseStream::open(info, &settings, references);
             let (stream, choice) = opened.map_err(|error| self.fail(state, setup_message(&error)))?;
             self.warnings.lock().choice((&*self.obj(), *CAT), stream.device(), &choice);
             gst::info!(CAT, imp = self, "{} searches", stream.device());
             self.statistics.lock().device = stream.device().into();
-            latency = duration_of_frames(stream.info(), settings.delay());
+            latency = (duration_of_frames(stream.info(), settings.delay()), settings.delay());
             state.stream = Some(stream);
         }
-        self.holding.latency.set(&*self.obj(), latency);
+        self.holding.latency.set_frames(&*self.obj(), latency.0, latency.1);
         Ok(())
     }
 

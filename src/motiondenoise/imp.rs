@@ -182,6 +182,7 @@ impl BaseTransformImpl for MotionDenoise {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.holding.latency.note(&*self.obj(), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
         }

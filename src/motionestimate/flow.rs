@@ -139,9 +139,10 @@ impl MotionEstimate {
 
     /// Notes how long buffers wait for others.
     fn update_latency(&self, state: &EstimateState) {
-        let delay = |stream: &Stream| video::duration_of_frames(stream.info(), stream.delay());
-        let latency = state.stream.as_ref().map_or(gst::ClockTime::ZERO, delay);
-        self.holding.latency.set(&*self.obj(), latency);
+        let delay =
+            |stream: &Stream| (video::duration_of_frames(stream.info(), stream.delay()), stream.delay());
+        let (latency, frames) = state.stream.as_ref().map_or((gst::ClockTime::ZERO, 0), delay);
+        self.holding.latency.set_frames(&*self.obj(), latency, frames);
     }
 
     /// Posts the statistics.

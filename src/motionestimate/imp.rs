@@ -169,6 +169,7 @@ impl BaseTransformImpl for MotionEstimate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.holding.latency.note(&*self.obj(), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
         }

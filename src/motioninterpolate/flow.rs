@@ -130,13 +130,16 @@ impl MotionInterpolate {
     /// Notes how long frames wait.
     fn update_latency(&self, state: &InterpolateState, settings: &InterpolationSettings) {
         let speed = settings.speed();
-        let latency = match &state.stream {
+        let (latency, frames) = match &state.stream {
             Some(stream) if stream.is_constant(speed) && stream.changes_rate(speed) => {
-                retime::divided(video::duration_of_frames(stream.incoming(), 1 + settings.delay()), speed)
+                let frames = 1 + settings.delay();
+                let latency = retime::divided(video::duration_of_frames(stream.incoming(), frames), speed);
+                // At another speed the output is not in real time.
+                (latency, if speed == Ratio::ONE { frames } else { 0 })
             }
-            _ => gst::ClockTime::ZERO,
+            _ => (gst::ClockTime::ZERO, 0),
         };
-        self.holding.latency.set(&*self.obj(), latency);
+        self.holding.latency.set_frames(&*self.obj(), latency, frames);
     }
 
     /// Takes `buffer`, from which on output frames follow.

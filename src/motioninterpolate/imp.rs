@@ -239,6 +239,7 @@ impl BaseTransformImpl for MotionInterpolate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.holding.latency.note(&*self.obj(), buffer.pts());
         let time = self.state.lock().input_segment.to_stream_time(buffer.pts());
         if let (Some(time), true) = (time, self.obj().has_active_control_bindings()) {
             // It fails where a control source has no value for this time.

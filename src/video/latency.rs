@@ -1,25 +1,104 @@
 //! How long an element holds frames back.
 
+use std::collections::VecDeque;
+
 use gst::prelude::*;
 use parking_lot::Mutex;
 
+/// The distance of frames is the median of so many.
+const DISTANCES: usize = 5;
+
 /// The latency that an element adds to a pipeline.
 #[derive(Default)]
-pub struct Latency(Mutex<gst::ClockTime>);
+pub struct Latency(Mutex<Delay>);
+
+#[derive(Default)]
+struct Delay {
+    latency: gst::ClockTime,
+    /// What the caps say.
+    nominal: gst::ClockTime,
+    /// The frames that are waited for.
+    frames: u64,
+    /// Whether the source is live, so that the latency counts.
+    is_live: bool,
+    /// The timestamp of the newest frame, and the last distances of frames.
+    newest: Option<gst::ClockTime>,
+    distances: VecDeque<gst::ClockTime>,
+}
+
+impl Delay {
+    /// Notes the timestamp of a frame.
+    fn note(&mut self, pts: gst::ClockTime) {
+        let before = self.newest.replace(pts);
+        if let Some(distance) = before.and_then(|before| pts.checked_sub(before)) {
+            self.distances.truncate(DISTANCES - 1);
+            self.distances.push_front(distance);
+        }
+    }
+
+    /// How far apart frames are, if enough have come. A single pause does not change it.
+    fn distance(&self) -> Option<gst::ClockTime> {
+        let mut distances: Vec<_> = self.distances.iter().copied().collect();
+        distances.sort_unstable();
+        (distances.len() == DISTANCES).then(|| distances[DISTANCES / 2])
+    }
+
+    /// Computes the latency anew. Returns whether it is another one.
+    fn update(&mut self) -> bool {
+        let measured =
+            self.distance().map_or(gst::ClockTime::ZERO, |distance| distance.saturating_mul(self.frames));
+        // Jitter is no reason to configure the pipeline anew.
+        let is_near =
+            |time: gst::ClockTime| time.nseconds().abs_diff(measured.nseconds()) <= time.nseconds() / 8;
+        let latency = if is_near(self.nominal) || measured < self.nominal {
+            self.nominal
+        } else if is_near(self.latency) {
+            self.latency
+        } else {
+            measured
+        };
+        std::mem::replace(&mut self.latency, latency) != latency
+    }
+}
 
 impl Latency {
     pub fn get(&self) -> gst::ClockTime {
-        *self.0.lock()
+        self.0.lock().latency
     }
 
     /// Back to none, without a message: the element starts.
     pub fn reset(&self) {
-        *self.0.lock() = gst::ClockTime::ZERO;
+        *self.0.lock() = Delay::default();
     }
 
     /// Sets it to `latency`; if that is a change, tells the pipeline by a message of `element`.
     pub fn set(&self, element: &impl IsA<gst::Element>, latency: gst::ClockTime) {
-        if std::mem::replace(&mut *self.0.lock(), latency) != latency {
+        self.set_frames(element, latency, 0);
+    }
+
+    /// Sets it to `nominal`, the duration of `frames` frames as the caps say; it is longer while the frames of a live source are
+    /// further apart.
+    pub fn set_frames(&self, element: &impl IsA<gst::Element>, nominal: gst::ClockTime, frames: usize) {
+        self.change(element, |delay| (delay.nominal, delay.frames) = (nominal, frames as u64));
+    }
+
+    /// Notes that a frame at `pts` has come.
+    pub fn note(&self, element: &impl IsA<gst::Element>, pts: Option<gst::ClockTime>) {
+        let Some(pts) = pts else { return };
+        self.change(element, |delay| {
+            if delay.is_live && delay.frames > 0 {
+                delay.note(pts)
+            }
+        });
+    }
+
+    fn change(&self, element: &impl IsA<gst::Element>, change: impl FnOnce(&mut Delay)) {
+        let is_other = {
+            let delay = &mut *self.0.lock();
+            change(delay);
+            delay.update()
+        };
+        if is_other {
             let message = gst::message::Latency::builder().src(element.upcast_ref()).build();
             // It fails where the element is in no pipeline.
             let _ = element.post_message(message);
@@ -29,9 +108,49 @@ impl Latency {
     /// Adds it to upstream's answer to `query`, if that asks for the latency.
     pub fn add_to(&self, query: &mut gst::QueryRef) {
         if let gst::QueryViewMut::Latency(query) = query.view_mut() {
-            let latency = self.get();
             let (is_live, least, most) = query.result();
+            let latency = {
+                let delay = &mut *self.0.lock();
+                delay.is_live = is_live;
+                delay.latency
+            };
             query.set(is_live, least.saturating_add(latency), most.map(|most| most.saturating_add(latency)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(nominal: u64, frames: u64, times: impl IntoIterator<Item = u64>) -> u64 {
+        let milliseconds = gst::ClockTime::from_mseconds;
+        let mut delay = Delay { nominal: milliseconds(nominal), frames, is_live: true, ..Delay::default() };
+        delay.update();
+        for time in times {
+            delay.note(milliseconds(time));
+            delay.update();
+        }
+        delay.latency.mseconds()
+    }
+
+    #[test]
+    fn a_source_that_is_slower_than_its_caps_is_waited_for() {
+        // 10 frames a second under caps of 30, and without a frame rate.
+        assert_eq!(after(67, 2, (0..5).map(|number| 100 * number)), 67);
+        assert_eq!(after(67, 2, (0..6).map(|number| 100 * number)), 200);
+        assert_eq!(after(0, 2, (0..6).map(|number| 100 * number)), 200);
+        // Jitter, and a source that is as fast again.
+        assert_eq!(after(67, 2, [0, 100, 205, 300, 410, 500, 605, 700, 795]), 200);
+        assert_eq!(
+            after(67, 2, (0..6).map(|number| 100 * number).chain((0..6).map(|number| 533 + 33 * number))),
+            67
+        );
+    }
+
+    #[test]
+    fn pauses_and_frames_that_go_back_change_nothing() {
+        assert_eq!(after(67, 2, (0..6).chain(60..66).chain(2..8).map(|number| 33 * number)), 67);
+        assert_eq!(after(67, 0, (0..6).map(|number| 100 * number)), 67);
     }
 }

@@ -21,8 +21,9 @@
  *
  * ## Latency
  *
- * Each frame waits for `future` + `pipeline-depth` - 1 later frames, as the LATENCY query says. With `future=0` less
- * noise is taken out. With `strength=0`, or without past and future frames, all frames pass at once.
+ * Each frame waits for `future` + `pipeline-depth` - 1 later frames, as the LATENCY query says; of a live
+ * source that is slower than its caps, the median distance of the last five counts. With `future=0` less noise is taken
+ * out. With `strength=0`, or without past and future frames, all frames pass at once.
  *
  * ## Devices
  *

@@ -146,7 +146,8 @@
  * buffers wait while their frames are searched. On an OpenCL device the upload of one frame, the
  * search of another and the download of the vectors of a third then overlap. The element reports
  * `pipeline-depth - 1` frame durations in the LATENCY query, and one for each later reference (none if
- * the caps have no frame rate), and posts a latency message when that changes.
+ * the caps have no frame rate), and posts a latency message when that changes. While the frames of a live
+ * source are further apart than the caps say, their distance counts: the median of the last five.
  *
  * The order and number of buffers and events is the same at every depth. A frame without a reference
  * frame does not wait. Before a serialized event or query, all buffers are sent that wait for no later

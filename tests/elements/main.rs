@@ -1,6 +1,7 @@
 //! The elements and the meta, in harnesses and real pipelines.
 
 mod fields;
+mod latency;
 mod meta;
 mod motioncompensate;
 mod motiondenoise;

@@ -26,6 +26,7 @@ pub use plugin::plugin_register_static;
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     meta::register();
+    settings::log_compilations();
     motionestimate::register(plugin)?;
     motioninterpolate::register(plugin)?;
     motioncompensate::register(plugin)?;

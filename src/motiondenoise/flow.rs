@@ -10,7 +10,7 @@ use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionDenoise};
 use super::stream::{DenoiseState, DenoiseStream};
-use crate::settings::{setup_message, statistics, tell_notices};
+use crate::settings::{OpenError, setup_message, statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
 
@@ -30,7 +30,7 @@ impl MotionDenoise {
     /// Takes frames of `info` from now on.
     ///
     /// # Errors
-    /// If the devices cannot be opened.
+    /// If the devices cannot be opened; [`gst::FlowError::Flushing`] if they are not open yet, because of a flush.
     pub fn set_info(&self, info: VideoInfo) -> Result<(), gst::FlowError> {
         let mut latency = gst::query::Latency::new();
         let is_live = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
@@ -55,8 +55,13 @@ impl MotionDenoise {
         state.stream = None;
         let mut latency = (gst::ClockTime::ZERO, 0);
         if let (Some(info), Some(references)) = (&state.info, references) {
-            let opened = DenoiseStream::open(info, &settings, references);
-            let (stream, choice) = opened.map_err(|error| self.fail(state, setup_message(&error)))?;
+            let (info, chosen) = (info.clone(), settings.clone());
+            let open = move || DenoiseStream::open(&info, &chosen, references);
+            let opened = settings.devices.open_apart((&*self.obj(), &self.holding.interrupt), open);
+            let (stream, choice) = opened.map_err(|error| match error {
+                OpenError::Interrupted => gst::FlowError::Flushing,
+                OpenError::Setup(error) => self.fail(state, setup_message(&error)),
+            })?;
             self.warnings.lock().choice((&*self.obj(), *CAT), stream.device(), &choice);
             gst::info!(CAT, imp = self, "{} searches", stream.device());
             self.statistics.lock().device = stream.device().into();

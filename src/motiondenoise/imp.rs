@@ -96,6 +96,14 @@ impl ElementImpl for MotionDenoise {
         });
         &TEMPLATES
     }
+
+    fn change_state(
+        &self,
+        transition: gst::StateChange,
+    ) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
+        self.holding.interrupt.before_transition(transition);
+        self.parent_change_state(transition)
+    }
 }
 
 impl BaseTransformImpl for MotionDenoise {
@@ -130,7 +138,11 @@ impl BaseTransformImpl for MotionDenoise {
             ));
             return Err(gst::loggable_error!(CAT, "Interlaced: {info:?}"));
         }
-        self.set_info(info).map_err(|error| gst::loggable_error!(CAT, "No stream of {incaps}: {error}"))
+        match self.set_info(info) {
+            // The next frame opens the devices, if one comes.
+            Ok(()) | Err(gst::FlowError::Flushing) => Ok(()),
+            Err(error) => Err(gst::loggable_error!(CAT, "No stream of {incaps}: {error}")),
+        }
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {

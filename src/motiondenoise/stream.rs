@@ -43,6 +43,7 @@ impl DenoiseError {
 }
 
 /// The field of a frame, by its number, in the frame so many after it.
+#[derive(Default)]
 struct FieldPlace {
     frame: u64,
     offset: isize,

@@ -9,18 +9,19 @@ use super::imp::{CAT, MotionEstimate};
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::stream::{EstimateState, FieldKey, ReadyFrame, Stream};
-use crate::settings::{setup_message, statistics, tell_notices};
+use crate::settings::{OpenError, setup_message, statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::waiting::Item;
 use crate::{meta, video};
-use motion_search::estimator::SetupError;
 use motion_search::session::Session;
 
 impl MotionEstimate {
     /// Opens the session for `settings`, and says what searches.
-    fn open(&self, settings: &Settings, info: &VideoInfo) -> Result<Session<FieldKey>, SetupError> {
-        let (session, choice) =
-            settings.open((info.width(), info.height()), video::sample_format(info).depth())?;
+    fn open(&self, settings: &Settings, info: &VideoInfo) -> Result<Session<FieldKey>, OpenError> {
+        let (chosen, size, depth) =
+            (settings.clone(), (info.width(), info.height()), video::sample_format(info).depth());
+        let waiting = (&*self.obj(), &self.holding.interrupt);
+        let (session, choice) = settings.devices.open_apart(waiting, move || chosen.open(size, depth))?;
         self.warnings.lock().choice((&*self.obj(), *CAT), session.device(), &choice);
         gst::info!(
             CAT,
@@ -39,13 +40,10 @@ impl MotionEstimate {
     ///
     /// # Errors
     /// If the devices cannot be opened.
-    pub fn set_info(&self, info: VideoInfo) -> Result<(), SetupError> {
+    pub fn set_info(&self, info: VideoInfo) -> Result<(), OpenError> {
         let state = &mut *self.state.lock();
         // Nothing of the stream before may be taken for this one's, not even after an error.
-        state.stream = None;
-        let settings = self.settings.lock().clone();
-        let session = self.open(&settings, &info)?;
-        state.probe = None;
+        (state.stream, state.info) = (None, None);
         if info.is_interlaced() && self.warnings.lock().is_new("interlaced") {
             gst::element_imp_warning!(
                 self,
@@ -54,32 +52,58 @@ impl MotionEstimate {
                 ["{info:?}"]
             );
         }
-        state.stream = Some(Stream::new(info, settings, session));
+        let opened = self.open_stream(state, &info);
+        if !matches!(opened, Err(OpenError::Setup(_))) {
+            state.info = Some(info);
+        }
+        opened
+    }
+
+    /// Opens the devices for frames of `info`.
+    fn open_stream(&self, state: &mut EstimateState, info: &VideoInfo) -> Result<(), OpenError> {
+        let settings = self.settings.lock().clone();
+        let session = self.open(&settings, info)?;
+        state.stream = Some(Stream::new(info.clone(), settings, session));
         self.update_latency(state);
         Ok(())
+    }
+
+    /// Tells of an `error` while frames come.
+    fn fail_to_open(&self, state: &mut EstimateState, error: OpenError) -> gst::FlowError {
+        match error {
+            OpenError::Interrupted => gst::FlowError::Flushing,
+            OpenError::Setup(error) => self.fail(state, setup_message(&error)),
+        }
     }
 
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
     /// that wait leave before, with the fields that they have.
     pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
         let settings = self.settings.lock().clone();
-        let is_changed = |stream: &Stream| *stream.settings() != settings;
-        if !self.state.lock().stream.as_ref().is_some_and(is_changed) {
-            return Ok(());
+        {
+            let state = &mut *self.state.lock();
+            match (&state.stream, state.info.clone()) {
+                (Some(stream), _) if *stream.settings() != settings => (),
+                // A flush has interrupted it.
+                (None, Some(info)) => {
+                    let opened = self.open_stream(state, &info);
+                    return opened.map_err(|error| self.fail_to_open(state, error));
+                }
+                _ => return Ok(()),
+            }
         }
         self.expect_no_more(None);
         self.send(Leave::Complete)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *self.state.lock();
         let Some(stream) = &state.stream else { return Ok(()) };
-        let opened = self.open(&settings, stream.info()).map_err(|error| setup_message(&error));
-        let moved = opened.and_then(|session| match state.stream.take() {
-            None => Ok(None),
-            Some(stream) => stream.with_session(settings, session).map(Some).map_err(|error| {
-                gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
-            }),
+        let opened = self.open(&settings, stream.info());
+        let session = opened.map_err(|error| self.fail_to_open(state, error))?;
+        let Some(stream) = state.stream.take() else { return Ok(()) };
+        let moved = stream.with_session(settings, session).map_err(|error| {
+            gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
         });
-        state.stream = moved.map_err(|message| self.fail(state, message))?;
+        state.stream = Some(moved.map_err(|message| self.fail(state, message))?);
         self.update_latency(state);
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! The virtual methods of `motionestimate`.
 
 use std::sync::LazyLock;
-use std::time::Instant;
 
 use gst::prelude::*;
 use gst::subclass::prelude::*;
@@ -14,7 +13,7 @@ use super::settings::Settings;
 use super::statistics::Statistics;
 use super::stream::EstimateState;
 use crate::settings::statistics::stats_property;
-use crate::settings::{PostedWarnings, setup_message};
+use crate::settings::{OpenError, PostedWarnings, setup_message};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
 use crate::video::{self, pool};
 
@@ -95,6 +94,14 @@ impl ElementImpl for MotionEstimate {
         });
         TEMPLATES.as_ref()
     }
+
+    fn change_state(
+        &self,
+        transition: gst::StateChange,
+    ) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
+        self.holding.interrupt.before_transition(transition);
+        self.parent_change_state(transition)
+    }
 }
 
 impl BaseTransformImpl for MotionEstimate {
@@ -105,18 +112,13 @@ impl BaseTransformImpl for MotionEstimate {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        let started = Instant::now();
-        *self.state.lock() = EstimateState::default();
+        *self.state.lock() = EstimateState::start();
         *self.statistics.lock() = Statistics::default();
         *self.warnings.lock() = PostedWarnings::default();
         self.holding.reset();
-        // What no frame can make right is told now and not with the first caps: wrong settings,
-        // a device that is missing, a kernel it cannot run.
+        // What no frame can make right is told now and not with the first caps.
         let settings = self.settings.lock().clone();
-        let opened = settings.open((settings.block_size, settings.block_size), 8);
-        let (probe, _) = opened.map_err(|error| setup_message(&error))?;
-        *self.state.lock() = EstimateState::new(probe, started);
-        Ok(())
+        settings.check().map_err(|error| setup_message(&error))
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
@@ -129,10 +131,14 @@ impl BaseTransformImpl for MotionEstimate {
         let info = video::info_of(incaps, *CAT)?;
         // An event brings new caps, behind which nothing waits any more; not so where the base class negotiates anew.
         self.end_sequence_between_buffers(None);
-        self.set_info(info).map_err(|error| {
-            self.post_error_message(setup_message(&error));
-            gst::loggable_error!(CAT, "{error}")
-        })
+        match self.set_info(info) {
+            Err(OpenError::Setup(error)) => {
+                self.post_error_message(setup_message(&error));
+                Err(gst::loggable_error!(CAT, "{error}"))
+            }
+            // The next frame opens the devices, if one comes.
+            Ok(()) | Err(OpenError::Interrupted) => Ok(()),
+        }
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {

@@ -65,6 +65,10 @@
  * OpenCL. If a requested device does not exist, the error lists all devices that do. Where the CPU searches in place of a
  * device that cannot, a warning says why: once from start to stop for each reason.
  *
+ * Devices are opened with the caps, on a thread of their own, while the streaming thread waits: a driver may compile kernels
+ * for many seconds when it runs them for the first time. A change of state does not wait for it. Progress messages with
+ * the code `open` tell of it if it takes long.
+ *
  * A list selects several devices: `gpu,native`, `0:0,0:1`, or `all`. `split` selects how they divide
  * the work and `balance` how much each gets; the vectors are the same for every choice. With
  * `balance=adaptive` the share of each device follows its measured rate, and a device that does not

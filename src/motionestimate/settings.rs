@@ -118,12 +118,21 @@ impl Settings {
     ///
     /// # Errors
     /// As [`backend::open`], and [`SetupError::Tuning`].
-    pub fn open<T>(
+    pub fn open<T: Default>(
         &self,
         size: (u32, u32),
         bit_depth: u32,
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
         let parameters = self.parameters(size, bit_depth)?;
         self.devices.open(self.kernel.into(), tuning(self.tuning.as_deref())?, &parameters)
+    }
+
+    /// Checks what no frame can make right: settings that do not go together, and devices that do not exist.
+    ///
+    /// # Errors
+    /// As [`backend::check`], and [`SetupError::Tuning`].
+    pub fn check(&self) -> Result<(), SetupError> {
+        let parameters = self.parameters((self.block_size, self.block_size), 8)?;
+        self.devices.check(self.kernel.into(), tuning(self.tuning.as_deref())?, &parameters)
     }
 }

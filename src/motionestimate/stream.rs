@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use gst::prelude::*;
+use gst_video::VideoInfo;
 
 use super::duplicates::Duplicates;
 use super::memory::{Allocator, handle_of};
@@ -32,6 +33,7 @@ pub enum StreamError {
 }
 
 /// The field that a search finds.
+#[derive(Default)]
 pub struct FieldKey {
     /// The number of the frame that it belongs to.
     frame: u64,
@@ -85,7 +87,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(info: gst_video::VideoInfo, settings: Settings, session: Session<FieldKey>) -> Self {
+    pub fn new(info: VideoInfo, settings: Settings, session: Session<FieldKey>) -> Self {
         Self {
             layout: FrameLayout::new(info),
             settings,
@@ -100,7 +102,7 @@ impl Stream {
         }
     }
 
-    pub fn info(&self) -> &gst_video::VideoInfo {
+    pub fn info(&self) -> &VideoInfo {
         self.layout.info()
     }
 
@@ -428,10 +430,9 @@ fn is_plain_pool(pool: &gst::BufferPool) -> bool {
 /// What is done from start to stop.
 #[derive(Default)]
 pub struct EstimateState {
+    /// What the caps say of the frames.
+    pub info: Option<VideoInfo>,
     pub stream: Option<Stream>,
-    /// The session that was opened at start, to check the settings. It shares what takes long to set up with
-    /// the session of the stream, so it is kept until that one is open.
-    pub probe: Option<Session<FieldKey>>,
     /// When the element was started; until the first vectors are there.
     pub started: Option<Instant>,
     /// Events for key units so far.
@@ -441,8 +442,8 @@ pub struct EstimateState {
 }
 
 impl EstimateState {
-    /// Begins with a session that was opened when the element was `started`.
-    pub fn new(probe: Session<FieldKey>, started: Instant) -> Self {
-        Self { probe: Some(probe), started: Some(started), ..Self::default() }
+    /// Begins when the element is started.
+    pub fn start() -> Self {
+        Self { started: Some(Instant::now()), ..Self::default() }
     }
 }

@@ -20,7 +20,7 @@ use super::state::InterpolateState;
 use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
-use crate::settings::{setup_message, statistics, tell_notices};
+use crate::settings::{OpenError, setup_message, statistics, tell_notices};
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
 use motion_search::interpolation::Phase;
@@ -272,10 +272,12 @@ impl MotionInterpolate {
         let state = &mut *self.state.lock();
         let (settings, Some(stream)) = (&state.settings, &mut state.stream) else { return Ok(()) };
         let is_late = !stream.changes_rate(settings.speed());
-        match stream.maker.prepare(settings.mode, &settings.devices, is_late) {
+        let waiting = (&*self.obj(), &self.holding.interrupt);
+        match stream.maker.prepare(settings.mode, &settings.devices, is_late, waiting) {
             Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
             Ok(None) => (),
-            Err(error) => return Err(self.fail(state, setup_message(&error))),
+            Err(OpenError::Interrupted) => return Err(gst::FlowError::Flushing),
+            Err(OpenError::Setup(error)) => return Err(self.fail(state, setup_message(&error))),
         }
         Ok(())
     }

@@ -119,6 +119,14 @@ impl ElementImpl for MotionInterpolate {
         });
         &TEMPLATES
     }
+
+    fn change_state(
+        &self,
+        transition: gst::StateChange,
+    ) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
+        self.holding.interrupt.before_transition(transition);
+        self.parent_change_state(transition)
+    }
 }
 
 impl BaseTransformImpl for MotionInterpolate {

@@ -4,11 +4,11 @@ use gst_video::VideoInfo;
 
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::settings::DeviceSettings;
+use crate::settings::{DeviceSettings, OpenError};
 use crate::video::frame::{FrameLayout, PlaneError, frame_message};
+use crate::video::interrupt::Interrupt;
 use crate::video::pool;
 use motion_search::compensation::{CompensationError, weighted_mean};
-use motion_search::estimator::SetupError;
 use motion_search::interpolation::{InterpolationError, Phase};
 
 /// Why a frame is not made.
@@ -74,17 +74,18 @@ impl Maker {
         }
     }
 
-    /// Opens `devices` for `mode`, unless they are open. Returns them and how they were chosen if they were opened. `is_late`:
-    /// only now, because none was needed before.
+    /// Opens `devices` for `mode`, unless they are open, while the element waits. Returns them and how they were chosen if they
+    /// were opened. `is_late`: only now, because none was needed before.
     ///
     /// # Errors
-    /// As [`MotionSearch::open`].
+    /// As [`MotionSearch::open`] and [`DeviceSettings::open_apart`].
     pub fn prepare(
         &mut self,
         mode: MotionInterpolateMode,
         devices: &DeviceSettings,
         is_late: bool,
-    ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, SetupError> {
+        waiting: (&super::MotionInterpolate, &Interrupt),
+    ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, OpenError> {
         if self.is_prepared(mode, devices) {
             return Ok(None);
         }
@@ -92,7 +93,8 @@ impl Maker {
         if mode != MotionInterpolateMode::Motion {
             return Ok(None);
         }
-        let (motion, choice) = MotionSearch::open(devices, self.layout.format())?;
+        let (chosen, format) = (devices.clone(), self.layout.format().clone());
+        let (motion, choice) = devices.open_apart(waiting, move || MotionSearch::open(&chosen, &format))?;
         Ok(Some((self.motion.insert(motion), choice)))
     }
 

@@ -6,10 +6,11 @@ use std::iter;
 use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
 use motion_search::backend::{self, Choice};
 use motion_search::compensation::CompensationError;
-use motion_search::estimator::{EstimateError, Frame, FrameView, Notice, Output, SetupError};
+use motion_search::estimator::{EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError};
 use motion_search::interpolation::{
     FrameFormat, FrameMaker, InterpolationError, Phase, SearchInput, search_parameters,
 };
+use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -70,9 +71,9 @@ impl MotionSearch {
     /// [`SetupError`] of the devices, or if there is too little memory.
     pub fn open(devices: &DeviceSettings, format: &FrameFormat) -> Result<(Self, MotionChoice), SetupError> {
         let parameters = search_parameters(format.size.0, format.size.1)?;
-        let (session, search) = devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let (maker, fallback) = devices.open_maker(format)?;
-        let opened = Self {
+        let (session, search) = devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
+        let mut opened = Self {
             devices: devices.clone(),
             format: format.clone(),
             session,
@@ -86,7 +87,39 @@ impl MotionSearch {
             begun: VecDeque::new(),
             notices: Vec::new(),
         };
+        opened.rehearse()?;
         Ok((opened, MotionChoice { search, maker: fallback }))
+    }
+
+    /// Has a device make a frame between blank ones: some drivers compile kernels at their first launch.
+    fn rehearse(&mut self) -> Result<(), SetupError> {
+        if self.maker.device() == Native::NAME {
+            return Ok(());
+        }
+        let (format, maker) = (&self.format, &mut self.maker);
+        // No plane is larger than luma.
+        let blank = vec![0; format.size.0 * format.size.1 * format.samples.bytes()];
+        let plane = |index| {
+            let size = format.plane_size(index);
+            FrameView::with_format(&blank, size, size.0 * format.samples.bytes(), format.samples)
+                .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"))
+        };
+        let planes: Vec<_> = (0..format.samplings.len()).map(plane).collect();
+        let field = vec![MotionVector::default(); self.session.parameters().grid().blocks()];
+        let mut make = || {
+            maker.load_frame(&planes)?;
+            maker.load_frame(&planes)?;
+            maker.set_motion(&field)?;
+            maker.start_frame(Phase::MIDDLE)?;
+            maker.finish_frame()
+        };
+        match make() {
+            Ok(()) => Ok(()),
+            Err(error) => self.fall_back(error, [None, None]).map_err(|error| SetupError::Device {
+                device: self.devices.device.clone(),
+                message: error.to_string(),
+            }),
+        }
     }
 
     /// Whether it was opened for `devices`.

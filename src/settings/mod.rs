@@ -8,17 +8,19 @@ use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
 use gst::prelude::*;
 
-use motion_search::backend::{self, OnDeviceFailure};
+use motion_search::backend::{self, DeviceSelector, OnDeviceFailure};
 use motion_search::estimator::{Parameters, SetupError};
 use motion_search::interpolation::FrameFormat;
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
 mod messages;
+mod opening;
 mod several;
 pub mod statistics;
 
 pub use messages::{PostedWarnings, setup_message, tell_notices};
+pub use opening::{OpenError, log_compilations};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
@@ -126,26 +128,43 @@ settings! {
 }
 
 impl DeviceSettings {
-    /// A session on these devices, for searches as `parameters` say. `tuning` is that of an OpenCL device.
+    /// A session on these devices, for searches as `parameters` say, which has been rehearsed. `tuning` is that of an OpenCL
+    /// device.
     ///
     /// # Errors
-    /// As [`backend::open`].
-    pub fn open<T>(
+    /// As [`backend::open`] and [`Session::rehearse`].
+    pub fn open<T: Default>(
         &self,
         kernel: Kernel,
         tuning: Tuning,
         parameters: &Parameters,
     ) -> Result<(Session<T>, backend::Choice), SetupError> {
-        // Any text is a device's name, if not of one that is there.
-        let Ok(device) = self.device.parse();
-        let (threads, depth) = (Some(self.threads as usize), Some(self.pipeline_depth as usize));
-        let tuning = Tuning { threads, depth, ..tuning };
         let grouping = backend::Grouping {
             split: self.split.into(),
             balance: self.balance.into(),
             on_failure: self.on_device_failure.into(),
         };
-        backend::open(&device, kernel, &tuning, grouping, parameters)
+        let (mut session, choice) =
+            backend::open(&self.selector(), kernel, &self.tuned(tuning), grouping, parameters)?;
+        session.rehearse()?;
+        Ok((session, choice))
+    }
+
+    /// Checks what can be known before the devices are opened.
+    ///
+    /// # Errors
+    /// As [`backend::check`].
+    pub fn check(&self, kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<(), SetupError> {
+        backend::check(&self.selector(), kernel, &self.tuned(tuning), parameters)
+    }
+
+    fn selector(&self) -> DeviceSelector {
+        // Any text is a device's name, if not of one that is there.
+        self.device.as_str().into()
+    }
+
+    fn tuned(&self, tuning: Tuning) -> Tuning {
+        Tuning { threads: Some(self.threads as usize), depth: Some(self.pipeline_depth as usize), ..tuning }
     }
 
     /// What makes frames of `format` on one of these devices.
@@ -153,8 +172,7 @@ impl DeviceSettings {
     /// # Errors
     /// As [`backend::open_maker`].
     pub fn open_maker(&self, format: &FrameFormat) -> Result<backend::OpenedMaker, SetupError> {
-        let Ok(device) = self.device.parse();
-        backend::open_maker(&device, format, self.threads as usize)
+        backend::open_maker(&self.selector(), format, self.threads as usize)
     }
 }
 

@@ -2,6 +2,7 @@
 //! sequence, latency.
 
 pub mod frame;
+pub mod interrupt;
 pub mod latency;
 pub mod pool;
 pub mod sequence;

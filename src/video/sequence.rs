@@ -6,6 +6,7 @@ use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
+use super::interrupt::Interrupt;
 use super::latency::Latency;
 
 /// What an event means for the frames of a sequence.
@@ -74,6 +75,7 @@ pub enum Leave {
 #[derive(Default)]
 pub struct Holding {
     pub latency: Latency,
+    pub interrupt: Interrupt,
     /// What became of frames that had to leave before an event or query.
     failed: Mutex<Option<gst::FlowError>>,
 }
@@ -174,6 +176,7 @@ pub trait HoldsFrames: BaseTransformImpl {
 
     /// Does what `event` means for the frames that wait.
     fn before_event(&self, event: &gst::EventRef) -> Meaning {
+        self.holding().interrupt.before_event(event);
         let caps = self.obj().sink_pad().current_caps();
         let meaning = Meaning::of(event, caps.as_deref());
         match meaning {

@@ -15,6 +15,8 @@ mod faults;
 mod host_memory;
 mod launched;
 mod memory;
+#[cfg(feature = "opencl")]
+mod opening;
 mod other_processes;
 mod sharing;
 #[cfg(feature = "opencl")]

@@ -198,6 +198,28 @@ pub fn open<T>(
     Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
 }
 
+/// Checks what can be known of a search before a device is opened: settings, and whether the devices exist. It takes no time
+/// of a driver's compiler, as [`open`] may.
+///
+/// # Errors
+/// [`SetupError`] as [`open`], except what only the device itself can tell: too little memory, limits of kernels.
+pub fn check(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<(), SetupError> {
+    parameters.validate()?;
+    tuning.validate()?;
+    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
+    match device {
+        DeviceSelector::Auto if of_opencl(kernel) => Ok(()),
+        DeviceSelector::Several(list) => several::resolve(list).map(drop),
+        DeviceSelector::Auto | DeviceSelector::Native => native(kernel, tuning, parameters).map(drop),
+        one => opencl::exactly(one).map(drop),
+    }
+}
+
 /// Opens the one device that `device` names, as [`open`].
 ///
 /// # Errors

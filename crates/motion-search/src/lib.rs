@@ -48,7 +48,7 @@
 //! |---|---|
 //! | applications | [`MotionSearch`] and what stands beside it here |
 //! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders |
-//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
+//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
 //!
 //! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
@@ -68,6 +68,7 @@
 pub mod backend;
 #[allow(unsafe_code)]
 pub mod compensation;
+pub mod compilation;
 pub mod denoising;
 pub mod estimator;
 #[allow(unsafe_code)]

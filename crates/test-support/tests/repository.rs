@@ -15,7 +15,7 @@ type Names = Vec<String>;
 /// The layers of the library, the lowest first. A layer imports only from those before it.
 const LAYERS: [&[&str]; 12] = [
     &["estimator"],
-    &["memory", "pace", "threads", "tuning"],
+    &["compilation", "memory", "pace", "threads", "tuning"],
     &["simd"],
     &["pyramid"],
     &["native"],

@@ -115,6 +115,13 @@ fn of_hierarchical_search() {
     check("hierarchical", Setting { element: HIERARCHICAL, ..ALONE }, &EACH);
 }
 
+/// Of the kernels that only GPUs have, the frames are right.
+#[test]
+fn of_hierarchical_search_of_a_gpu() {
+    let setting = Setting { element: HIERARCHICAL, devices: "device=gpu", is_gpu: true, ..ALONE };
+    Bench::new("hierarchical-gpu", setting);
+}
+
 #[test]
 fn of_made_frames() {
     if !Extent::is_complete() {

@@ -73,6 +73,26 @@ pub(super) fn parse(list: &str) -> Result<Vec<Named>, SetupError> {
     Ok(named)
 }
 
+/// The devices that `list` names, each by the selector of exactly that device.
+///
+/// # Errors
+/// As [`parse`], and if a device does not exist or is in the list twice.
+pub(super) fn resolve(list: &str) -> Result<Vec<Named>, SetupError> {
+    let mut resolved: Vec<Named> = Vec::new();
+    for Named { selector, weight } in parse(list)? {
+        let exactly = match &selector {
+            DeviceSelector::Native => DeviceSelector::Native,
+            other => opencl::exactly(other)?,
+        };
+        if resolved.iter().any(|known| known.selector == exactly) {
+            let reason = format!("{exactly} is in it twice, once as {selector}");
+            return Err(SetupError::DeviceUnsupported { wanted: list.into(), reason });
+        }
+        resolved.push(Named { selector: exactly, weight });
+    }
+    Ok(resolved)
+}
+
 /// The devices that `list` names, and how to balance them: weights in the list make it
 /// [`Balance::Static`].
 pub(super) fn open(
@@ -82,9 +102,8 @@ pub(super) fn open(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<(Vec<WeightedDevice>, Balance), SetupError> {
-    let mut known: Vec<DeviceSelector> = Vec::new();
     let mut devices = Vec::new();
-    let named = parse(list)?;
+    let named = resolve(list)?;
     let divides_window = grouping.split == Split::Candidates && named.len() > 1;
     let tuning = &Tuning { divides_window, ..*tuning };
     let is_weighted = named.iter().any(|named| named.weight.is_some());
@@ -101,19 +120,10 @@ pub(super) fn open(
     };
     let of_opencl = choose(is_opencl, !named.iter().any(is_for_native));
     for Named { selector, weight } in named {
-        let exactly = match &selector {
-            DeviceSelector::Native => DeviceSelector::Native,
-            other => opencl::exactly(other)?,
-        };
-        if known.contains(&exactly) {
-            let reason = format!("{exactly} is in it twice, once as {selector}");
-            return Err(SetupError::DeviceUnsupported { wanted: list.into(), reason });
-        }
-        let device = match &exactly {
+        let device = match selector {
             DeviceSelector::Native => native(of_native, tuning, parameters)?,
-            _ => opencl::open(&exactly, of_opencl, tuning, parameters)?.0,
+            exactly => opencl::open(&exactly, of_opencl, tuning, parameters)?.0,
         };
-        known.push(exactly);
         devices.push(WeightedDevice { device, weight: weight.unwrap_or(1.0) });
     }
     Ok((devices, if is_weighted { Balance::Static } else { grouping.balance }))

@@ -1,11 +1,13 @@
 //! The kernels' sources and how they are built.
 
 use std::sync::Arc;
+use std::time::Instant;
 use std::{io, panic, thread};
 
 use super::cl::Program;
 use super::context::Context;
 use super::device::OpenClDevice;
+use crate::compilation::{self, Compilation};
 use crate::estimator::{Parameters, SetupError};
 use crate::tuning::Kernel;
 
@@ -113,10 +115,14 @@ pub(super) fn build(
     context.shared_program(key, || {
         let options = format!("{} {options}", device.compiler_options());
         let build = || context.program(device.raw(), source, &options);
+        let kernels = source.matches("__kernel").count();
+        compilation::tell(&Compilation { device: &device.name, kernels, took: None });
+        let began = Instant::now();
         let built = with_stack_of_compiler(build).map_err(|error| SetupError::Device {
             device: device.name.clone(),
             message: format!("there is no thread to compile on: {error}"),
         })?;
+        compilation::tell(&Compilation { device: &device.name, kernels, took: Some(began.elapsed()) });
         built.map_err(|(error, log)| {
             let log = if log.is_empty() { error.to_string() } else { log };
             SetupError::KernelBuild { kernel, device: device.name.clone(), log }

@@ -41,6 +41,7 @@ mod failures;
 mod handles;
 mod member;
 mod options;
+mod rehearsal;
 mod results;
 mod share;
 mod worker;

@@ -1,0 +1,69 @@
+//! Opening the devices of an element while the streaming thread waits.
+
+use std::sync::LazyLock;
+
+use gst::prelude::*;
+
+use super::DeviceSettings;
+use crate::video::interrupt::Interrupt;
+use motion_search::backend::DeviceSelector;
+use motion_search::compilation::{self, Compilation};
+use motion_search::estimator::SetupError;
+
+/// Why devices are not open.
+#[derive(Debug)]
+pub enum OpenError {
+    /// They cannot be opened.
+    Setup(SetupError),
+    /// A flush, or the end of the stream, has ended the wait for them.
+    Interrupted,
+}
+
+impl From<SetupError> for OpenError {
+    fn from(error: SetupError) -> Self {
+        Self::Setup(error)
+    }
+}
+
+static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new(
+        "motiondevice",
+        gst::DebugColorFlags::empty(),
+        Some("Opening of devices for motion elements"),
+    )
+});
+
+/// Logs what drivers compile for the elements of this process.
+pub fn log_compilations() {
+    compilation::observe(|Compilation { device, kernels, took, .. }| match took {
+        None => gst::info!(CAT, "Compiling {kernels} kernels for {device}"),
+        Some(took) => gst::info!(CAT, "{kernels} kernels for {device} done in {:.1} s", took.as_secs_f64()),
+    });
+}
+
+impl DeviceSettings {
+    /// What `open` makes of these devices for `element`, on a thread of its own: `interrupt` ends the wait for drivers that
+    /// compile.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open_apart<R: Send + 'static>(
+        &self,
+        (element, interrupt): (&impl IsA<gst::Element>, &Interrupt),
+        open: impl FnOnce() -> Result<R, SetupError> + Send + 'static,
+    ) -> Result<R, OpenError> {
+        let Self { device, .. } = self;
+        if self.selector() == DeviceSelector::Native {
+            return Ok(open()?);
+        }
+        let text = format!("Opening device {device}: its driver may compile kernels");
+        match interrupt.wait_for(element, &text, open) {
+            Ok(None) => Err(OpenError::Interrupted),
+            Ok(Some(opened)) => Ok(opened?),
+            Err(error) => {
+                let message = format!("there is no thread to open it on: {error}");
+                Err(SetupError::Device { device: device.clone(), message }.into())
+            }
+        }
+    }
+}

@@ -219,7 +219,7 @@ impl CompensateState {
 
     /// Takes a buffer of upstream's; gives it back if it need not wait.
     pub fn take_input(&mut self, buffer: gst::Buffer, is_discont: bool) -> Option<gst::Buffer> {
-        self.held.note(&buffer);
+        self.held.note(&buffer, self.settings.held());
         let buffer = self.held.own_if_scarce(buffer, self.settings.held());
         if self.settings.delay() == 0 {
             return Some(buffer);

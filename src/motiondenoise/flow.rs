@@ -85,7 +85,7 @@ impl MotionDenoise {
             self.statistics.lock().untouched += 1;
             return Ok(Some(buffer));
         };
-        state.held.note(&buffer);
+        state.held.note(&buffer, held - 1);
         let buffer = state.held.own_if_scarce(buffer, held - 1);
         let began = Instant::now();
         let taken = stream.take_input(buffer).map_err(|error| error.message(stream.info()));

@@ -254,7 +254,7 @@ impl Stream {
         buffer: gst::Buffer,
         statistics: &mut Statistics,
     ) -> Result<(), StreamError> {
-        self.held_buffers.note(&buffer);
+        self.held_buffers.note(&buffer, self.delay() + self.kept());
         if self.settings.drop_duplicates && self.duplicates.has(&buffer, &self.layout) {
             statistics.add_dropped();
             return Ok(());

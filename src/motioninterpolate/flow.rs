@@ -287,7 +287,7 @@ impl MotionInterpolate {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let began = Instant::now();
-        let taken = stream.take_input(buffer, planned);
+        let taken = stream.take_input(buffer, planned, state.settings.delay());
         state.counts.loading += began.elapsed();
         let taken = taken.map_err(|error| error.message(stream.incoming()));
         self.publish(state);

@@ -97,8 +97,8 @@ impl MotionSearch {
             return Ok(());
         }
         let (format, maker) = (&self.format, &mut self.maker);
-        // No plane is larger than luma.
-        let blank = vec![0; format.size.0 * format.size.1 * format.samples.bytes()];
+        // No plane is larger than luma, with what chroma rounds up.
+        let blank = vec![0; (format.size.0 + 1) * (format.size.1 + 1) * format.samples.bytes()];
         let plane = |index| {
             let size = format.plane_size(index);
             FrameView::with_format(&blank, size, size.0 * format.samples.bytes(), format.samples)

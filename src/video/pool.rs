@@ -1,10 +1,12 @@
 //! Buffers of pools: those of upstream that elements hold, and those of output frames.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gst::prelude::*;
 use gst_base::prelude::*;
 use gst_video::VideoInfo;
+use parking_lot::Mutex;
 
 /// The pool that a buffer returns to.
 fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
@@ -12,11 +14,66 @@ fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
     unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) }
 }
 
-/// How many of upstream's buffers an element may hold besides the one that it works on.
+/// The buffers of each pool with a limited number that the elements of this process may hold together.
+static RESERVED: Mutex<Vec<(glib::WeakRef<gst::BufferPool>, Arc<AtomicUsize>)>> = Mutex::new(Vec::new());
+
+/// The number for `pool` in [`RESERVED`].
+fn reserved_of(pool: &gst::BufferPool) -> Arc<AtomicUsize> {
+    let mut all = RESERVED.lock();
+    all.retain(|(pool, _)| pool.upgrade().is_some());
+    if let Some((_, reserved)) = all.iter().find(|(known, _)| known.upgrade().as_ref() == Some(pool)) {
+        return reserved.clone();
+    }
+    let reserved = Arc::default();
+    all.push((pool.downgrade(), Arc::clone(&reserved)));
+    reserved
+}
+
+/// What one element may hold of a pool.
+#[derive(Debug)]
+struct Reservation {
+    pool: glib::WeakRef<gst::BufferPool>,
+    /// What it asked for.
+    wanted: usize,
+    /// What it may hold, and what all elements may; `None` if the number of the pool's buffers is not limited.
+    granted: Option<(usize, Arc<AtomicUsize>)>,
+}
+
+impl Reservation {
+    /// For `wanted` buffers of `pool`, of which downstream needs some for itself.
+    fn new(pool: &gst::BufferPool, wanted: usize, needed_downstream: usize) -> Self {
+        let size = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
+        let granted = (size > 0).then(|| {
+            let reserved = reserved_of(pool);
+            // One must be left for upstream to write to, and one at least for downstream: else all would wait for a buffer
+            // that does not come.
+            let left = size.saturating_sub(1 + needed_downstream.max(1));
+            let mut granted = 0;
+            // The closure returns a number.
+            let _ = reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |others| {
+                granted = wanted.min(left.saturating_sub(others));
+                Some(others + granted)
+            });
+            (granted, reserved)
+        });
+        Self { pool: pool.downgrade(), wanted, granted }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if let Some((granted, reserved)) = &self.granted {
+            reserved.fetch_sub(*granted, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How many of upstream's buffers an element may hold besides the one that it works on. Elements that hold buffers of the same
+/// pool share what it leaves, the one that gets them first before the others.
 #[derive(Debug, Default)]
 pub struct HeldBuffers {
-    /// The pool of the buffer that came last, and the number of its buffers; 0 if that is not limited.
-    pool: Option<(glib::WeakRef<gst::BufferPool>, usize)>,
+    /// Of the pool of the buffer that came last, if it had one.
+    reservation: Option<Reservation>,
     /// The number of buffers that downstream needs for itself.
     needed_downstream: usize,
 }
@@ -24,26 +81,25 @@ pub struct HeldBuffers {
 impl HeldBuffers {
     /// Notes how many buffers of upstream's pool downstream needs for itself. Upstream may set up its pool anew.
     pub fn set_needed_downstream(&mut self, needed: u32) {
-        *self = Self { pool: None, needed_downstream: needed as usize };
+        *self = Self { reservation: None, needed_downstream: needed as usize };
     }
 
-    /// Notes the pool of `buffer`.
-    pub fn note(&mut self, buffer: &gst::BufferRef) {
-        let Some(pool) = of(buffer) else { return self.pool = None };
-        if self.pool.as_ref().is_some_and(|(known, _)| known.upgrade().as_ref() == Some(&pool)) {
-            return;
+    /// Notes the pool of `buffer`, and that the element holds `wanted` buffers if it may.
+    pub fn note(&mut self, buffer: &gst::BufferRef, wanted: usize) {
+        let Some(pool) = of(buffer) else { return self.reservation = None };
+        let is_known =
+            |known: &Reservation| known.wanted == wanted && known.pool.upgrade().as_ref() == Some(&pool);
+        if !self.reservation.as_ref().is_some_and(is_known) {
+            // What was reserved before is free again.
+            self.reservation = None;
+            self.reservation = Some(Reservation::new(&pool, wanted, self.needed_downstream));
         }
-        let size = pool.config().params().map_or(0, |(_, _, _, most)| most as usize);
-        self.pool = Some((pool.downgrade(), size));
     }
 
-    /// The most buffers that may be held. Where the number of the pool's is limited, one must be left for upstream to write
-    /// to, and those that downstream needs, one at least: else all would wait for a buffer that does not come.
+    /// The most buffers that may be held.
     pub fn most(&self) -> usize {
-        match self.pool {
-            None | Some((_, 0)) => usize::MAX,
-            Some((_, size)) => size.saturating_sub(1 + self.needed_downstream.max(1)),
-        }
+        let granted = self.reservation.as_ref().and_then(|reservation| reservation.granted.as_ref());
+        granted.map_or(usize::MAX, |(granted, _)| *granted)
     }
 
     /// Whether `count` buffers may be held.

@@ -9,6 +9,7 @@ mod motionestimate;
 mod motioninterpolate;
 mod motionoverlay;
 mod motionserialize;
+mod pools;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.
 fn init() {

@@ -43,8 +43,7 @@ impl MotionCompensate {
             gst::element_imp_warning!(
                 self,
                 gst::StreamError::Format,
-                ("A frame cannot be predicted from its vectors: {obstacle}. Put motioncompensate right behind \
-                  motionestimate, so that no frame is dropped or gets a new timestamp between them"),
+                ("A frame cannot be predicted from its vectors: {obstacle}"),
                 ["Frame at {pts:?}; this warning is posted once"]
             );
         }

@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 
 use super::settings::CompensateSettings;
 use super::stream::CompensateState;
-use crate::settings::PostedWarnings;
-use crate::video;
+use crate::settings::{MissingFields, PostedWarnings};
 use crate::video::pool::{ask_for, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::{meta, video};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -33,6 +33,7 @@ pub struct MotionCompensate {
     pub(super) settings: Mutex<CompensateSettings>,
     pub(super) state: Mutex<CompensateState>,
     pub(super) warnings: Mutex<PostedWarnings>,
+    pub(super) missing: Mutex<MissingFields>,
     pub(super) holding: Holding,
 }
 
@@ -98,6 +99,7 @@ impl BaseTransformImpl for MotionCompensate {
         self.obj().set_in_place(settings.is_in_place());
         *self.state.lock() = CompensateState::new(settings);
         *self.warnings.lock() = PostedWarnings::default();
+        *self.missing.lock() = MissingFields::default();
         self.holding.reset();
         Ok(())
     }
@@ -147,6 +149,7 @@ impl BaseTransformImpl for MotionCompensate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.missing.lock().note((&*self.obj(), *CAT), meta::is_attached(&buffer), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
         }

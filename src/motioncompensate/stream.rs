@@ -161,11 +161,14 @@ fn checked<'a>(
             description.reference_offset
         ));
     }
-    let reference = reference.ok_or("the frame they refer to did not come here")?;
+    const ADVICE: &str = "put motioncompensate right behind motionestimate, so that no frame is dropped or gets a new \
+                          timestamp between them";
+    let reference =
+        reference.ok_or_else(|| format!("the frame they refer to did not come here; {ADVICE}"))?;
     match (description.reference_pts, reference.pts()) {
-        (Some(wanted), Some(kept)) if wanted != kept => {
-            Err(format!("they refer to the frame at {wanted}, and the frame at offset {offset} is at {kept}"))
-        }
+        (Some(wanted), Some(kept)) if wanted != kept => Err(format!(
+            "they refer to the frame at {wanted}, and the frame at offset {offset} is at {kept}; {ADVICE}"
+        )),
         _ => Ok(reference),
     }
 }

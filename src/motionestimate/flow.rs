@@ -92,13 +92,11 @@ impl MotionEstimate {
                 _ => return Ok(()),
             }
         }
+        let Some(session) = self.reopen(&settings)? else { return Ok(()) };
         self.expect_no_more(None);
         self.send(Leave::Complete)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *self.state.lock();
-        let Some(stream) = &state.stream else { return Ok(()) };
-        let opened = self.open(&settings, stream.info());
-        let session = opened.map_err(|error| self.fail_to_open(state, error))?;
         let Some(stream) = state.stream.take() else { return Ok(()) };
         let moved = stream.with_session(settings, session).map_err(|error| {
             gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
@@ -106,6 +104,26 @@ impl MotionEstimate {
         state.stream = Some(moved.map_err(|message| self.fail(state, message))?);
         self.update_latency(state);
         Ok(())
+    }
+
+    /// The session for other settings than those of the stream. If they cannot hold, warns and goes back to those.
+    fn reopen(&self, settings: &Settings) -> Result<Option<Session<FieldKey>>, gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &state.stream else { return Ok(None) };
+        let error = match self.open(settings, stream.info()) {
+            Ok(session) => return Ok(Some(session)),
+            Err(OpenError::Interrupted) => return Err(gst::FlowError::Flushing),
+            Err(OpenError::Setup(error)) => error,
+        };
+        gst::warning!(CAT, imp = self, "Refused: {settings:?}");
+        gst::element_imp_warning!(
+            self,
+            gst::LibraryError::Settings,
+            ("The new settings are refused, the earlier ones hold on: {error}"),
+            ["{error:?}"]
+        );
+        *self.settings.lock() = stream.settings().clone();
+        Ok(None)
     }
 
     /// Posts `message`; the next frame is the first of a sequence.

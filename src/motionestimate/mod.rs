@@ -90,7 +90,8 @@
  * ## Changing properties while playing
  *
  * Every property may be changed while playing; the change holds from the next frame on. The earlier
- * reference frames are kept; buffers that wait for later ones leave with the fields they have. Invalid settings are an error on the bus, as at start.
+ * reference frames are kept; buffers that wait for later ones leave with the fields they have. If they cannot hold, a
+ * warning says why, and the earlier settings hold on.
  *
  * ## Tuning
  *

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use super::settings::OverlaySettings;
 use super::stream::OverlayStream;
 use crate::meta::MotionVectorMeta;
+use crate::settings::MissingFields;
 use crate::video;
 use crate::video::pool::refuse_cropping;
 
@@ -60,6 +61,7 @@ pub struct MotionOverlay {
     settings: Mutex<OverlaySettings>,
     /// What holds from one caps to the next.
     stream: Mutex<Option<OverlayStream>>,
+    missing: Mutex<MissingFields>,
 }
 
 #[glib::object_subclass]
@@ -101,7 +103,11 @@ impl ElementImpl for MotionOverlay {
 
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            let caps = gst_video::VideoCapsBuilder::new().format_list(FORMATS).build();
+            let caps = gst_video::VideoCapsBuilder::new()
+                .format_list(FORMATS)
+                .width_range(video::SIDES)
+                .height_range(video::SIDES)
+                .build();
             video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
@@ -112,6 +118,11 @@ impl BaseTransformImpl for MotionOverlay {
     const MODE: BaseTransformMode = BaseTransformMode::AlwaysInPlace;
     const PASSTHROUGH_ON_SAME_CAPS: bool = false;
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *self.missing.lock() = MissingFields::default();
+        Ok(())
+    }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         *self.stream.lock() = None;
@@ -134,17 +145,19 @@ impl BaseTransformImpl for MotionOverlay {
         let mut stream = self.stream.lock();
         let stream = stream.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
         let field = match MotionVectorMeta::at_offset(buffer, settings.reference_offset) {
-            None => return Ok(gst::FlowSuccess::Ok),
-            Some(Ok(field)) => field,
+            None => None,
+            Some(Ok(field)) if stream.is_of_size(field.description()) => Some(field),
+            Some(Ok(_)) => {
+                gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
+                None
+            }
             Some(Err(error)) => {
                 gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
-                return Ok(gst::FlowSuccess::Ok);
+                None
             }
         };
-        if !stream.is_of_size(field.description()) {
-            gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
-            return Ok(gst::FlowSuccess::Ok);
-        }
+        self.missing.lock().note((&*self.obj(), *CAT), field.is_some(), buffer.pts());
+        let Some(field) = field else { return Ok(gst::FlowSuccess::Ok) };
         stream.draw(buffer, &field, &settings).map_err(|error| {
             gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
             gst::FlowError::Error

@@ -12,6 +12,7 @@ use super::flo::MOST_SAMPLES;
 use super::format::Format;
 use super::settings::SerializeSettings;
 use super::stream::{SerializeError, SerializeStream};
+use crate::settings::MissingFields;
 use crate::video;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -27,6 +28,7 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 pub struct MotionSerialize {
     settings: Mutex<SerializeSettings>,
     stream: Mutex<SerializeStream>,
+    missing: Mutex<MissingFields>,
 }
 
 #[glib::object_subclass]
@@ -87,6 +89,7 @@ impl BaseTransformImpl for MotionSerialize {
     const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
     fn start(&self) -> Result<(), gst::ErrorMessage> {
+        *self.missing.lock() = MissingFields::default();
         *self.stream.lock() = SerializeStream::default();
         Ok(())
     }
@@ -154,7 +157,10 @@ impl BaseTransformImpl for MotionSerialize {
         let mut tell = |error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
         let written = self.stream.lock().serialize(&buffer, offset, &mut tell);
         match written {
-            Ok(output) => Ok(GenerateOutputSuccess::Buffer(output)),
+            Ok((output, fields)) => {
+                self.missing.lock().note((&*self.obj(), *CAT), fields > 0, buffer.pts());
+                Ok(GenerateOutputSuccess::Buffer(output))
+            }
             Err(SerializeError::NotNegotiated) => Err(gst::FlowError::NotNegotiated),
             Err(SerializeError::Write(error)) => {
                 gst::element_imp_error!(

@@ -28,7 +28,7 @@ impl SerializeStream {
         self.negotiated = Some((format, size));
     }
 
-    /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Calls `tell` with the error
+    /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Returns it and their number. Calls `tell` with the error
     /// of each field that is not valid, which is left out.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl SerializeStream {
         buffer: &gst::BufferRef,
         offset: i32,
         tell: &mut dyn FnMut(MetaError),
-    ) -> Result<gst::Buffer, SerializeError> {
+    ) -> Result<(gst::Buffer, usize), SerializeError> {
         let (format, (width, height)) = self.negotiated.ok_or(SerializeError::NotNegotiated)?;
         let frame = FrameFacts {
             frame: self.frames,
@@ -72,6 +72,6 @@ impl SerializeStream {
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             target.set_flags(gst::BufferFlags::DISCONT);
         }
-        Ok(output)
+        Ok((output, count))
     }
 }

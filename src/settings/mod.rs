@@ -15,11 +15,13 @@ use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
 mod messages;
+mod missing;
 mod opening;
 mod several;
 pub mod statistics;
 
 pub use messages::{PostedWarnings, setup_message, tell_notices};
+pub use missing::MissingFields;
 pub use opening::{OpenError, log_compilations};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 

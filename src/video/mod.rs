@@ -4,15 +4,18 @@
 pub mod frame;
 pub mod interrupt;
 pub mod latency;
+pub mod memory;
 pub mod pool;
 pub mod sequence;
 pub mod stall;
 pub mod waiting;
 
+use std::ops::RangeInclusive;
+
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 
-use motion_search::estimator::SampleFormat;
+use motion_search::estimator::{Parameters, SampleFormat};
 
 /// Formats with luma of eight bits in the first plane, and chroma, if any, in other planes.
 const FORMATS: [VideoFormat; 7] = [
@@ -37,6 +40,9 @@ const DEEP_FORMATS: [VideoFormat; 8] = [
     VideoFormat::Gray16Le,
 ];
 
+/// The sides of frames, in samples.
+pub const SIDES: RangeInclusive<i32> = 1..=Parameters::MAX_FRAME_SIDE as i32;
+
 /// The caps of frames whose motion can be estimated and compensated.
 ///
 /// Frame rate and interlacing are not listed, because negotiation would then add them to caps that
@@ -48,8 +54,8 @@ pub fn caps() -> gst::Caps {
     let structure = |formats: &[VideoFormat]| {
         gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
             .format_list(formats.iter().copied())
-            .width_range(1..)
-            .height_range(1..)
+            .width_range(SIDES)
+            .height_range(SIDES)
             .build()
     };
     let mut caps = structure(&FORMATS);

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::interrupt::Interrupt;
 use super::latency::Latency;
+use super::memory;
 
 /// What an event means for the frames of a sequence.
 ///
@@ -209,6 +210,11 @@ pub trait HoldsFrames: BaseTransformImpl {
             self.holding().keep(sent.and(self.release_buffers()));
         }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
+        if let (gst::PadDirection::Sink, gst::QueryView::AcceptCaps(accept)) = (direction, query.view())
+            && !accept.result()
+        {
+            memory::tell_of(&*self.obj(), accept.caps());
+        }
         if is_answered && direction == gst::PadDirection::Src {
             self.holding().latency.add_to(query);
         }

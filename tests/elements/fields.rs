@@ -61,3 +61,69 @@ pub fn launch(description: &str) -> gst::Pipeline {
     init();
     test_support::gstreamer::launch(description)
 }
+
+/// The texts of the warnings of `launch`, which ends.
+fn warnings(launch: &str) -> Vec<String> {
+    crate::init();
+    let pipeline = gst::parse::launch(launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+    let bus = pipeline.bus().unwrap();
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let mut texts = Vec::new();
+    loop {
+        let message = bus.timed_pop(gst::ClockTime::NONE).unwrap();
+        match message.view() {
+            gst::MessageView::Warning(warning) => texts.push(warning.error().to_string()),
+            gst::MessageView::Error(error) => panic!("{error:?}"),
+            gst::MessageView::Eos(_) => break,
+            _ => (),
+        }
+    }
+    pipeline.set_state(gst::State::Null).unwrap();
+    texts
+}
+
+#[test]
+fn elements_that_read_fields_tell_if_none_comes() {
+    let source = |frames| {
+        format!(
+            "videotestsrc num-buffers={frames} ! video/x-raw,format=I420,width=64,height=48,framerate=10/1"
+        )
+    };
+    // An encoder and decoder in between lose the field; so does an element in a bin that makes frames of its own.
+    let lost = "motionestimate device=native ! ( identity ! jpegenc ! jpegdec )";
+    for reader in ["motionoverlay", "motioncompensate", "motioncompensate mode=original", "motionserialize"] {
+        let warned =
+            |frames, before: &str| warnings(&format!("{} ! {before} ! {reader} ! fakesink", source(frames)));
+        assert!(warned(10, "identity").is_empty(), "{reader}: not yet a second");
+        let told = warned(25, "identity");
+        assert!(told.len() == 1 && told[0].ends_with("put motionestimate upstream"), "{reader}: {told:?}");
+        let told = warned(25, lost);
+        assert!(
+            told.len() == 1 && told[0].contains("although motionestimate is upstream"),
+            "{reader}: {told:?}"
+        );
+        assert!(warned(25, "motionestimate device=native").is_empty(), "{reader}");
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_read_is_told_with_what_makes_it_readable() {
+    crate::init();
+    for (feature, element) in [("memory:GLMemory", "gldownload"), ("memory:DMABuf", "capsfilter")] {
+        for name in ["motionestimate", "motioncompensate", "motioninterpolate", "motiondenoise"] {
+            let estimate = gst::ElementFactory::make(name).build().unwrap();
+            let bus = test_support::gstreamer::ElementBus::new(estimate.clone());
+            let caps = gst::Caps::builder("video/x-raw")
+                .features([feature])
+                .field("format", "NV12")
+                .field("width", 64)
+                .field("height", 48)
+                .build();
+            assert!(!estimate.static_pad("sink").unwrap().query_accept_caps(&caps));
+            let message = bus.pop_filtered(&[gst::MessageType::Warning]).expect("a warning");
+            let gst::MessageView::Warning(warning) = message.view() else { unreachable!() };
+            let text = warning.error().to_string();
+            assert!(text.contains(feature) && text.contains(element), "{name}: {text}");
+        }
+    }
+}

@@ -25,7 +25,8 @@ def read_fields(buffer):
     """The motion fields of a buffer, each as a `rows x columns` array of records and the meta's structure.
 
     There are several if the frame was searched in several frames (the structure's `reference-offset` tells in which),
-    and none for example in the first frame of a stream.
+    and none for example in the first frame of a stream. A field whose `width` and `height` are not those of the caps
+    belongs to a frame that was changed since: leave it out.
     """
     # gi has no function that goes through metas of one name: each is removed from a copy, which has no samples.
     metas = buffer.copy_region(Gst.BufferCopyFlags.META, 0, buffer.get_size())

@@ -38,6 +38,9 @@
 //!   the grid is cut, and grid and vectors are turned, as GStreamer's filters tell. In-place filters keep it.
 //! - The log (`GST_DEBUG=motionvectormeta:4`) says why a field was dropped, once for frames of a size.
 //!
+//! A field is for frames of its `width` and `height`. If these are not those of the caps, an element that does not know the
+//! meta has changed the frame: leave the field out.
+//!
 //! Readers check the whole structure: missing fields, wrong types or sizes that do not match give a
 //! [`MetaError`], never an out-of-bounds read.
 

@@ -20,7 +20,10 @@ pub enum MotionEstimateCosts {
     #[flags_value(name = "Least cost at least two samples away from the vector", nick = "second")]
     SECOND = 1 << 3,
     /// See [`CostKind::Variance`].
-    #[flags_value(name = "Sum of squared differences between samples and their mean", nick = "variance")]
+    #[flags_value(
+        name = "Sum of squared differences between samples and their mean, of at most ten bits",
+        nick = "variance"
+    )]
     VARIANCE = 1 << 4,
 }
 

@@ -11,7 +11,9 @@
  * A sequence is a run of frames without an interruption. It ends at a discontinuity, a gap, a flush, a segment or its end
  * (SEGMENT_DONE), a new stream or the end of its group, other caps, the beginning of a still frame, and EOS. The first frame
  * of a sequence has no reference frame: it passes without a meta. A `MotionVectorMeta` on an input
- * buffer is removed, so that every such meta behind this element was attached by it.
+ * buffer is removed, so that every such meta behind this element was attached by it. With `keep-fields=true` it stays, and
+ * the fields of this element follow it: of another block size or algorithm, for example. Readers tell them apart by what
+ * the meta says of its field; those that want one field take the first with their `reference-offset`.
  *
  * ## Algorithms
  *

@@ -77,6 +77,10 @@ settings! {
     scene_cut: MotionEstimateSceneCut = Default::default(),
         "scene-cut", "Scene cut", "What happens where a frame begins another scene",
         ParamSpecEnum::builder_with_default;
+    keep_fields: bool = false,
+        "keep-fields", "Keep fields",
+        "Keep the motion fields that buffers come with, before those of this element, instead of removing them",
+        |name, default| ParamSpecBoolean::builder(name).default_value(default);
     drop_duplicates: bool = false,
         "drop-duplicates", "Drop duplicates", "Drop frames that equal the frame before in all their planes",
         |name, default| ParamSpecBoolean::builder(name).default_value(default);

@@ -305,7 +305,7 @@ impl Stream {
         {
             self.session.release_frame(oldest.slot);
         }
-        if meta::is_attached(&frame.buffer) {
+        if !self.settings.keep_fields && meta::is_attached(&frame.buffer) {
             meta::remove(frame.buffer.make_mut());
         }
         self.sequence.push_back(SequenceFrame { number, slot, pts });

@@ -15,6 +15,9 @@
  * inline functions; it needs no library except GStreamer 1.20 or later. A buffer whose frame was searched in several
  * frames has several fields: gst_motion_vector_field_read_nth() and gst_motion_vector_field_read_at() read each.
  *
+ * A field is for frames of its `width` and `height`. If these are not those of the caps, an element that does not know
+ * the field has changed the frame: leave the field out.
+ *
  * |[<!-- language="C" -->
  * GstMotionVectorField field;
  *

@@ -379,3 +379,23 @@ fn real_elements_get_every_field() {
     assert_eq!(buffers.len(), 10);
     check_all_fields(&info, &searched(&info, 2, 2), &buffers);
 }
+
+/// A second element replaces the fields of the first, or adds its own.
+#[test]
+fn fields_of_another_element_are_replaced_or_kept() {
+    let info = gray();
+    for (keeps, sizes) in [(false, vec![16]), (true, vec![8, 16])] {
+        let first = "motionestimate device=native block-size=8 search-range=2";
+        let launch = format!(
+            "{first} ! motionestimate device=native block-size=16 search-range=2 keep-fields={keeps}"
+        );
+        let mut harness = harness(&launch, &info);
+        push(&mut harness, &info, 0..3);
+        let buffers = pulled(&mut harness);
+        assert!(metas(&buffers[0]).is_empty());
+        for buffer in &buffers[1..] {
+            let found: Vec<u32> = metas(buffer).iter().map(|meta| meta.description().block_width).collect();
+            assert_eq!(found, sizes);
+        }
+    }
+}

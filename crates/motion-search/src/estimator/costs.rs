@@ -13,13 +13,19 @@ pub enum CostKind {
     /// The least cost, by the metric of the search, of the candidates at least two samples away from the vector on one
     /// axis.
     Second,
-    /// The sum of squared differences between the block's samples and their mean.
+    /// The sum of squared differences between the block's samples and their mean; of samples of more than ten bits in units
+    /// of ten bits.
     Variance,
 }
 
 impl CostKind {
     /// Every kind, in the order in which they are computed and attached.
     pub const ALL: [Self; 5] = [Self::Zero, Self::Intra, Self::Satd, Self::Second, Self::Variance];
+
+    /// How far [`Self::Variance`] is shifted to the right for samples of `bit_depth` bits, so that every block has one.
+    pub(crate) fn variance_shift(bit_depth: u32) -> u32 {
+        2 * bit_depth.saturating_sub(10)
+    }
 
     /// Its name in properties and the metadata.
     pub fn name(self) -> &'static str {

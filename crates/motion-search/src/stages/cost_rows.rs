@@ -172,7 +172,10 @@ impl<S: TileSample, E: InstructionSet> Work<E> for CostRow<'_, S> {
                 CostKind::Intra => write(costs, |column| buffers.intra(column)),
                 CostKind::Satd => write(costs, |column| buffers.sum(MODES + 1, column)),
                 CostKind::Second => (),
-                CostKind::Variance => write(costs, |column| buffers.variance(column)),
+                CostKind::Variance => {
+                    let shift = CostKind::variance_shift(parameters.bit_depth);
+                    write(costs, |column| buffers.variance(column, shift));
+                }
             }
         }
     }
@@ -339,7 +342,7 @@ impl<S: TileSample> RowBuffers<S> {
     }
 
     #[inline(always)]
-    fn variance(&self, column: usize) -> u32 {
+    fn variance(&self, column: usize, shift: u32) -> u32 {
         let (side, pitch) = (self.layout.side, self.layout.pitch());
         let (mut sum, mut squares) = (0, 0);
         for row in self.current[pitch..].chunks_exact(pitch) {
@@ -350,7 +353,7 @@ impl<S: TileSample> RowBuffers<S> {
             }
         }
         let count = (side * side) as u64;
-        u32::try_from((count * squares - sum * sum) / count).unwrap_or(u32::MAX)
+        (((count * squares - sum * sum) / count) >> shift) as u32
     }
 }
 

@@ -154,7 +154,9 @@ impl CostedBlock<'_> {
         let samples: Vec<u64> = places.map(|(x, y)| self.current.at(x, y) as u64).collect();
         let (count, sum) = (samples.len() as u64, samples.iter().sum::<u64>());
         let squares: u64 = samples.iter().map(|sample| sample * sample).sum();
-        u32::try_from((count * squares - sum * sum) / count).unwrap_or(u32::MAX)
+        let variance =
+            ((count * squares - sum * sum) / count) >> CostKind::variance_shift(self.parameters.bit_depth);
+        u32::try_from(variance).expect("the largest block of the deepest samples fits")
     }
 }
 
@@ -281,10 +283,13 @@ mod tests {
         assert_eq!(variance(&Frame::from_fn(4, 4, |x, _| [15, 5][x % 2])), 16 * 25);
         // 16 * 1 - 1 in sixteenths, rounded down.
         assert_eq!(variance(&Frame::from_fn(4, 4, |x, y| u8::from((x, y) == (0, 0)))), 0);
-        // Deep samples may exceed the number.
+        // The most that there is, in units of ten bits.
         let deep = Frame::deep_from_fn(16, (64, 64), |x, _| if x < 32 { 0 } else { 65535 });
         let change = |p| Parameters { bit_depth: 16, block_size: 64, ..p };
-        assert_eq!(costs_of(CostKind::Variance, change, [&deep, &deep], 0, (0, 0)), u32::MAX);
+        assert_eq!(
+            costs_of(CostKind::Variance, change, [&deep, &deep], 0, (0, 0)),
+            (65535u64 * 65535 / 4) as u32
+        );
     }
 
     #[test]

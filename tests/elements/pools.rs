@@ -20,7 +20,7 @@ fn passed(chain: &str, info: &VideoInfo, most: u32) -> Option<usize> {
     for time in 0..10 {
         let mut buffer = pool.acquire_buffer(Some(&unblocked)).ok()?;
         let samples: Vec<u8> =
-            (0..info.size()).map(|index| (index * index * (7 + time) >> 3) as u8).collect();
+            (0..info.size()).map(|index| ((index * index * (7 + time)) >> 3) as u8).collect();
         let frame = buffer.get_mut().unwrap();
         frame.copy_from_slice(0, &samples).unwrap();
         frame.set_pts(gst::ClockTime::from_mseconds(40 * time as u64));

@@ -176,7 +176,8 @@ impl Bench {
         }
         // What the user reads names the failure.
         let texts = warnings.iter().chain(error);
-        let reasons = ["(-", "no answer", "no device matches", "no OpenCL device", "cannot hold"];
+        let reasons =
+            ["(-", "no answer", "no device matches", "no OpenCL device", "cannot hold", "does not build"];
         let names_it = |text: &String| reasons.iter().any(|reason| text.contains(reason));
         if let Some(text) = texts.clone().find(|text| !names_it(text)) {
             return Err(format!("the message does not say what failed: {text}"));

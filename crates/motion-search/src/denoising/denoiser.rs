@@ -31,7 +31,7 @@ pub struct Reference<'a> {
     pub slot: LumaSlot,
     /// Its planes, luma first.
     pub planes: &'a [FrameView<'a>],
-    /// The field of the other frame in this one.
+    /// The field that was found by searching the frame that is averaged in this one.
     pub vectors: &'a [MotionVector],
     /// How many frames after the other one it comes; before it, if less than zero. The noise is estimated with the frames
     /// beside it.

@@ -229,6 +229,9 @@ impl Parameters {
     }
 
     /// The grid of blocks over the frame.
+    ///
+    /// # Panics
+    /// If the block size is 0, which [`Self::validate`] refuses.
     pub fn grid(&self) -> Grid {
         Grid { columns: self.width.div_ceil(self.block_size), rows: self.height.div_ceil(self.block_size) }
     }

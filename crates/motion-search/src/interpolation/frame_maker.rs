@@ -24,11 +24,28 @@ impl FrameFormat {
         self.samplings[plane].plane_size(self.size.0, self.size.1)
     }
 
-    /// Checks that `device` can predict the planes of chroma between their samples.
+    /// Checks that there are such frames.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if interleaved chroma is not halved on both axes.
+    /// [`SetupError::FrameSize`]; [`SetupError::DeviceUnsupported`] if there is no plane.
+    pub(crate) fn validate(&self, device: &str) -> Result<(), SetupError> {
+        let (width, height) = self.size;
+        if width == 0 || height == 0 {
+            return Err(SetupError::FrameSize { width, height });
+        }
+        if self.samplings.is_empty() {
+            let reason = "frames need a plane of luma".into();
+            return Err(SetupError::DeviceUnsupported { wanted: device.into(), reason });
+        }
+        Ok(())
+    }
+
+    /// Checks that there are such frames, and that `device` can predict the planes of chroma between their samples.
+    ///
+    /// # Errors
+    /// As [`Self::validate`], and [`SetupError::DeviceUnsupported`] if interleaved chroma is not halved on both axes.
     pub(crate) fn check_chroma(&self, device: &str) -> Result<(), SetupError> {
+        self.validate(device)?;
         if self.samplings.iter().any(|plane| plane.interleaved && !(plane.halved_x && plane.halved_y)) {
             return Err(SetupError::DeviceUnsupported {
                 wanted: device.into(),
@@ -36,6 +53,17 @@ impl FrameFormat {
             });
         }
         Ok(())
+    }
+
+    /// Checks that `planes` may be those of such a frame.
+    ///
+    /// # Errors
+    /// [`CompensationError::Planes`], and as [`Self::check`].
+    pub(crate) fn check_all(&self, planes: &[FrameView<'_>]) -> Result<(), CompensationError> {
+        if planes.len() != self.samplings.len() {
+            return Err(CompensationError::Planes(self.samplings.len(), planes.len()));
+        }
+        planes.iter().enumerate().try_for_each(|(index, plane)| self.check(index, plane))
     }
 
     /// Checks that `plane` may be plane `index` of such a frame.
@@ -82,7 +110,7 @@ pub trait FrameMaker: Send {
     /// copy it after that.
     ///
     /// # Errors
-    /// [`InterpolationError`] if a plane has another size or depth, or the device fails.
+    /// [`InterpolationError`] if a plane is missing or has another size or depth, or the device fails.
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
     /// Takes the field between the two frames: that of the previous frame in the next one.
@@ -94,7 +122,7 @@ pub trait FrameMaker: Send {
     /// Begins the frame at `phase`. Nothing is loaded and no motion set before it is finished.
     ///
     /// # Errors
-    /// [`InterpolationError::Device`] if the device fails, or [`Self::depth`] frames have begun.
+    /// [`InterpolationError::Device`] if the device fails, or [`Self::depth`] frames have begun and are not finished.
     fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError>;
 
     /// Waits for the frame that was begun first, until [`Self::write_plane`] can write it.

@@ -12,7 +12,7 @@ use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{FrameView, Grid, MotionVector, NATIVE, SetupError};
+use crate::estimator::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};
 use crate::memory;
 use crate::simd::Instructions;
 use crate::simd::Level;
@@ -32,6 +32,8 @@ pub struct Interpolator {
     /// Of the chosen vectors.
     ends: Vec<BlockEnds>,
     starts: Starts,
+    /// Whether a frame has begun that is not finished.
+    has_begun: bool,
 }
 
 impl Interpolator {
@@ -39,7 +41,8 @@ impl Interpolator {
     /// number.
     ///
     /// # Errors
-    /// [`SetupError`] if memory or threads are missing.
+    /// [`SetupError`] if there are no such frames, interleaved chroma is not halved on both axes, or memory or threads are
+    /// missing.
     pub fn new(format: &FrameFormat, threads: usize) -> Result<Self, SetupError> {
         Self::with_level(format, threads, Level::best())
     }
@@ -47,8 +50,7 @@ impl Interpolator {
     /// The same with the instructions of `level`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`, or interleaved chroma is not
-    /// halved on both axes.
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
     pub fn with_level(format: &FrameFormat, threads: usize, level: Level) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
@@ -62,6 +64,7 @@ impl Interpolator {
             projected: memory::values("a field", grid.blocks())?,
             ends: memory::values("a field", grid.blocks())?,
             starts: Starts::new(Phase::MIDDLE),
+            has_begun: false,
         })
     }
 
@@ -81,7 +84,7 @@ impl FrameMaker for Interpolator {
     }
 
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
-        self.format.check(0, &planes[0])?;
+        self.format.check_all(planes)?;
         let Self { instructions, threads, luma, .. } = self;
         luma.swap(0, 1);
         threads.install(|| luma[1].fill(*instructions, &planes[0]));
@@ -97,6 +100,9 @@ impl FrameMaker for Interpolator {
 
     /// Chooses the vectors.
     fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Err(EstimateError::InFlight(1).into());
+        }
         let Self { instructions, threads, grid, luma, found, projected, ends, starts, .. } = self;
         threads.install(|| {
             starts.set(phase);
@@ -109,7 +115,10 @@ impl FrameMaker for Interpolator {
 
     /// Planes are made when they are written.
     fn finish_frame(&mut self) -> Result<(), InterpolationError> {
-        Ok(())
+        match std::mem::take(&mut self.has_begun) {
+            true => Ok(()),
+            false => Err(EstimateError::NothingInFlight.into()),
+        }
     }
 
     fn write_plane(
@@ -136,7 +145,9 @@ impl FrameMaker for Interpolator {
         Ok(())
     }
 
-    fn cancel(&mut self) {}
+    fn cancel(&mut self) {
+        self.has_begun = false;
+    }
 }
 
 /// Writes a plane of chroma.

@@ -421,11 +421,28 @@ fn planes_of_another_size_are_refused() {
             error => panic!("{name}: {error}"),
         };
         assert!(size(&of_planes(maker.load_frame(&other.views()[0]).unwrap_err())));
+        assert!(matches!(of_planes(maker.load_frame(&[]).unwrap_err()), CompensationError::Planes(3, 0)));
         let depth = of_planes(maker.load_frame(&deep.views()[0]).unwrap_err());
         assert!(matches!(depth, CompensationError::BitDepth(8, 10)), "{depth}");
         maker.load_frame(&pair.views()[0]).unwrap();
         maker.load_frame(&pair.views()[1]).unwrap();
         assert!(field_size(&of_planes(maker.set_motion(too_few).unwrap_err())));
+        // Nothing has begun, and no more may begin than there is room for.
+        assert!(maker.finish_frame().is_err(), "{name}");
+        (0..maker.depth()).for_each(|_| maker.start_frame(Phase::MIDDLE).unwrap());
+        assert!(maker.start_frame(Phase::MIDDLE).is_err(), "{name}");
+        maker.cancel();
+        assert!(maker.finish_frame().is_err(), "{name}");
+    }
+    for (size, samplings) in
+        [((0, 32), vec![Sampling::LUMA]), ((32, 0), vec![Sampling::LUMA]), ((32, 32), vec![])]
+    {
+        let format = FrameFormat { size, samplings, samples: pair.format().samples };
+        assert!(Interpolator::new(&format, 1).is_err(), "{format:?}");
+        #[cfg(feature = "opencl")]
+        for device in motion_search::opencl::devices() {
+            assert!(OpenClInterpolator::new(&device, &format).is_err(), "{format:?}");
+        }
     }
     let mut searched = SearchInput::new((32, 32), 1).unwrap();
     assert!(size(&searched.frame(&other.views()[0][0]).unwrap_err()));

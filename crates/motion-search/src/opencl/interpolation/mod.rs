@@ -111,6 +111,7 @@ impl OpenClInterpolator {
     /// # Errors
     /// [`SetupError`]: too little memory, kernels that do not build, what the device does not support or reports.
     pub fn new(device: &OpenClDevice, format: &FrameFormat) -> Result<Self, SetupError> {
+        format.validate(&device.name)?;
         let context = device.context()?;
         let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
         let (work, download) = (queue()?, queue()?);
@@ -241,9 +242,7 @@ impl FrameMaker for OpenClInterpolator {
     }
 
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
-        for (index, plane) in planes.iter().enumerate() {
-            self.format.check(index, plane)?;
-        }
+        self.format.check_all(planes)?;
         self.upload(planes).map_err(|error| self.failed(error))
     }
 

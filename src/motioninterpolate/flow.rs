@@ -272,7 +272,8 @@ impl MotionInterpolate {
         let state = &mut *self.state.lock();
         let (settings, Some(stream)) = (&state.settings, &mut state.stream) else { return Ok(()) };
         let is_late = !stream.changes_rate(settings.speed());
-        let waiting = (&*self.obj(), &self.holding.interrupt);
+        let element = self.obj();
+        let waiting = (element.upcast_ref::<gst::Element>(), &self.holding.interrupt);
         match stream.maker.prepare(settings.mode, &settings.devices, is_late, waiting) {
             Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
             Ok(None) => (),

@@ -84,7 +84,7 @@ impl Maker {
         mode: MotionInterpolateMode,
         devices: &DeviceSettings,
         is_late: bool,
-        waiting: (&super::MotionInterpolate, &Interrupt),
+        waiting: (&gst::Element, &Interrupt),
     ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, OpenError> {
         if self.is_prepared(mode, devices) {
             return Ok(None);

@@ -288,7 +288,9 @@ impl MotionInterpolate {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let began = Instant::now();
-        let taken = stream.take_input(buffer, planned, state.settings.delay());
+        // The newest frame is always held.
+        stream.held.note(&buffer, 1 + state.settings.delay());
+        let taken = stream.take_input(stream.held.own_if_scarce(buffer, 1), planned);
         state.counts.loading += began.elapsed();
         let taken = taken.map_err(|error| error.message(stream.incoming()));
         self.publish(state);

@@ -232,18 +232,11 @@ impl InterpolateStream {
         Some(timeline.advance(time, before == Before::Hole))
     }
 
-    /// Takes `buffer`, behind the output frames that are planned. It waits then, behind `delay` others at most.
+    /// Takes `buffer`, behind the output frames that are planned. It waits then.
     ///
     /// # Errors
     /// As [`Maker::start_search`].
-    pub fn take_input(
-        &mut self,
-        buffer: gst::Buffer,
-        planned: Planned,
-        delay: usize,
-    ) -> Result<(), MakeError> {
-        self.held.note(&buffer, 1 + delay);
-        let buffer = self.held.own_if_scarce(buffer, 1);
+    pub fn take_input(&mut self, buffer: gst::Buffer, planned: Planned) -> Result<(), MakeError> {
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
         let is_wanted = !planned.is_late && planned.interval.is_any_between();
         let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;

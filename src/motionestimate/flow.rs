@@ -122,7 +122,11 @@ impl MotionEstimate {
             ("The new settings are refused, the earlier ones hold on: {error}"),
             ["{error:?}"]
         );
-        *self.settings.lock() = stream.settings().clone();
+        let current = &mut *self.settings.lock();
+        // Others may have been set meanwhile.
+        if current == settings {
+            *current = stream.settings().clone();
+        }
         Ok(None)
     }
 

@@ -454,11 +454,15 @@ impl MotionInterpolate {
         let speed = self.settings.lock().speed();
         *self.earliest.lock() = None;
         let state = &mut *self.state.lock();
-        let retimed = retime::segment(&segment, speed);
-        *self.shown.lock() = retimed.clone();
         state.seqnum = Some(event.seqnum());
-        state.begin_segment(segment, retimed, speed);
-        if speed == Ratio::ONE {
+        if state.goes_on_in(&segment) {
+            self.show_segment(state.go_on(segment));
+        } else {
+            let retimed = retime::segment(&segment, speed);
+            *self.shown.lock() = retimed.clone();
+            state.begin_segment(segment, retimed, speed);
+        }
+        if state.retiming.is_identity() {
             return Some(event);
         }
         Some(gst::event::Segment::builder(&state.segment).seqnum(event.seqnum()).build())

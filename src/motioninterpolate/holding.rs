@@ -9,7 +9,7 @@ use super::imp::{CAT, MotionInterpolate};
 use super::plan::LONGEST_PAUSE;
 use super::stream::InterpolateStream;
 use crate::video;
-use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
+use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving, Meaning};
 
 impl MotionInterpolate {
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
@@ -61,11 +61,30 @@ impl MotionInterpolate {
         self.holding.keep(settled.and_then(|()| self.send(Leave::Complete)));
         self.watch_for_stall();
     }
+
+    /// Frames leave in `segment` from now on.
+    pub fn show_segment(&self, segment: gst::FormattedSegment<gst::ClockTime>) {
+        let shown = &mut *self.shown.lock();
+        let position = shown.position().max(segment.position());
+        *shown = segment;
+        shown.set_position(position);
+    }
 }
 
 impl HoldsFrames for MotionInterpolate {
     fn holding(&self) -> &Holding {
         &self.holding
+    }
+
+    fn meaning_of(&self, event: &gst::EventRef) -> Meaning {
+        let segment = match event.view() {
+            gst::EventView::Segment(event) => event.segment().downcast_ref::<gst::ClockTime>(),
+            _ => None,
+        };
+        if segment.is_some_and(|segment| self.state.lock().goes_on_in(segment)) {
+            return Meaning::InOrder;
+        }
+        Meaning::of(event, self.obj().sink_pad().current_caps().as_deref())
     }
 
     fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
@@ -78,10 +97,7 @@ impl HoldsFrames for MotionInterpolate {
                     && let Some(segment) = segment.segment().downcast_ref::<gst::ClockTime>()
                 {
                     state.segment = segment.clone();
-                    let shown = &mut *self.shown.lock();
-                    let position = shown.position().max(segment.position());
-                    *shown = segment.clone();
-                    shown.set_position(position);
+                    self.show_segment(segment.clone());
                 }
                 Ok(Some(Leaving::Event(event)))
             }

@@ -10,8 +10,9 @@
  *
  * Output frame k of a segment is at `start + k · d/n`, for the frame rate n/d of the output and the time at which the segment
  * starts, without gap or overlap, whatever is missing in the input. Timestamps of the output are rounded down to
- * nanoseconds. A segment that goes on in running time where the one before has ended, and frames with other caps, go on with
- * the same grid of times; another output frame rate begins where the one before has ended.
+ * nanoseconds. A segment that goes on in running time where the one before has ended, or has the running times of the one
+ * before, and frames with other caps, go on with the same grid of times; another output frame rate begins where the one
+ * before has ended.
  *
  * An input frame at the time of an output frame passes: a copy of the buffer that shares its memory, or at the same frame
  * rate the buffer itself. An output frame between two input frames is made, at the exact phase: from 24 to 60 frames a second

@@ -106,21 +106,46 @@ impl InterpolateState {
         )
     }
 
-    /// How much larger times are in `segment` than in the segment before, for the same running time, if it begins where that
-    /// has ended: less than half an output frame beside.
+    /// Whether frames go on in the segment `input`, because its running times are those of the segment before: nothing ends.
+    pub fn goes_on_in(&self, input: &gst::FormattedSegment<gst::ClockTime>) -> bool {
+        let (old, newest) = (&self.input_segment, self.stream.as_ref().and_then(InterpolateStream::newest));
+        let is_started = input.start().zip(newest).is_some_and(|(start, newest)| start.nseconds() <= newest);
+        is_started && input.rate() > 0.0 && input.rate() == old.rate() && zero_of(input) == zero_of(old)
+    }
+
+    /// Takes a segment in which frames go on. Returns that of the output.
+    pub fn go_on(
+        &mut self,
+        input: gst::FormattedSegment<gst::ClockTime>,
+    ) -> gst::FormattedSegment<gst::ClockTime> {
+        let newest = self.stream.as_ref().and_then(InterpolateStream::newest);
+        self.segment = match newest.filter(|_| !self.retiming.is_identity()) {
+            Some(newest) => retime::continued_segment([&self.segment, &input], newest, &self.retiming),
+            None => input.clone(),
+        };
+        self.stop = input.stop().map(gst::ClockTime::nseconds);
+        (self.planned_segment, self.input_segment) = (self.segment.clone(), input);
+        self.segment.clone()
+    }
+
+    /// How much larger times are in `segment` than in the segment before, for the same running time, if that goes on: it begins
+    /// where the one before has ended, less than half an output frame beside, or both have the same times.
     pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>) -> Option<i128> {
         let (old, rate) = (&self.segment, segment.rate());
         let stream = self.stream.as_ref()?;
         let end = video::time(self.retiming.output(stream.end()?));
         let [end, start] = [old.to_running_time(end)?, segment.base()?];
         let beside = end.nseconds().abs_diff(start.nseconds());
-        // The time at which running time is 0.
-        let zero = |segment: &gst::FormattedSegment<gst::ClockTime>| {
-            let [start, base, offset] = [segment.start(), segment.base(), segment.offset()]
-                .map(|time| i128::from(time.map_or(0, gst::ClockTime::nseconds)));
-            start + offset - if rate == 1.0 { base } else { (base as f64 * rate) as i128 }
-        };
-        let is_next = rate > 0.0 && rate == old.rate() && 2 * beside <= stream.frame_duration()?;
-        is_next.then(|| zero(segment) - zero(old))
+        let shift = zero_of(segment) - zero_of(old);
+        let is_next = 2 * beside <= stream.frame_duration()? || (shift == 0 && start <= end);
+        (is_next && rate > 0.0 && rate == old.rate()).then_some(shift)
     }
+}
+
+/// The time at which running time is 0 in a segment that is played forwards, in nanoseconds.
+fn zero_of(segment: &gst::FormattedSegment<gst::ClockTime>) -> i128 {
+    let [start, base, offset] = [segment.start(), segment.base(), segment.offset()]
+        .map(|time| i128::from(time.map_or(0, gst::ClockTime::nseconds)));
+    let rate = segment.rate();
+    start + offset - if rate == 1.0 { base } else { (base as f64 * rate) as i128 }
 }

@@ -175,11 +175,15 @@ pub trait HoldsFrames: BaseTransformImpl {
         self.holding().keep(ended);
     }
 
+    /// What `event` means for the frames that wait.
+    fn meaning_of(&self, event: &gst::EventRef) -> Meaning {
+        Meaning::of(event, self.obj().sink_pad().current_caps().as_deref())
+    }
+
     /// Does what `event` means for the frames that wait.
     fn before_event(&self, event: &gst::EventRef) -> Meaning {
         self.holding().interrupt.before_event(event);
-        let caps = self.obj().sink_pad().current_caps();
-        let meaning = Meaning::of(event, caps.as_deref());
+        let meaning = self.meaning_of(event);
         match meaning {
             Meaning::Flush => {
                 self.discard();

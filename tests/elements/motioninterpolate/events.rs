@@ -126,6 +126,34 @@ fn a_segment_that_goes_on_in_running_time_keeps_the_grid() {
 }
 
 #[test]
+fn a_segment_with_the_same_running_times_changes_nothing() {
+    let mut harness = blending(IN, OUT);
+    let mut segment = segment(0);
+    let mut push_segment = |harness: &mut gst_check::Harness, change: fn(&mut gst::FormattedSegment<_>)| {
+        change(&mut segment);
+        assert!(harness.push_event(gst::event::Segment::new(&segment)));
+    };
+    push_segment(&mut harness, |_| ());
+    push_all(&mut harness, IN, 1..3);
+    push_segment(&mut harness, |_| ());
+    push_all(&mut harness, IN, 3..4);
+    push_segment(&mut harness, |segment| {
+        segment.set_start(gst::ClockTime::from_mseconds(100));
+        segment.set_time(gst::ClockTime::from_mseconds(100));
+        segment.set_base(gst::ClockTime::from_mseconds(100));
+    });
+    push_segment(&mut harness, |segment| segment.set_stop(gst::ClockTime::from_mseconds(280)));
+    push_all(&mut harness, IN, 4..5);
+    // Nothing is made across another stream.
+    assert!(harness.push_event(gst::event::StreamStart::new("another")));
+    push_segment(&mut harness, |_| ());
+    push_all(&mut harness, IN, 5..6);
+    end(&mut harness);
+    let shown = [1, 1, 1, 99, 2, 99, 3, 99, 4, 4, 5, 5, 5, 5].map(|number| (number < 99).then_some(number));
+    assert_eq!(found(&pull(&mut harness)), every_20_ms(0, &shown));
+}
+
+#[test]
 fn another_stream_goes_on_with_the_grid() {
     let [_, between, after] = around(|harness| {
         assert!(harness.push_event(gst::event::StreamStart::new("another")));

@@ -161,6 +161,17 @@ fn where_no_frame_is_missing_nothing_is_opened_or_searched() {
 }
 
 #[test]
+fn a_source_without_frame_rate_chooses_its_format() {
+    for element in ELEMENTS {
+        // It sends a single frame.
+        let launch = format!(
+            "videotestsrc ! video/x-raw,framerate=0/1 ! {element} name=interpolate ! video/x-raw,framerate=60/1"
+        );
+        run(&launch, keep).check((60, 1), 1, element);
+    }
+}
+
+#[test]
 fn slow_motion_of_a_variable_rate_makes_frames() {
     let launch = format!(
         "videotestsrc num-buffers=60 pattern=ball ! {SMALL},framerate=30/1 ! identity name=source ! \

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::worker::{Ended, FRAMES, Outcome, Phase, Run, Worker};
-use crate::launched::Scratch;
 
 /// What became of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,16 +65,14 @@ pub struct Bench {
     expected: Vec<u64>,
     /// What is called where nothing fails.
     clean: Outcome,
-    scratch: Scratch,
 }
 
 /// A run that takes this long hangs, on a busy machine too: PoCL compiles kernels in the first one.
 pub const LIMIT: Duration = Duration::from_secs(900);
 
 impl Bench {
-    pub fn new(name: &str, setting: Setting) -> Self {
-        let scratch = Scratch::new(&format!("faults-{name}"));
-        let mut worker = Worker::new(&environment(&scratch, &setting));
+    pub fn new(setting: Setting) -> Self {
+        let mut worker = Worker::new(&environment(&setting));
         let mut run = |devices: &str| {
             let run = Run { launch: setting.launch(devices), fault: String::new() };
             match worker.run(&run, LIMIT) {
@@ -91,12 +88,12 @@ impl Bench {
         let sound = (clean.is_eos, clean.objects_left, clean.frames_left, clean.warnings.len());
         assert_eq!((sound, &clean.error), ((true, 0, 0, 0), &None), "{clean:?}");
         assert_eq!(clean.frames, expected.frames, "{setting:?} differs from the CPU");
-        Self { setting, worker, expected: expected.frames, clean, scratch }
+        Self { setting, worker, expected: expected.frames, clean }
     }
 
     /// A process like that of this bench, for cases that take long.
     pub fn other_worker(&self) -> Worker {
-        Worker::new(&environment(&self.scratch, &self.setting))
+        Worker::new(&environment(&self.setting))
     }
 
     /// Every call of a run without a fault; if `only_ends`, the first and the last of each function in each phase.
@@ -186,11 +183,8 @@ impl Bench {
     }
 }
 
-fn environment(scratch: &Scratch, setting: &Setting) -> Vec<(&'static str, String)> {
-    let mut environment = vec![
-        ("POCL_CACHE_DIR", scratch.path("pocl").display().to_string()),
-        ("POCL_DEVICES", setting.pocl.to_owned()),
-    ];
+fn environment(setting: &Setting) -> Vec<(&'static str, String)> {
+    let mut environment = vec![("POCL_DEVICES", setting.pocl.to_owned())];
     if setting.is_gpu {
         environment.push(("FAULT_GPU", "1".into()));
     }

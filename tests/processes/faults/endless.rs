@@ -13,7 +13,7 @@ const BESIDE: usize = 12;
 
 /// Runs the `cases` that `wanted` chooses with a fault of this kind.
 fn check(name: &str, setting: Setting, kind: &str, wanted: impl Fn(&Case) -> bool) {
-    let bench = Bench::new(&format!("endless-{name}"), setting);
+    let bench = Bench::new(setting);
     let cases: Vec<Case> = bench.cases(!is_long()).into_iter().filter(wanted).collect();
     assert!(!cases.is_empty());
     let (waiting, judged) = (Mutex::new(cases.clone()), Mutex::new(Vec::<Judged>::new()));

@@ -75,9 +75,6 @@ fn check_all(kernel: Kernel) {
         _ => cases(),
     };
     for device in all_devices() {
-        // While a device is open, what was built for one case serves the next.
-        let p = parameters(16, 16, Window::symmetric(1, 1).unwrap());
-        let _one = OpenCl::new(&device, Kernel::Auto, &Tuning::default(), &p).unwrap();
         let cases: Vec<_> =
             cases.iter().filter(|case| is_checked(&device, kernel, &case.parameters)).collect();
         let number = kernel as usize;

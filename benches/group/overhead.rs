@@ -25,11 +25,12 @@ impl Device for Idle {
     }
 
     fn start_search(&mut self, request: Request) -> Result<Ticket, EstimateError> {
-        self.1.cancel();
         self.1.start_search(request)
     }
 
     fn finish_search(&mut self, _: Ticket, _: &mut Output) -> Result<(), EstimateError> {
+        // Its searches are computed when they are finished, so this one is not computed at all.
+        self.1.cancel();
         Ok(())
     }
 

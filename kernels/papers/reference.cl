@@ -1,7 +1,8 @@
 // The Reference Method: a work-group a block, its work-items the candidates.
 //
 // A. Uta, "Collaborative Multi-Device Motion Estimation on Multi/Many-Core Platforms" (2012):
-// `reference_naive` is section 6.1, figure 3; `reference_staged` is section 6.1.1, figure 4.
+// `reference_naive` is section 6.1, figure 3; `reference_samples` is section 6.1.1, figure 4, and `reference_staged` the
+// same with words of four samples.
 //
 //   group    block (group % columns, group / columns)
 //   vectors  record of block (column, row) at row * columns + column
@@ -57,7 +58,7 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
         vectors[block] = vector_of_key(keys[0]);
 }
 
-// Figure 4: block and search area are staged in local memory, adjacent items reading adjacent words.
+// Block and search area of figure 4 are staged in local memory, adjacent items reading adjacent words.
 //
 // The thesis has two limits: as many items as candidates, and local memory for the whole area. Its
 // sections 5 and 9 propose what removes both: the window is cut into tiles of tile_columns x tile_rows
@@ -110,6 +111,67 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
                         cost = compare_word(c[j], join_words(low, high, shift), cost);
                         low = high;
                     }
+                }
+                best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
+            }
+            // The next tile overwrites the area.
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+
+    keys[item] = best;
+    smallest_key(keys, (uint)items);
+    if (item == 0)
+        vectors[block] = vector_of_key(keys[0]);
+}
+
+// Copies `rows` rows of `columns` samples, a sample an item at a time.
+static inline void stage_samples(__local sample_t *to, int to_columns, __global const sample_t *first_sample, int pitch,
+                                 int columns, int rows)
+{
+    __global const uchar *from = (__global const uchar *)first_sample;
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    for (int first = 0; first < rows * columns; first += items) {
+        const int s = first + item, i = s / columns, j = s % columns;
+        if (s < rows * columns)
+            to[i * to_columns + j] = ((__global const sample_t *)(from + (size_t)i * (size_t)pitch))[j];
+    }
+}
+
+// Figure 4 as section 8.2 of the thesis describes it: each item copies single samples, and compares one at a time. The
+// arguments are those of `reference_staged`; a row of the area has the samples of `area_words` words.
+__kernel FIXED_GROUP void reference_samples(__global const uchar *current, __global const uchar *reference,
+                                            __global MotionVector *vectors, __local ulong *keys,
+                                            __local sample_t *block_samples, __local sample_t *area, int area_words,
+                                            int tile_columns, int tile_rows, Geometry g)
+{
+    const int block = (int)get_group_id(0), item = (int)get_local_id(0);
+    const int items = (int)get_local_size(0), area_columns = area_words * WORD_SAMPLES;
+    const int column = block % g.columns, row = block / g.columns;
+
+    stage_samples(block_samples, BLOCK, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch, BLOCK, BLOCK);
+
+    ulong best = WORST_KEY;
+    for (int tile_y = 0; tile_y < g.window_rows; tile_y += tile_rows) {
+        const int candidate_rows = min(tile_rows, g.window_rows - tile_y);
+        for (int tile_x = 0; tile_x < g.window_columns; tile_x += tile_columns) {
+            const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
+            const int first_x = g.x0 + tile_x, first_y = g.y0 + tile_y;
+
+            stage_samples(area, area_columns, sample_at(reference, g, column * BLOCK + first_x, row * BLOCK + first_y),
+                          g.pitch, candidate_columns + BLOCK - 1, candidate_rows + BLOCK - 1);
+            barrier(CLK_LOCAL_MEM_FENCE);
+
+            const int candidates = candidate_rows * candidate_columns;
+            for (int first = 0; first < candidates; first += items) {
+                const int k = min(first + item, candidates - 1);
+                const int tx = k % candidate_columns, ty = k / candidate_columns;
+                const int x = first_x + tx, y = first_y + ty;
+                uint cost = 0;
+                for (int i = 0; i < BLOCK; ++i) {
+                    __local const sample_t *c = block_samples + i * BLOCK, *r = area + (ty + i) * area_columns + tx;
+                    for (int j = 0; j < BLOCK; ++j)
+                        cost += compare_sample(c[j], r[j]);
                 }
                 best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
             }

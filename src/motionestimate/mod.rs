@@ -379,6 +379,12 @@ pub enum MotionEstimateKernel {
     /// See [`Kernel::Hierarchical`].
     #[enum_value(name = "algorithm=hierarchical: a launch a pass", nick = "hierarchical")]
     Hierarchical = 13,
+    /// See [`Kernel::ReferenceSamples`].
+    #[enum_value(
+        name = "One work-group per block, local memory read sample by sample (for comparisons)",
+        nick = "reference-samples"
+    )]
+    ReferenceSamples = 14,
 }
 
 /// The matching cost: the `metric` property.
@@ -468,7 +474,7 @@ conversions! {
     MotionEstimateSubSample => SubSample { None, Half, Quarter }
     MotionEstimateKernel => Kernel {
         Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
-        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical
+        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical, ReferenceSamples
     }
     MotionEstimateMetric => Metric { Sad, Ssd }
     MotionEstimateBorder => Border { Extend, Restrict }

@@ -70,6 +70,28 @@ impl Engine {
         }
     }
 
+    /// Its kernel and what else it is opened with, on which device.
+    fn described(self, session: &Session<'_>) -> String {
+        let what = match self {
+            Engine::Native { kernel, level, threads } => {
+                let level = level.map_or(String::new(), |level| format!(", {level}"));
+                let threads = threads.map_or(String::new(), |count| format!(", threads={count}"));
+                format!("kernel={kernel}{level}{threads}")
+            }
+            Engine::OpenCl { kernel, tuning } => {
+                let group = tuning.group_size.map_or(String::new(), |items| format!(", group-size={items}"));
+                let launch = tuning.launch.map_or(String::new(), |launch| format!(", launch={launch:?}"));
+                let count = tuning.launches.map_or(String::new(), |count| format!(", launches={count}"));
+                format!("kernel={kernel}{group}{launch}{count}")
+            }
+            Engine::GroupOfRow { kernel } => format!("kernel={kernel}, group-size=columns"),
+            Engine::Equals { kernel, count, split } => {
+                format!("{count} devices, kernel={kernel}, split={split:?}")
+            }
+        };
+        format!("{what} on {}", self.device(session))
+    }
+
     fn open(self, device: &AvailableDevice, parameters: &Parameters) -> Result<session::Session, SetupError> {
         match self {
             Engine::Native { kernel, level, .. } => {
@@ -102,6 +124,22 @@ pub fn equals(device: &AvailableDevice) -> Vec<AvailableDevice> {
     equals.retain(|other| other.name == device.name && other.kind == device.kind);
     equals.sort_by_key(|other| other.selector != device.selector);
     equals
+}
+
+/// What begins the footnote that names kernel, device and parameters: every table has one.
+pub const RAN: &str = "Ran here: ";
+
+/// The parameters of a search but for the size of its frames.
+pub fn described(parameters: &Parameters) -> String {
+    let Parameters { algorithm, block_size, metric, border, window, .. } = parameters;
+    format!(
+        "algorithm={}, block-size={block_size}, metric={}, border={border:?}, {} x {} candidates",
+        algorithm.name(),
+        metric.name(),
+        window.columns(),
+        window.rows(),
+    )
+    .to_lowercase()
 }
 
 /// The frames whose upload is part of a paper's time with transfers.
@@ -320,7 +358,7 @@ impl Session<'_> {
             rows.push(outcomes);
         }
         progress.finish_and_clear();
-        let mut foot = vec![self.method(searches)];
+        let mut foot = vec![self.ran(searches), self.method(searches)];
         let spreads = rows.iter().flatten().filter_map(|outcome| Some(outcome.timing()?.spread));
         let spreads: Vec<f64> = spreads.collect();
         let wide = spreads.iter().filter(|&&spread| spread > MOST_SPREAD).count();
@@ -343,6 +381,21 @@ impl Session<'_> {
         }
         foot.extend(notes);
         Measured { rows, foot }
+    }
+
+    /// What the columns ran, with which parameters.
+    fn ran(&self, searches: &Searches<'_>) -> String {
+        let mut engines: Vec<String> = searches.engines.iter().map(|engine| engine.described(self)).collect();
+        engines.dedup();
+        let cells =
+            (0..searches.rows).flat_map(|row| (0..searches.engines.len()).map(move |column| (row, column)));
+        let mut settings: Vec<String> = Vec::new();
+        for setting in cells.map(|(row, column)| described(&(searches.parameters)(row, column))) {
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+        }
+        format!("{RAN}{}. {}.", engines.join("; "), settings.join("; "))
     }
 
     /// A sentence on how the times were measured.

@@ -40,7 +40,11 @@ impl Report {
     }
 
     /// Prints and writes a table.
+    ///
+    /// # Errors
+    /// A table that does not say what ran, and files that cannot be written.
     pub fn table(&mut self, table: &Table) -> Result<(), Box<dyn Error>> {
+        table.check()?;
         println!("{}", table.text());
         table.write(&self.folder)?;
         let _ = writeln!(self.markdown, "{}", table.markdown());

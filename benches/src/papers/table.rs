@@ -5,6 +5,8 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::papers::measure::RAN;
+
 /// A heading: that of a group of columns, and the column's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -104,6 +106,19 @@ pub struct Table {
 }
 
 impl Table {
+    /// Checks that a footnote names kernel, device and parameters.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check(&self) -> Result<(), String> {
+        let ran = self.foot.iter().find_map(|line| line.strip_prefix(RAN));
+        let ran = ran.ok_or_else(|| format!("{}: no footnote \"{RAN}\" says what ran", self.stem))?;
+        match ["kernel=", " on ", "block-size="].into_iter().find(|part| !ran.contains(part)) {
+            None => Ok(()),
+            Some(part) => Err(format!("{}: its footnote \"{RAN}\" has no \"{part}\"", self.stem)),
+        }
+    }
+
     /// The table with its columns aligned, headings in two lines.
     pub fn text(&self) -> String {
         let cells: Vec<Vec<String>> =

@@ -11,7 +11,7 @@ use motion_search::tuning::{Kernel, Launch, Tuning};
 
 use crate::papers::chart::{Chart, Series, Shape};
 use crate::papers::frames::Scene;
-use crate::papers::measure::{Engine, Session, milliseconds};
+use crate::papers::measure::{Engine, RAN, Searches, Session, Upload, described, milliseconds};
 use crate::papers::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
 use crate::papers::report::Report;
 use crate::papers::several;
@@ -39,6 +39,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         }
         scalability(session, report, printed)?;
     }
+    windows(session, report)?;
     launches(session, report)?;
     several::uta(session, report)?;
     two_windows::run(session, report)?;
@@ -75,6 +76,11 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
             vec![
                 kernel(Kernel::Reference),
                 ours(format!("reference, T={candidates}"), Engine::grouped(Kernel::Reference, candidates)),
+                kernel(Kernel::ReferenceSamples),
+                ours(
+                    format!("reference-samples, T={candidates}"),
+                    Engine::grouped(Kernel::ReferenceSamples, candidates),
+                ),
                 kernel(Kernel::Collaborative),
                 ours("collaborative, T=columns".into(), row),
             ]
@@ -94,9 +100,16 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
             let unaligned = [2, 4, 8, 256].map(|items| grouped(Kernel::CollaborativeUnaligned, items));
             staged.into_iter().chain(unaligned).collect()
         }
-        8 => vec![kernel(Kernel::Reference), grouped(Kernel::CollaborativeUnaligned, 256)],
+        8 => vec![
+            kernel(Kernel::Reference),
+            kernel(Kernel::ReferenceSamples),
+            grouped(Kernel::CollaborativeUnaligned, 8),
+            grouped(Kernel::CollaborativeUnaligned, 64),
+            grouped(Kernel::CollaborativeUnaligned, 256),
+        ],
         _ => vec![
             kernel(Kernel::Reference),
+            kernel(Kernel::ReferenceSamples),
             grouped(Kernel::Collaborative, 4),
             grouped(Kernel::CollaborativeUnaligned, 8),
         ],
@@ -160,6 +173,46 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
             shape: Shape::Lines,
         },
     )
+}
+
+/// Windows beyond those of the thesis, whose *Ref* is limited by the items of a group: chapter 9 proposes tiles.
+fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    if session.is_native() {
+        report.say("Uta, wide windows: not run, it compares kernels of OpenCL devices.");
+        return Ok(());
+    }
+    let kernels = [Kernel::Reference, Kernel::ReferenceSamples, Kernel::Collaborative];
+    let engines = kernels.map(Engine::kernel);
+    let sides = [47, 63, 79, 111, 143];
+    let sides = if session.quick { &sides[..2] } else { &sides[..] };
+    let (width, height) = if session.quick { (352, 288) } else { (1280, 720) };
+    let windows = sides.iter().map(|&side| Window::of_area(side, BLOCK)).collect::<Result<Vec<_>, _>>()?;
+    let measured = session.measure(&Searches {
+        title: "Uta, wide windows",
+        rows: sides.len(),
+        engines: &engines,
+        scene: &|_| Scene::moving(width, height),
+        parameters: &|row, _| Parameters::new(width, height, BLOCK, windows[row]),
+        upload: Upload::Both,
+        is_predicting: false,
+    });
+    let mut columns = vec![Column::new("", "W")];
+    columns.extend(kernels.map(|kernel| Column::new(session.name(), kernel.name())));
+    let rows = sides.iter().zip(&measured.rows).map(|(side, outcomes)| {
+        let mut row = vec![Cell::Label(side.to_string())];
+        row.extend(outcomes.iter().map(|outcome| outcome.pair(milliseconds)));
+        row
+    });
+    let mut foot =
+        vec!["The thesis has no table of this: with an item a candidate, W = 47 is its largest.".into()];
+    foot.extend(measured.foot);
+    report.table(&Table {
+        stem: "uta-windows".into(),
+        title: format!("Uta, chapter 9: windows beyond W = 47, {width}x{height} (ms)"),
+        columns,
+        rows: rows.collect(),
+        foot,
+    })
 }
 
 /// Section 6.2.3: one launch of all jobs, and what OpenCL has for launches beside each other.
@@ -243,11 +296,18 @@ fn quality(
     caption: &str,
     printed: &[Quality],
     scene: &Scene,
-    foot: Vec<String>,
+    mut foot: Vec<String>,
 ) -> Result<(), Box<dyn Error>> {
     let mut sides: Vec<(usize, Option<&Quality>)> = printed.iter().map(|row| (row.0, Some(row))).collect();
     sides.push((96, None));
     let progress = session.progress(&format!("Uta, table {number}"), 3 * sides.len());
+    let smallest = Parameters::new(
+        scene.current.view().width(),
+        scene.current.view().height(),
+        BLOCK,
+        Window::of_area(31, BLOCK)?,
+    );
+    foot.insert(0, format!("{RAN}kernel=auto on {}. With W=31 {}.", session.name(), described(&smallest)));
     let mut rows = Vec::new();
     for (side, figures) in sides {
         let reach = i32::try_from(side)?;

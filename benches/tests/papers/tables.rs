@@ -55,6 +55,21 @@ fn table() -> Table {
 }
 
 #[test]
+fn a_table_without_kernel_device_and_parameters_is_refused() {
+    let with = |note: &str| Table { foot: vec![note.into()], ..table() }.check();
+    assert_eq!(with("Ran here: kernel=tiled on a device. algorithm=full, block-size=16."), Ok(()));
+    for (note, missing) in [
+        ("A note.", "says what ran"),
+        ("Ran here: a device. algorithm=full, block-size=16.", "kernel="),
+        ("Ran here: kernel=tiled. algorithm=full, block-size=16.", " on "),
+        ("Ran here: kernel=tiled on a device.", "block-size="),
+    ] {
+        let error = with(note).unwrap_err();
+        assert!(error.contains(missing), "{note}: {error}");
+    }
+}
+
+#[test]
 fn a_table_is_aligned_under_its_groups() {
     let text = "\
 Title

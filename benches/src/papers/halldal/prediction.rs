@@ -8,7 +8,7 @@ use motion_search::estimator::{EstimateError, Grid, MotionVector, Predictor};
 use motion_search::stages;
 
 use super::{Form, recurrence, write};
-use crate::papers::measure::{Session, rate};
+use crate::papers::measure::{RAN, Session, rate};
 use crate::papers::printed::HALLDAL_PREDICTION_CPU;
 use crate::papers::report::Report;
 use crate::papers::table::Cell;
@@ -52,6 +52,10 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
                 blocks a thread and step, and a wait after each step, as he has it, except where plain diagonals or one \
                 wait are named. The median is H.264's, of the neighbours' vectors; the element computes it on the CPU.";
     foot.insert(0, note.into());
+    foot.insert(
+        0,
+        format!("{RAN}kernel=the forms of the rows on {}, and on the host. block-size=4.", session.name()),
+    );
     let title = format!("Halldal, 7.2: MV prediction, {}x{} blocks (FPS)", grid.columns, grid.rows);
     write(session, report, "halldal-7-2", &title, &forms, ours, foot)
 }

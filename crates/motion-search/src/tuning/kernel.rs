@@ -16,6 +16,8 @@ pub enum Kernel {
     ReferenceNaive,
     /// [`Self::ReferenceNaive`] with block and search area in local memory (Uta 6.1.1).
     Reference,
+    /// [`Self::Reference`] with single samples in place of words of four, as the thesis has it (Uta 8.2).
+    ReferenceSamples,
     /// One job per displacement of the whole frame (Uta 6.2.1, figure 6).
     CollaborativeNaive,
     /// 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
@@ -45,9 +47,10 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel of full search on OpenCL devices.
-    pub const OPENCL: [Kernel; 8] = [
+    pub const OPENCL: [Kernel; 9] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
+        Kernel::ReferenceSamples,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeUnaligned,
@@ -97,6 +100,7 @@ impl Kernel {
             Kernel::Auto => "auto",
             Kernel::ReferenceNaive => "reference-naive",
             Kernel::Reference => "reference",
+            Kernel::ReferenceSamples => "reference-samples",
             Kernel::CollaborativeNaive => "collaborative-naive",
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",

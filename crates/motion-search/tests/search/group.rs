@@ -120,9 +120,11 @@ fn lists_of_devices_open() {
     for list in ["all", "0:0,native", "cpu@0.3,native@0.7", "native,", "native@2"] {
         check_stream(&mut open(list).unwrap().0, &frames);
     }
-    for (list, part) in
-        [("native,native", "twice"), ("cpu,0:0", "twice"), ("native,gpu", "gpu"), ("native,7:7", "7:7")]
-    {
+    let wrong =
+        [("native,native", "twice"), ("cpu,cpu", "twice"), ("native,7:7", "7:7"), ("native,gpu", "gpu")];
+    let has_gpu =
+        crate::all_devices().iter().any(|device| device.kind == motion_search::opencl::DeviceKind::Gpu);
+    for (list, part) in &wrong[..wrong.len() - usize::from(has_gpu)] {
         let error = open(list).err().expect("an error").to_string();
         assert!(error.contains(part), "{error}");
     }

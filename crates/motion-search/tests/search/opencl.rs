@@ -160,6 +160,11 @@ fn reference_is_exact() {
 }
 
 #[test]
+fn reference_samples_is_exact() {
+    check_all(Kernel::ReferenceSamples);
+}
+
+#[test]
 fn collaborative_naive_is_exact() {
     check_all(Kernel::CollaborativeNaive);
 }

@@ -88,7 +88,7 @@ fn halldals_groups_are_exact() {
     assert_eq!((window.columns(), window.rows()), (29, 29));
     let p = Parameters { border: Border::Restrict, ..Parameters::new(50, 38, 4, window) };
     for device in all_devices() {
-        for kernel in [Kernel::ReferenceNaive, Kernel::Reference] {
+        for kernel in [Kernel::ReferenceNaive, Kernel::Reference, Kernel::ReferenceSamples] {
             for items in [841, 435] {
                 if items <= device.largest_group.min(256)
                     || OpenCl::new(&device, kernel, &group(items), &p).is_ok()
@@ -184,7 +184,13 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
                 check_tuned(&device, kernel, group(3), case);
             }
         }
-        for kernel in [Kernel::ReferenceNaive, Kernel::Reference, Kernel::Collaborative, Kernel::TwoPass] {
+        for kernel in [
+            Kernel::ReferenceNaive,
+            Kernel::Reference,
+            Kernel::ReferenceSamples,
+            Kernel::Collaborative,
+            Kernel::TwoPass,
+        ] {
             let text = refusal(&device, kernel, group(250), p);
             let most = text.split("group-size of ").nth(1).and_then(|rest| rest.split(' ').next());
             let most: usize = most.expect(&text).parse().expect(&text);

@@ -12,8 +12,11 @@ use crate::scene::Scene;
 
 /// The luma planes of the first `count` frames: of a `.y4m` directly, of other files by `uridecodebin`.
 ///
+/// Nothing converts the samples, as a conversion may change luma, for example from full to limited range.
+///
 /// # Errors
-/// What cannot be read or decoded. A file with fewer frames is not an error.
+/// What cannot be read or decoded, or decodes to other samples than luma of 8 bits. A file with fewer frames is not an
+/// error.
 pub fn luma(video: &Path, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     if video.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m")) {
         return Ok(y4m(&fs::read(video)?, count)?);
@@ -21,15 +24,19 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     gst::init()?;
     let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
     let pipeline = gst::parse::launch(&format!(
-        "uridecodebin uri={uri} \
-         ! videoconvert ! appsink name=sink sync=false max-buffers=4 caps=video/x-raw,format=I420"
+        "uridecodebin uri={uri} caps=video/x-raw expose-all-streams=false \
+         ! appsink name=sink sync=false max-buffers=4 \
+         caps=video/x-raw,format={{I420,YV12,Y42B,Y444,NV12,NV21,NV16,NV24,GRAY8}}"
     ))?
     .downcast::<gst::Pipeline>()
     .map_err(|_| "not a pipeline")?;
     let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     pipeline.set_state(gst::State::Playing)?;
-    let frames = pull(&sink, &bus, count);
+    let frames = pull(&sink, &bus, count).map_err(|error| {
+        let advice = "frames are read as planes of luma of 8 bits, which the decoder of the file has to give";
+        format!("{error} ({advice})").into()
+    });
     pipeline.set_state(gst::State::Null)?;
     frames
 }

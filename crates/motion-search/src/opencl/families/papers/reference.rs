@@ -6,6 +6,7 @@ use crate::opencl::cl::{self, Arg};
 use crate::opencl::families::KEY;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
 use crate::opencl::program::KernelFile;
+use crate::tuning::Kernel;
 
 /// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
 /// size.
@@ -56,7 +57,8 @@ impl KernelFamily for ReferenceNaive {
     }
 }
 
-/// Block and search area in local memory; the items share the candidates of one tile after another.
+/// Block and search area in local memory, as words or single samples; the items share the candidates of one tile after
+/// another.
 pub(in crate::opencl::families) struct ReferenceStaged {
     kernel: cl::KernelObject,
     /// Bytes of a block.
@@ -67,7 +69,9 @@ pub(in crate::opencl::families) struct ReferenceStaged {
 
 impl ReferenceStaged {
     pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let kernel = build.build(KernelFile::Reference, c"reference_staged", "")?;
+        let name =
+            if build.kernel == Kernel::ReferenceSamples { c"reference_samples" } else { c"reference_staged" };
+        let kernel = build.build(KernelFile::Reference, name, "")?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,
             // An item a candidate if that is possible; a CPU runs a group's items one after another, and

@@ -130,7 +130,7 @@ fn of_hierarchical_search() {
 #[test]
 fn of_hierarchical_search_of_a_gpu() {
     let setting = Setting { element: HIERARCHICAL, devices: "device=gpu", is_gpu: true, ..ALONE };
-    Bench::new("hierarchical-gpu", setting);
+    Bench::new(setting);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::mean::{PlaneMean, steps_of_chroma};
-use super::measure::{MeasuredChroma, MeasuredErrors, MeasuredLuma};
+use super::measure::{MeasuredChroma, MeasuredErrors, MeasuredLuma, Wanted};
 use super::noise::{Block, BlockError, flickers, least_noise};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
@@ -203,7 +203,7 @@ impl Denoiser {
             let [luma, chroma] = measured;
             measuring.blocks(luma, chroma);
             measuring.luma_errors(luma, true);
-            measuring.chroma_errors(chroma, true);
+            measuring.chroma_errors(chroma, true, |_| true);
             let beside = references.iter().zip(luma.errors.iter().enumerate());
             let beside = beside.filter(|(reference, _)| reference.is_beside());
             let evidence: Vec<_> = beside
@@ -218,7 +218,7 @@ impl Denoiser {
             if !noise.is_none() && !strength.is_none() {
                 measuring.luma_errors(luma, false);
                 if noise.has_chroma() {
-                    measuring.chroma_errors(chroma, false);
+                    measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
                 }
             }
             let no_chroma = Block::default();
@@ -355,14 +355,14 @@ impl Measuring<'_> {
         });
     }
 
-    /// The same of chroma.
-    fn chroma_errors(&self, chroma: &mut Measured, is_beside: bool) {
+    /// The same of chroma, of the blocks that are `wanted`.
+    fn chroma_errors(&self, chroma: &mut Measured, is_beside: bool, wanted: impl Fn(usize) -> bool + Sync) {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
             errors.fill(BlockError::default());
             for index in 1..self.planes.len() {
-                self.chroma_plane(index, &mut [], Some((reference.planes[index], ends, errors)));
+                self.chroma_plane(index, &mut [], Some((reference.planes[index], ends, errors, &wanted)));
             }
         });
     }
@@ -372,11 +372,11 @@ impl Measuring<'_> {
         &self,
         index: usize,
         blocks: &mut [Block],
-        other: Option<(FrameView<'_>, &VectorEnds, &mut Vec<BlockError>)>,
+        other: Option<(FrameView<'_>, &VectorEnds, &mut Vec<BlockError>, Wanted<'_>)>,
     ) {
         let sampling = self.format.samplings[index];
         let (other, errors) = match other {
-            Some((other, ends, errors)) => (Some((other, ends)), &mut errors[..]),
+            Some((other, ends, errors, wanted)) => (Some((other, ends, wanted)), &mut errors[..]),
             None => (None, &mut [][..]),
         };
         let work = MeasuredChroma {

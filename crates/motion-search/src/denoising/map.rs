@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::areas::Areas;
 use super::noise::{
-    Block, BlockError, are_alike, flickers, least_noise, noise_of, with_clipping, worthwhile,
+    Block, BlockError, are_alike, flickers, least_noise, noise_of, per_sample, with_clipping, worthwhile,
 };
 use super::rules::{BLOCK, SAMPLES};
 use crate::estimator::SetupError;
@@ -14,9 +15,6 @@ const LEVELS: usize = 8;
 
 /// The place of all levels together, behind them.
 const ALL: usize = LEVELS;
-
-/// The blocks of an area on each axis, or a few more.
-const AREA: usize = 8;
 
 /// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
 const LEAST_OF_AREA: usize = 16;
@@ -83,9 +81,11 @@ struct Told {
     sorted: Vec<u64>,
 }
 
-/// Memory that is used for all frames: what luma and chroma tell in comparison with the frames before and after.
+/// Memory that is used for all frames: the level of each block, and what luma and chroma tell in comparison with the
+/// frames before and after.
 #[derive(Default)]
 pub(super) struct NoiseMemory {
+    levels: Vec<u8>,
     luma: [Told; 2],
     chroma: [Told; 2],
 }
@@ -97,6 +97,7 @@ impl NoiseMemory {
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(size: (usize, usize), has_chroma: bool) -> Result<Self, SetupError> {
         let (areas, mut memory) = (Areas::of_frame(size), Self::default());
+        memory.levels = memory::values("the levels of blocks", areas.blocks.0 * areas.blocks.1)?;
         memory.luma.iter_mut().try_for_each(|told| told.reserve(areas))?;
         if has_chroma {
             memory.chroma.iter_mut().try_for_each(|told| told.reserve(areas))?;
@@ -110,49 +111,8 @@ impl NoiseMemory {
 struct Followed {
     frame: Levels,
     areas: Vec<Levels>,
-}
-
-/// The areas of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Areas {
-    /// Blocks of a row, and rows.
-    blocks: (usize, usize),
-    /// Areas of a row, and rows.
-    count: (usize, usize),
-}
-
-impl Areas {
-    /// Those of a frame of `width` x `height` luma samples.
-    fn of_frame((width, height): (usize, usize)) -> Self {
-        let blocks = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
-        let count = |blocks: usize| (blocks / AREA).max(1);
-        Self { blocks, count: (count(blocks.0), count(blocks.1)) }
-    }
-
-    /// The area of a block.
-    fn of(&self, block: usize) -> usize {
-        let (column, row) = (block % self.blocks.0, block / self.blocks.0);
-        row * self.count.1 / self.blocks.1 * self.count.0 + column * self.count.0 / self.blocks.0
-    }
-
-    /// The blocks of an area.
-    fn blocks(&self, area: usize) -> impl Iterator<Item = usize> + Clone + use<> {
-        let within = |at: usize, count: usize, blocks: usize| {
-            (at * blocks).div_ceil(count)..((at + 1) * blocks).div_ceil(count)
-        };
-        let columns = within(area % self.count.0, self.count.0, self.blocks.0);
-        let rows = within(area / self.count.0, self.count.1, self.blocks.1);
-        let width = self.blocks.0;
-        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
-    }
-
-    /// The areas around an area, and itself.
-    fn around(&self, area: usize) -> impl Iterator<Item = usize> + use<> {
-        let (column, row, count) = (area % self.count.0, area / self.count.0, self.count);
-        let near = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
-        near(row, count.1)
-            .flat_map(move |row| near(column, count.0).map(move |column| row * count.0 + column))
-    }
+    /// The levels of which an area has a noise of its own.
+    of_areas: [bool; LEVELS],
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -232,11 +192,14 @@ impl NoiseMap {
         memory: &mut NoiseMemory,
     ) {
         let Self { depth, areas, .. } = *self;
-        let evidence = &evidence[..evidence.len().min(memory.luma.len())];
-        let told = &mut memory.luma[..evidence.len()];
+        let NoiseMemory { levels, luma: told, chroma: told_of_chroma } = memory;
+        levels.clear();
+        levels.extend(luma.iter().map(|block| level(block, depth)));
+        let evidence = &evidence[..evidence.len().min(told.len())];
+        let told = &mut told[..evidence.len()];
         told.par_iter_mut()
             .zip(evidence)
-            .for_each(|(told, evidence)| told.by_luma(areas, depth, luma, evidence.luma));
+            .for_each(|(told, evidence)| told.by_luma(areas, depth, levels, luma, evidence.luma));
         let lost_in = |is_previous: bool| {
             let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
             found.map(|(_, told)| told.lost)
@@ -252,14 +215,14 @@ impl NoiseMap {
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
             let of_block = &luma[block];
             let told = ToldOfBlock::new(told, block, of_block.white());
-            let known = of_luma.of(areas, block, level(of_block, depth), told);
+            let known = of_luma.of(areas, block, levels[block].into(), told);
             noise.luma = worthwhile(with_clipping(known, of_block, depth));
         });
         if chroma.is_empty() {
             return;
         }
         let told_by_luma = &*told;
-        let told = &mut memory.chroma[..evidence.len()];
+        let told = &mut told_of_chroma[..evidence.len()];
         told.par_iter_mut().zip(evidence).zip(told_by_luma).for_each(|((told, evidence), by_luma)| {
             let of_block = |block: usize| {
                 let most = 2 * blocks[block].luma.max(least_noise(depth));
@@ -270,13 +233,13 @@ impl NoiseMap {
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(depth, luma, chroma[0].samples);
-            told.of_areas(areas, depth, luma, chroma[0].samples);
+            told.of_frame(levels, chroma[0].samples);
+            told.of_areas(areas, levels, chroma[0].samples);
         });
         of_chroma.follow(told);
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
             let told = ToldOfBlock::new(told, block, u64::MAX);
-            let known = of_chroma.of(areas, block, level(&luma[block], depth), told);
+            let known = of_chroma.of(areas, block, levels[block].into(), told);
             noise.chroma = worthwhile(known);
         });
     }
@@ -309,8 +272,8 @@ fn deviation(noise: u64) -> f64 {
 }
 
 /// The level of the brightness of a block.
-fn level(luma: &Block, depth: u32) -> usize {
-    (((LEVELS as u64 * luma.sum / luma.samples) >> depth) as usize).min(LEVELS - 1)
+fn level(luma: &Block, depth: u32) -> u8 {
+    ((per_sample(LEVELS as u64 * luma.sum, luma.samples) >> depth) as u8).min(LEVELS as u8 - 1)
 }
 
 impl Told {
@@ -324,16 +287,23 @@ impl Told {
     }
 
     /// Sets it to what luma tells.
-    fn by_luma(&mut self, areas: Areas, depth: u32, blocks: &[Block], errors: &[BlockError]) {
+    fn by_luma(
+        &mut self,
+        areas: Areas,
+        depth: u32,
+        of_blocks: &[u8],
+        blocks: &[Block],
+        errors: &[BlockError],
+    ) {
         let flickers = flickers(errors);
         self.by_blocks(blocks.len(), |block| {
             let is_whole = blocks[block].samples == SAMPLES;
             is_whole.then(|| errors[block].luma_noise(&blocks[block], flickers, depth)).flatten()
         });
-        self.of_frame(depth, blocks, SAMPLES);
+        self.of_frame(of_blocks, SAMPLES);
         // Where the search does not find what it must find, differences do not tell noise.
         let is_lost = |told: &Self, levels: &Levels, block: usize| {
-            let level = level(&blocks[block], depth);
+            let level = usize::from(of_blocks[block]);
             let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
             blocks[block].is_lost(noise.unwrap_or(0), errors[block].difference(flickers), depth)
         };
@@ -342,7 +312,7 @@ impl Told {
         let lost = telling.filter(|&block| is_lost(self, &Levels::default(), block)).count();
         self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
         self.lost = 256 * lost / all.max(1);
-        self.of_areas(areas, depth, blocks, SAMPLES);
+        self.of_areas(areas, of_blocks, SAMPLES);
         for area in 0..self.areas.len() {
             let levels = self.areas[area];
             let telling =
@@ -363,15 +333,14 @@ impl Told {
     /// Sorts what those of `within` tell that `counts` by level. Returns where each level ends.
     fn sort(
         &mut self,
-        depth: u32,
-        luma: &[Block],
+        levels: &[u8],
         within: impl Iterator<Item = usize> + Clone,
         counts: impl Fn(u64) -> bool,
     ) -> [usize; LEVELS] {
         let Self { blocks, sorted, .. } = self;
         let telling = within.filter_map(|block| {
             let noise = blocks[block].filter(|noise| counts(*noise))?;
-            Some((level(&luma[block], depth), noise))
+            Some((usize::from(levels[block]), noise))
         });
         let mut ends = [0; LEVELS];
         telling.clone().for_each(|(level, _)| ends[level] += 1);
@@ -389,8 +358,8 @@ impl Told {
     }
 
     /// Sets the noise of the frame, whose blocks have so many `samples`.
-    fn of_frame(&mut self, depth: u32, luma: &[Block], samples: u64) {
-        let ends = self.sort(depth, luma, 0..luma.len(), |_| true);
+    fn of_frame(&mut self, levels: &[u8], samples: u64) {
+        let ends = self.sort(levels, 0..levels.len(), |_| true);
         let mut start = 0;
         for (level, end) in ends.into_iter().enumerate() {
             let told = &mut self.sorted[start..end];
@@ -403,10 +372,10 @@ impl Told {
     }
 
     /// Sets the noise of areas in which blocks agree.
-    fn of_areas(&mut self, areas: Areas, depth: u32, luma: &[Block], samples: u64) {
+    fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
         self.areas.clear();
         for area in 0..areas.count.0 * areas.count.1 {
-            let ends = self.sort(depth, luma, areas.blocks(area), |noise| noise > 0);
+            let ends = self.sort(of_blocks, areas.blocks(area), |noise| noise > 0);
             let Self { frame, trust, sorted, .. } = self;
             let of = |told: &mut [u64], level: usize| {
                 let noise = noise_of(told, samples).filter(|_| told.len() >= LEAST_OF_AREA)?;
@@ -428,13 +397,14 @@ impl Told {
 impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
         let areas = memory::values("the noise of areas", areas.count.0 * areas.count.1)?;
-        Ok(Self { frame: Levels::default(), areas })
+        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS] })
     }
 
     fn restart(&mut self) {
         self.frame = Levels::default();
         self.areas.fill(Levels::default());
     }
+
     /// Follows what other frames tell: for the frame that which tells the least, for each area the least.
     fn follow(&mut self, told: &[Told]) {
         self.frame = Levels::default();
@@ -446,6 +416,16 @@ impl Followed {
             let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
             follow(levels, std::array::from_fn(least));
         }
+        self.of_areas = std::array::from_fn(|level| {
+            (0..self.areas.len()).any(|area| self.of_area(area, level).is_some())
+        });
+    }
+
+    /// The noise of a level of an area, if that is another than that of the frame.
+    fn of_area(&self, area: usize, level: usize) -> Option<u64> {
+        let of_frame = self.of_frame(level);
+        let noise = self.areas[area][level].or(self.areas[area][ALL])?;
+        (LITTLE * noise < of_frame || noise > OTHER * of_frame).then_some(noise)
     }
 
     /// The noise of a level of the frame.
@@ -455,15 +435,16 @@ impl Followed {
 
     /// The noise of a block of a level, of which frames tell `told`.
     fn of(&self, areas: Areas, block: usize, level: usize, told: Option<ToldOfBlock>) -> u64 {
-        let area = areas.of(block);
-        let of_area = |area: usize| self.areas[area][level].or(self.areas[area][ALL]);
         let of_frame = self.of_frame(level);
-        let is_other = |noise: &u64| LITTLE * noise < of_frame || *noise > OTHER * of_frame;
-        let known = of_area(area).filter(is_other).unwrap_or(of_frame);
+        if !self.of_areas[level] {
+            return of_frame;
+        }
+        let area = areas.of(block);
+        let known = self.of_area(area, level).unwrap_or(of_frame);
         match told {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {
-                let others = areas.around(area).filter_map(of_area).filter(is_other);
+                let others = areas.around(area).filter_map(|area| self.of_area(area, level));
                 others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,

@@ -158,6 +158,9 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
     }
 }
 
+/// Whether the error of the block of this number is wanted.
+pub(super) type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+
 /// A plane of chroma, and the same plane of other frames.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
@@ -166,8 +169,9 @@ pub(super) struct MeasuredChroma<'a> {
     pub steps: (i32, i32),
     /// Blocks of a row.
     pub columns: usize,
-    /// The other frame, and the ends of the vectors in it, for their errors; `None` for the blocks themselves.
-    pub other: Option<(FrameView<'a>, &'a VectorEnds)>,
+    /// The other frame, the ends of the vectors in it, and which blocks, for their errors; `None` for the blocks
+    /// themselves.
+    pub other: Option<(FrameView<'a>, &'a VectorEnds, Wanted<'a>)>,
     /// To which the numbers of this plane are added.
     pub blocks: &'a mut [Block],
     pub errors: &'a mut [BlockError],
@@ -187,19 +191,25 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
                 instructions.run(ChromaBlocks::<i64, P, W> { samples, blocks, sum: PhantomData });
             }
         });
-        if let Some((other, ends)) = other {
+        if let Some((other, ends, wanted)) = other {
             let source = S::from(other);
             errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
                 let source = &source;
-                S::run(instructions, ChromaErrors::<S, P, W, H> { plane, source, steps, ends, row, errors });
+                let work = ChromaErrors::<S, P, W, H> { plane, source, steps, ends, wanted, row, errors };
+                S::run(instructions, work);
             });
         }
     }
 }
 
+/// Samples of a row of chroma whose sums over the rows are computed together: those of one block or more.
+const STRIPE: usize = 16;
+
 /// Rows of chroma and those around them, with a pixel more on each side.
 struct ChromaRows<const P: usize> {
-    rows: Vec<Vec<u16>>,
+    rows: Vec<u16>,
+    /// Samples from one row to the next: whole stripes.
+    pitch: usize,
     width: usize,
 }
 
@@ -207,14 +217,14 @@ impl<const P: usize> ChromaRows<P> {
     /// As many rows as `plane` has of `count` from row `y` on.
     fn around(plane: &FrameView<'_>, y: usize, count: usize) -> Self {
         let (width, end) = (plane.width(), (y + count).min(plane.height()));
-        let row = |y: i32| {
-            let mut row = vec![0; width + 2 * P];
+        let pitch = width.next_multiple_of(STRIPE) + 2 * P;
+        let mut rows = vec![0; (end - y + 2) * pitch];
+        for (row, y) in rows.chunks_exact_mut(pitch).zip(y as i32 - 1..) {
             plane.read_pixels::<P>(0, y, &mut row[P..P + width]);
             row.copy_within(P..2 * P, 0);
             row.copy_within(width..width + P, width + P);
-            row
-        };
-        Self { rows: (y as i32 - 1..=end as i32).map(row).collect(), width }
+        }
+        Self { rows, pitch, width }
     }
 }
 
@@ -231,30 +241,38 @@ where
 {
     #[inline(always)]
     fn run(self, _: E) {
-        let ChromaRows { rows, width } = self.samples;
-        // For each column the sums of samples, their squares, and the products of second differences.
-        let mut sums = vec![[T::default(); 5]; width];
-        for rows in rows.windows(3) {
-            let [above, row, below] = [0, 1, 2].map(|at| &rows[at][..width + 2 * P]);
-            for (x, sums) in sums.iter_mut().enumerate() {
-                let [left, middle, right] = [x, x + P, x + 2 * P].map(|x| T::from(row[x]));
-                let [above, below] = [above, below].map(|row| T::from(row[x + P]));
-                let (along, down) = (left + right - middle - middle, above + below - middle - middle);
-                let products = [middle, middle * middle, along * along, down * down, along * down];
-                for (sum, product) in sums.iter_mut().zip(products) {
-                    *sum = *sum + product;
+        let ChromaRows { rows, pitch, width } = self.samples;
+        let count = rows.len() / pitch - 2;
+        for (blocks, x) in self.blocks.chunks_mut(STRIPE / W).zip((0..width).step_by(STRIPE)) {
+            // For each column the sums of samples, their squares, and the products of second differences.
+            let mut sums = [[T::default(); STRIPE]; 5];
+            for start in (0..count).map(|row| row * pitch + x) {
+                let samples = |at: usize| -> &[u16; STRIPE] { rows[at..].first_chunk().expect("a stripe") };
+                let [left, middle, right] = [0, P, 2 * P].map(|column| samples(start + pitch + column));
+                let [above, below] = [0, 2 * pitch].map(|row| samples(start + row + P));
+                for column in 0..STRIPE {
+                    let [left, middle, right, above, below] =
+                        [left, middle, right, above, below].map(|samples| T::from(samples[column]));
+                    let (along, down) = (left + right - middle - middle, above + below - middle - middle);
+                    let products = [middle, middle * middle, along * along, down * down, along * down];
+                    for (sums, product) in sums.iter_mut().zip(products) {
+                        sums[column] = sums[column] + product;
+                    }
                 }
             }
-        }
-        for (block, sums) in self.blocks.iter_mut().zip(sums.chunks(W)) {
-            for component in 0..P {
-                let mut total = [0_i64; 5];
-                for sums in sums.iter().skip(component).step_by(P) {
-                    total.iter_mut().zip(sums).for_each(|(total, &sum)| *total += sum.into());
+            // Behind the last column.
+            sums.iter_mut().for_each(|sums| sums[STRIPE.min(width - x)..].fill(T::default()));
+            for (index, block) in blocks.iter_mut().enumerate() {
+                let start = index * W;
+                let samples = (W.min(width - x - start) / P * count) as u64;
+                for component in 0..P {
+                    let [sum, squares, along, down, both] = sums.each_ref().map(|sums| {
+                        let columns = (0..W / P).map(|pixel| sums[start + pixel * P + component]);
+                        columns.map(T::into).sum::<i64>()
+                    });
+                    let bends = Bends { along: along as u64, down: down as u64, both };
+                    block.add_chroma(samples, sum as u64, squares as u64, bends);
                 }
-                let [sum, squares, along, down] = [0, 1, 2, 3].map(|at| total[at] as u64);
-                let samples = (sums.len() / P * (rows.len() - 2)) as u64;
-                block.add_chroma(samples, sum, squares, Bends { along, down, both: total[4] });
             }
         }
     }
@@ -271,6 +289,7 @@ struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     source: &'a S,
     steps: (i32, i32),
     ends: &'a VectorEnds,
+    wanted: Wanted<'a>,
     row: usize,
     errors: &'a mut [BlockError],
 }
@@ -280,7 +299,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
 {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { plane, source, steps, ends, row, errors } = self;
+        let Self { plane, source, steps, ends, wanted, row, errors } = self;
         let columns = errors.len();
         let position = |column| {
             let (x, y) = ends.position(column, row);
@@ -289,6 +308,9 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
         for (column, error) in errors.iter_mut().enumerate() {
             if column % PREFETCHED == 0 && column + AHEAD < columns {
                 source.prefetch(engine, position(column + AHEAD));
+            }
+            if !wanted(row * columns + column) {
+                continue;
             }
             let (x, y) = (column * W, row * H);
             let samples =

@@ -6,6 +6,7 @@
 //! The motion comes from the search frames and the search of [`interpolation`](crate::interpolation): a field of the
 //! frame in each of the others, whatever device has found it.
 
+mod areas;
 mod denoiser;
 mod map;
 mod mean;

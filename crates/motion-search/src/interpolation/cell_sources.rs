@@ -147,7 +147,10 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
                     continue;
                 }
                 for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
-                    *cell = cell.plus(load(at).times(E::Words::all(weight)));
+                    // Two of them are 0 where the motion has whole samples on one axis.
+                    if weight > 0 {
+                        *cell = cell.plus(load(at).times(E::Words::all(weight)));
+                    }
                 }
                 *cell = cell.round::<6>();
             }

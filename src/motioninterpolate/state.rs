@@ -137,7 +137,7 @@ impl InterpolateState {
         let [end, start] = [old.to_running_time(end)?, segment.base()?];
         let beside = end.nseconds().abs_diff(start.nseconds());
         let shift = zero_of(segment) - zero_of(old);
-        let is_next = 2 * beside <= stream.frame_duration()? || (shift == 0 && start <= end);
+        let is_next = beside <= stream.frame_duration()? / 2 || (shift == 0 && start <= end);
         (is_next && rate > 0.0 && rate == old.rate()).then_some(shift)
     }
 }

@@ -2,18 +2,34 @@
 //! and the end of the stream do not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Once;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use std::{io, thread};
 
 use gst::prelude::*;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// Work that takes longer is told on the bus.
 const UNTOLD: Duration = Duration::from_millis(300);
 
 /// Bytes of the stack of the thread that works.
 const STACK: usize = 8 << 20;
+
+/// The threads that work, and what tells that one has ended.
+static WORKING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Has the process wait at its end for the work that is left: a compiler crashes if the destructors of its library run while
+/// it compiles. To be called when that library is loaded, because what is registered last is called first.
+fn wait_at_exit() {
+    static ONCE: Once = Once::new();
+    extern "C" fn wait() {
+        let (working, has_ended) = &WORKING;
+        has_ended.wait_while(&mut working.lock(), |count| *count > 0);
+    }
+    // SAFETY: the function is called once, by the thread that ends the process.
+    ONCE.call_once(|| _ = unsafe { libc::atexit(wait) });
+}
 
 /// Whether the streaming thread is to stop waiting.
 #[derive(Default)]
@@ -75,7 +91,17 @@ impl Interrupt {
         }
         // As the streaming thread, because drivers may compile on it.
         let thread = thread::Builder::new().name("motion-opening".into()).stack_size(STACK);
-        thread.spawn(move || drop(sender.send(Some(catch_unwind(AssertUnwindSafe(work))))))?;
+        *WORKING.0.lock() += 1;
+        let started = thread.spawn(move || {
+            // What nobody waits for is dropped here.
+            drop(sender.send(Some(catch_unwind(AssertUnwindSafe(work)))));
+            *WORKING.0.lock() -= 1;
+            WORKING.1.notify_all();
+        });
+        if let Err(error) = started {
+            *WORKING.0.lock() -= 1;
+            return Err(error);
+        }
         let tell = |progress| {
             let message = gst::message::Progress::builder(progress, "open", text).src(element.upcast_ref());
             // It fails where the element has no bus.
@@ -89,6 +115,9 @@ impl Interrupt {
             made => (made.ok().flatten(), false),
         };
         self.0.lock().wake = None;
+        if made.is_none() {
+            wait_at_exit();
+        }
         if is_told {
             tell(if made.is_some() { gst::ProgressType::Complete } else { gst::ProgressType::Canceled });
         }

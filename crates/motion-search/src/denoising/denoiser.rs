@@ -46,7 +46,7 @@ impl Reference<'_> {
 }
 
 /// What is known of the blocks of luma, or of those of chroma.
-struct Measured {
+struct MeasuredBlocks {
     blocks: Vec<Block>,
     /// For each reference frame the errors of its prediction.
     errors: Vec<Vec<BlockError>>,
@@ -55,7 +55,7 @@ struct Measured {
     changes: Vec<u16>,
 }
 
-impl Measured {
+impl MeasuredBlocks {
     fn new(blocks: usize, references: usize) -> Result<Self, SetupError> {
         let errors = (0..references).map(|_| memory::values("the errors of blocks", blocks));
         Ok(Self {
@@ -83,7 +83,7 @@ pub struct Denoiser {
     noise: NoiseMap,
     memory: NoiseMemory,
     /// For luma, and for chroma if there is any.
-    measured: [Measured; 2],
+    measured: [MeasuredBlocks; 2],
     /// For each reference frame where the vectors lead to in it.
     ends: Vec<VectorEnds>,
 }
@@ -145,7 +145,10 @@ impl Denoiser {
             next: 0,
             noise: NoiseMap::new(format.size, format.samples.depth())?,
             memory: NoiseMemory::new(format.size, chroma_blocks > 0)?,
-            measured: [Measured::new(blocks, references)?, Measured::new(chroma_blocks, references)?],
+            measured: [
+                MeasuredBlocks::new(blocks, references)?,
+                MeasuredBlocks::new(chroma_blocks, references)?,
+            ],
             ends: (0..references).map(|_| VectorEnds::default()).collect(),
         })
     }
@@ -319,7 +322,7 @@ impl Measuring<'_> {
     }
 
     /// Measures the blocks.
-    fn blocks(&self, luma: &mut Measured, chroma: &mut Measured) {
+    fn blocks(&self, luma: &mut MeasuredBlocks, chroma: &mut MeasuredBlocks) {
         luma.blocks.par_chunks_mut(self.columns()).enumerate().for_each(|(row, blocks)| {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
@@ -330,8 +333,8 @@ impl Measuring<'_> {
     }
 
     /// Measures the errors of luma from the frames that are beside it, or from those that are not.
-    fn luma_errors(&self, luma: &mut Measured, is_beside: bool) {
-        let Measured { blocks, errors, .. } = luma;
+    fn luma_errors(&self, luma: &mut MeasuredBlocks, is_beside: bool) {
+        let MeasuredBlocks { blocks, errors, .. } = luma;
         let others = self.references.par_iter().zip(self.ends).zip(errors);
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| match self.points.get(reference.slot.0) {
@@ -356,7 +359,12 @@ impl Measuring<'_> {
     }
 
     /// The same of chroma, of the blocks that are `wanted`.
-    fn chroma_errors(&self, chroma: &mut Measured, is_beside: bool, wanted: impl Fn(usize) -> bool + Sync) {
+    fn chroma_errors(
+        &self,
+        chroma: &mut MeasuredBlocks,
+        is_beside: bool,
+        wanted: impl Fn(usize) -> bool + Sync,
+    ) {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {

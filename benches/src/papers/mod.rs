@@ -28,7 +28,7 @@ use motion_search::backend::{self, AvailableDevice, DeviceSelector};
 use report::Report;
 
 /// The default clip of table 10.
-const CLIP: &str = "media/big_buck_bunny.mp4";
+const CLIP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/big_buck_bunny.mp4");
 
 /// Runs with the arguments of the process.
 pub fn main() -> ExitCode {

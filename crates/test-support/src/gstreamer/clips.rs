@@ -24,7 +24,7 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     gst::init()?;
     let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
     let pipeline = gst::parse::launch(&format!(
-        "uridecodebin uri={uri} caps=video/x-raw expose-all-streams=false \
+        "uridecodebin uri={uri} \
          ! appsink name=sink sync=false max-buffers=4 \
          caps=video/x-raw,format={{I420,YV12,Y42B,Y444,NV12,NV21,NV16,NV24,GRAY8}}"
     ))?

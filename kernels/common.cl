@@ -231,20 +231,24 @@ static inline void smallest_key(__local ulong *keys, uint count)
     }
 }
 
-// Copies `rows` rows of `words` words to local memory. The source rows begin at `first_sample`, aligned
-// to words, and are `pitch` bytes apart; word j of row i goes to i * to_words + j. Every item of a
-// one-dimensional group calls it and runs the loop equally often. A barrier must follow.
-static inline void stage_words(__local uint *to, int to_words, __global const sample_t *first_sample,
-                               int pitch, int words, int rows)
-{
-    __global const uchar *from = (__global const uchar *)first_sample;
-    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
-    for (int first = 0; first < rows * words; first += items) {
-        const int w = first + item, i = w / words, j = w % words;
-        if (w < rows * words)
-            to[i * to_words + j] = ((__global const uint *)(from + (size_t)i * (size_t)pitch))[j];
+// Defines a function that copies `rows` rows of `columns` elements of TYPE to local memory. The source rows
+// begin at `first_sample`, aligned to elements, and are `pitch` bytes apart; element j of row i goes to
+// i * to_columns + j. Every item of a one-dimensional group calls it and runs the loop equally often. A barrier
+// must follow.
+#define DEFINE_STAGE(NAME, TYPE)                                                                             \
+    static inline void NAME(__local TYPE *to, int to_columns, __global const sample_t *first_sample,         \
+                            int pitch, int columns, int rows)                                                \
+    {                                                                                                        \
+        __global const uchar *from = (__global const uchar *)first_sample;                                   \
+        const int item = (int)get_local_id(0), items = (int)get_local_size(0);                               \
+        for (int first = 0; first < rows * columns; first += items) {                                        \
+            const int e = first + item, i = e / columns, j = e % columns;                                    \
+            if (e < rows * columns)                                                                          \
+                to[i * to_columns + j] = ((__global const TYPE *)(from + (size_t)i * (size_t)pitch))[j];     \
+        }                                                                                                    \
     }
-}
+
+DEFINE_STAGE(stage_words, uint)
 
 // The four averages of two samples, rounded up.
 static inline uint average_four(uint a, uint b)

@@ -1,8 +1,7 @@
 // The Reference Method: a work-group a block, its work-items the candidates.
 //
 // A. Uta, "Collaborative Multi-Device Motion Estimation on Multi/Many-Core Platforms" (2012):
-// `reference_naive` is section 6.1, figure 3; `reference_samples` is section 6.1.1, figure 4, and `reference_staged` the
-// same with words of four samples.
+// `reference_naive` is section 6.1, figure 3; `reference_staged` is section 6.1.1, figure 4.
 //
 //   group    block (group % columns, group / columns)
 //   vectors  record of block (column, row) at row * columns + column
@@ -58,29 +57,71 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
         vectors[block] = vector_of_key(keys[0]);
 }
 
-// Block and search area of figure 4 are staged in local memory, adjacent items reading adjacent words.
+#ifdef SINGLE_SAMPLES
+
+// As section 8.2 describes figure 4: each item copies single samples, and compares one at a time.
+typedef sample_t staged_t;
+#define STAGED_SAMPLES 1
+#define ELEMENTS_FOR(SAMPLES) (SAMPLES)
+DEFINE_STAGE(stage, staged_t)
+
+static inline uint cost_of(__local const staged_t *c, __local const staged_t *r, int area_columns, uint shift)
+{
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i, r += area_columns, c += BLOCK)
+        for (int j = 0; j < BLOCK; ++j)
+            cost += compare_sample(c[j], r[j]);
+    return cost;
+}
+
+#else
+
+// The samples of a word are compared at a time, and misaligned ones are joined from two words.
+typedef uint staged_t;
+#define STAGED_SAMPLES WORD_SAMPLES
+// The first sample may be anywhere in its word, and joining needs the word after the last one.
+#define ELEMENTS_FOR(SAMPLES) (((SAMPLES) - 1) / WORD_SAMPLES + 2)
+#define stage stage_words
+
+static inline uint cost_of(__local const staged_t *c, __local const staged_t *r, int area_columns, uint shift)
+{
+    uint cost = 0;
+    for (int i = 0; i < BLOCK; ++i, r += area_columns, c += BLOCK_WORDS) {
+        uint low = r[0];
+        for (int j = 0; j < BLOCK_WORDS; ++j) {
+            const uint high = r[j + 1];
+            cost = compare_word(c[j], join_words(low, high, shift), cost);
+            low = high;
+        }
+    }
+    return cost;
+}
+
+#endif
+
+// Figure 4: block and search area are staged in local memory, adjacent items reading adjacent elements: words,
+// or samples with SINGLE_SAMPLES.
 //
 // The thesis has two limits: as many items as candidates, and local memory for the whole area. Its
 // sections 5 and 9 propose what removes both: the window is cut into tiles of tile_columns x tile_rows
 // candidates, whose area fits `area`, and each item takes every group-size-th candidate of a tile.
-// Figure 4 reads single samples from local memory; here those of a word are compared at a time, and misaligned
-// ones are joined from two words.
 //
-//   block_words  word j of the block's row i at i * BLOCK_WORDS + j
-//   area         word j of the area's row i at i * area_words + j; the area's first sample is
-//                `skew` samples into its first word
-//   area_words   at least (tile_columns + BLOCK - 2) / WORD_SAMPLES + 2: skew and joining need up to a word more
+//   block_staged  element j of the block's row i at i * BLOCK / STAGED_SAMPLES + j
+//   area          element j of the area's row i at i * area_columns + j; the area's first sample is
+//                 `skew` samples into its first element
+//   area_words    words of a row of the area, at least (tile_columns + BLOCK - 2) / WORD_SAMPLES + 2
 __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __global const uchar *reference,
                                            __global MotionVector *vectors, __local ulong *keys,
-                                           __local uint *block_words, __local uint *area, int area_words,
+                                           __local staged_t *block_staged, __local staged_t *area, int area_words,
                                            int tile_columns, int tile_rows, Geometry g)
 {
     const int block = (int)get_group_id(0), item = (int)get_local_id(0);
     const int items = (int)get_local_size(0);
+    const int area_columns = area_words * (WORD_SAMPLES / STAGED_SAMPLES);
     const int column = block % g.columns, row = block / g.columns;
 
-    stage_words(block_words, BLOCK_WORDS, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
-                BLOCK_WORDS, BLOCK);
+    stage(block_staged, BLOCK / STAGED_SAMPLES, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch,
+          BLOCK / STAGED_SAMPLES, BLOCK);
 
     ulong best = WORST_KEY;
     for (int tile_y = 0; tile_y < g.window_rows; tile_y += tile_rows) {
@@ -89,10 +130,10 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
             const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
             const int first_x = g.x0 + tile_x, first_y = g.y0 + tile_y;
             // `left` is a multiple of 4, so the sample's x alone decides its alignment.
-            const int area_x = column * BLOCK + first_x, skew = area_x & (WORD_SAMPLES - 1);
+            const int area_x = column * BLOCK + first_x, skew = area_x & (STAGED_SAMPLES - 1);
 
-            stage_words(area, area_words, sample_at(reference, g, area_x - skew, row * BLOCK + first_y),
-                        g.pitch, (candidate_columns + BLOCK - 2) / WORD_SAMPLES + 2, candidate_rows + BLOCK - 1);
+            stage(area, area_columns, sample_at(reference, g, area_x - skew, row * BLOCK + first_y), g.pitch,
+                  ELEMENTS_FOR(candidate_columns + BLOCK - 1), candidate_rows + BLOCK - 1);
             barrier(CLK_LOCAL_MEM_FENCE);
 
             const int candidates = candidate_rows * candidate_columns;
@@ -100,79 +141,9 @@ __kernel FIXED_GROUP void reference_staged(__global const uchar *current, __glob
                 const int k = min(first + item, candidates - 1);
                 const int tx = k % candidate_columns, ty = k / candidate_columns;
                 const int x = first_x + tx, y = first_y + ty;
-                const uint shift = (uint)(tx + skew) & (WORD_SAMPLES - 1);
-                __local const uint *r = area + ty * area_words + (tx + skew) / WORD_SAMPLES;
-                __local const uint *c = block_words;
-                uint cost = 0;
-                for (int i = 0; i < BLOCK; ++i, r += area_words, c += BLOCK_WORDS) {
-                    uint low = r[0];
-                    for (int j = 0; j < BLOCK_WORDS; ++j) {
-                        const uint high = r[j + 1];
-                        cost = compare_word(c[j], join_words(low, high, shift), cost);
-                        low = high;
-                    }
-                }
-                best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
-            }
-            // The next tile overwrites the area.
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-    }
-
-    keys[item] = best;
-    smallest_key(keys, (uint)items);
-    if (item == 0)
-        vectors[block] = vector_of_key(keys[0]);
-}
-
-// Copies `rows` rows of `columns` samples, a sample an item at a time.
-static inline void stage_samples(__local sample_t *to, int to_columns, __global const sample_t *first_sample, int pitch,
-                                 int columns, int rows)
-{
-    __global const uchar *from = (__global const uchar *)first_sample;
-    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
-    for (int first = 0; first < rows * columns; first += items) {
-        const int s = first + item, i = s / columns, j = s % columns;
-        if (s < rows * columns)
-            to[i * to_columns + j] = ((__global const sample_t *)(from + (size_t)i * (size_t)pitch))[j];
-    }
-}
-
-// Figure 4 as section 8.2 of the thesis describes it: each item copies single samples, and compares one at a time. The
-// arguments are those of `reference_staged`; a row of the area has the samples of `area_words` words.
-__kernel FIXED_GROUP void reference_samples(__global const uchar *current, __global const uchar *reference,
-                                            __global MotionVector *vectors, __local ulong *keys,
-                                            __local sample_t *block_samples, __local sample_t *area, int area_words,
-                                            int tile_columns, int tile_rows, Geometry g)
-{
-    const int block = (int)get_group_id(0), item = (int)get_local_id(0);
-    const int items = (int)get_local_size(0), area_columns = area_words * WORD_SAMPLES;
-    const int column = block % g.columns, row = block / g.columns;
-
-    stage_samples(block_samples, BLOCK, sample_at(current, g, column * BLOCK, row * BLOCK), g.pitch, BLOCK, BLOCK);
-
-    ulong best = WORST_KEY;
-    for (int tile_y = 0; tile_y < g.window_rows; tile_y += tile_rows) {
-        const int candidate_rows = min(tile_rows, g.window_rows - tile_y);
-        for (int tile_x = 0; tile_x < g.window_columns; tile_x += tile_columns) {
-            const int candidate_columns = min(tile_columns, g.window_columns - tile_x);
-            const int first_x = g.x0 + tile_x, first_y = g.y0 + tile_y;
-
-            stage_samples(area, area_columns, sample_at(reference, g, column * BLOCK + first_x, row * BLOCK + first_y),
-                          g.pitch, candidate_columns + BLOCK - 1, candidate_rows + BLOCK - 1);
-            barrier(CLK_LOCAL_MEM_FENCE);
-
-            const int candidates = candidate_rows * candidate_columns;
-            for (int first = 0; first < candidates; first += items) {
-                const int k = min(first + item, candidates - 1);
-                const int tx = k % candidate_columns, ty = k / candidate_columns;
-                const int x = first_x + tx, y = first_y + ty;
-                uint cost = 0;
-                for (int i = 0; i < BLOCK; ++i) {
-                    __local const sample_t *c = block_samples + i * BLOCK, *r = area + (ty + i) * area_columns + tx;
-                    for (int j = 0; j < BLOCK; ++j)
-                        cost += compare_sample(c[j], r[j]);
-                }
+                const uint shift = (uint)(tx + skew) & (STAGED_SAMPLES - 1);
+                const uint cost = cost_of(block_staged, area + ty * area_columns + (tx + skew) / STAGED_SAMPLES,
+                                          area_columns, shift);
                 best = counts(g, column, row, x, y) ? min(best, order_key(cost, x, y)) : best;
             }
             // The next tile overwrites the area.

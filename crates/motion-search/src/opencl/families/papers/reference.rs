@@ -69,9 +69,8 @@ pub(in crate::opencl::families) struct ReferenceStaged {
 
 impl ReferenceStaged {
     pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let name =
-            if build.kernel == Kernel::ReferenceSamples { c"reference_samples" } else { c"reference_staged" };
-        let kernel = build.build(KernelFile::Reference, name, "")?;
+        let form = if build.kernel == Kernel::ReferenceSamples { " -D SINGLE_SAMPLES" } else { "" };
+        let kernel = build.build(KernelFile::Reference, c"reference_staged", form)?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,
             // An item a candidate if that is possible; a CPU runs a group's items one after another, and

@@ -202,19 +202,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let frames = clip.frames(if session.quick { 4 } else { 30 })?;
     let mut pair = Pair::new(&session.device.selector, &frames)?;
     let rounds = if session.quick { 1 } else { 5 };
-    let mut rows = Vec::new();
-    for threshold in THRESHOLDS {
-        let label = match threshold {
-            f64::INFINITY => "the device alone".into(),
-            0.0 => "every other frame by the CPU".into(),
-            threshold => format!("{threshold} dB"),
-        };
-        rows.push(row(label, rounds, &mut pair, |pair| pair.try_next(threshold))?);
-    }
-    rows.push(row("the CPU alone".into(), rounds, &mut pair, |pair| pair.cpu_alone())?);
-    rows.push(row("a downsized frame sets the window".into(), rounds, &mut pair, |pair| {
-        pair.choose_window()
-    })?);
+    let rows = rows(&mut pair, rounds).map_err(|error| -> Box<dyn Error> { error })?;
     let names = ["", "by the device, %", "its window, mean", "PSNR, dB", "ms a frame"];
     report.table(&Table {
         stem: "uta-chapter-9".into(),
@@ -240,22 +228,38 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     })
 }
 
+/// The rows of the table, each of so many `rounds`.
+fn rows(pair: &mut Pair<'_>, rounds: usize) -> Result<Vec<Vec<Cell>>, Failure> {
+    let mut rows = Vec::new();
+    for threshold in THRESHOLDS {
+        let label = match threshold {
+            f64::INFINITY => "the device alone".into(),
+            0.0 => "every other frame by the CPU".into(),
+            threshold => format!("{threshold} dB"),
+        };
+        rows.push(row(label, rounds, pair, |pair| pair.try_next(threshold))?);
+    }
+    rows.push(row("the CPU alone".into(), rounds, pair, |pair| pair.cpu_alone())?);
+    rows.push(row("a downsized frame sets the window".into(), rounds, pair, |pair| pair.choose_window())?);
+    Ok(rows)
+}
+
 /// A row: the median time of `rounds`, after one to warm up, and what the last one found.
 fn row(
     label: String,
     rounds: usize,
     pair: &mut Pair<'_>,
     run: impl Fn(&mut Pair<'_>) -> Result<Done, Failure>,
-) -> Result<Vec<Cell>, Box<dyn Error>> {
-    let mut done = run(pair).map_err(|error| -> Box<dyn Error> { error })?;
+) -> Result<Vec<Cell>, Failure> {
+    let mut done = run(pair)?;
     let mut times = Vec::new();
     for _ in 0..rounds {
-        done = run(pair).map_err(|error| -> Box<dyn Error> { error })?;
+        done = run(pair)?;
         times.push(done.time);
     }
     let mut sum = 0.0;
     for (index, (vectors, _)) in done.vectors.iter().enumerate() {
-        sum += pair.cpu.mse(pair.frames, index + 1, vectors).map_err(|error| -> Box<dyn Error> { error })?;
+        sum += pair.cpu.mse(pair.frames, index + 1, vectors)?;
     }
     let count = done.vectors.len() as f64;
     let reaches: Vec<i32> = done.vectors.iter().filter_map(|(_, reach)| *reach).collect();

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::mean::{PlaneMean, steps_of_chroma};
-use super::measure::{MeasuredChroma, MeasuredErrors, MeasuredLuma, Wanted};
+use super::measure::{MeasuredChroma, MeasuredChromaErrors, MeasuredErrors, MeasuredLuma};
 use super::noise::{Block, BlockError, flickers, least_noise};
 use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
-use crate::compensation::{CompensationError, PlaneMut};
+use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
 use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
 use crate::memory;
@@ -327,8 +327,11 @@ impl Measuring<'_> {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
         chroma.blocks.fill(Block::default());
-        for index in 1..self.planes.len() {
-            self.chroma_plane(index, &mut chroma.blocks, None);
+        for (plane, sampling) in self.chroma_planes() {
+            let blocks = &mut chroma.blocks[..];
+            let (instructions, columns) = (self.instructions, self.columns());
+            let work = MeasuredChroma { instructions, plane, columns, blocks };
+            with_chroma(sampling, self.format.samples.depth(), work);
         }
     }
 
@@ -369,33 +372,24 @@ impl Measuring<'_> {
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
             errors.fill(BlockError::default());
-            for index in 1..self.planes.len() {
-                self.chroma_plane(index, &mut [], Some((reference.planes[index], ends, errors, &wanted)));
+            for ((plane, sampling), other) in self.chroma_planes().zip(&reference.planes[1..]) {
+                let work = MeasuredChromaErrors {
+                    instructions: self.instructions,
+                    plane,
+                    steps: steps_of_chroma(sampling),
+                    columns: self.columns(),
+                    other: *other,
+                    ends,
+                    wanted: &wanted,
+                    errors,
+                };
+                with_chroma(sampling, self.format.samples.depth(), work);
             }
         });
     }
 
-    /// Adds plane `index` of chroma to `blocks`, and its errors from another frame to those of that.
-    fn chroma_plane(
-        &self,
-        index: usize,
-        blocks: &mut [Block],
-        other: Option<(FrameView<'_>, &VectorEnds, &mut Vec<BlockError>, Wanted<'_>)>,
-    ) {
-        let sampling = self.format.samplings[index];
-        let (other, errors) = match other {
-            Some((other, ends, errors, wanted)) => (Some((other, ends, wanted)), &mut errors[..]),
-            None => (None, &mut [][..]),
-        };
-        let work = MeasuredChroma {
-            instructions: self.instructions,
-            plane: &self.planes[index],
-            steps: steps_of_chroma(sampling),
-            columns: self.columns(),
-            other,
-            blocks,
-            errors,
-        };
-        with_chroma(sampling, self.format.samples.depth(), work);
+    /// The planes of chroma.
+    fn chroma_planes(&self) -> impl Iterator<Item = (&FrameView<'_>, Sampling)> {
+        self.planes.iter().zip(self.format.samplings.iter().copied()).skip(1)
     }
 }

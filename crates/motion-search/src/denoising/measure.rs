@@ -159,22 +159,15 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
 }
 
 /// Whether the error of the block of this number is wanted.
-pub(super) type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
-/// A plane of chroma, and the same plane of other frames.
+/// Adds the numbers of a plane of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
     pub plane: &'a FrameView<'a>,
-    /// Positions in it on each axis, for each quarter of a luma sample.
-    pub steps: (i32, i32),
     /// Blocks of a row.
     pub columns: usize,
-    /// The other frame, the ends of the vectors in it, and which blocks, for their errors; `None` for the blocks
-    /// themselves.
-    pub other: Option<(FrameView<'a>, &'a VectorEnds, Wanted<'a>)>,
-    /// To which the numbers of this plane are added.
     pub blocks: &'a mut [Block],
-    pub errors: &'a mut [BlockError],
 }
 
 impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
@@ -182,7 +175,7 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, plane, steps, columns, other, blocks, errors } = self;
+        let Self { instructions, plane, columns, blocks } = self;
         blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
             let samples = ChromaRows::<P>::around(plane, row * H, H);
             if plane.format().depth() <= 12 {
@@ -191,14 +184,35 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
                 instructions.run(ChromaBlocks::<i64, P, W> { samples, blocks, sum: PhantomData });
             }
         });
-        if let Some((other, ends, wanted)) = other {
-            let source = S::from(other);
-            errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-                let source = &source;
-                let work = ChromaErrors::<S, P, W, H> { plane, source, steps, ends, wanted, row, errors };
-                S::run(instructions, work);
-            });
-        }
+    }
+}
+
+/// Adds the errors of the prediction of a plane of chroma from another frame to those of blocks.
+pub(super) struct MeasuredChromaErrors<'a> {
+    pub instructions: Instructions,
+    pub plane: &'a FrameView<'a>,
+    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub steps: (i32, i32),
+    /// Blocks of a row.
+    pub columns: usize,
+    /// The same plane of the other frame, and the ends of the vectors in it.
+    pub other: FrameView<'a>,
+    pub ends: &'a VectorEnds,
+    pub wanted: Wanted<'a>,
+    pub errors: &'a mut [BlockError],
+}
+
+impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>,
+    {
+        let Self { instructions, plane, steps, columns, other, ends, wanted, errors } = self;
+        let source = &S::from(other);
+        errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+            let work = ChromaErrors::<S, P, W, H> { plane, source, steps, ends, wanted, row, errors };
+            S::run(instructions, work);
+        });
     }
 }
 

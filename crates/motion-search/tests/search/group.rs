@@ -124,7 +124,7 @@ fn lists_of_devices_open() {
         [("native,native", "twice"), ("cpu,cpu", "twice"), ("native,7:7", "7:7"), ("native,gpu", "gpu")];
     let has_gpu =
         crate::all_devices().iter().any(|device| device.kind == motion_search::opencl::DeviceKind::Gpu);
-    for (list, part) in &wrong[..wrong.len() - usize::from(has_gpu)] {
+    for (list, part) in wrong.iter().filter(|(list, _)| !(has_gpu && list.contains("gpu"))) {
         let error = open(list).err().expect("an error").to_string();
         assert!(error.contains(part), "{error}");
     }

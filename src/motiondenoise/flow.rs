@@ -10,7 +10,7 @@ use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionDenoise};
 use super::stream::{DenoiseState, DenoiseStream};
-use crate::settings::{OpenError, setup_message, statistics, tell_notices};
+use crate::settings::{statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
 
@@ -58,10 +58,8 @@ impl MotionDenoise {
             let (info, chosen) = (info.clone(), settings.clone());
             let open = move || DenoiseStream::open(&info, &chosen, references);
             let opened = settings.devices.open_apart((&*self.obj(), &self.holding.interrupt), open);
-            let (stream, choice) = opened.map_err(|error| match error {
-                OpenError::Interrupted => gst::FlowError::Flushing,
-                OpenError::Setup(error) => self.fail(state, setup_message(&error)),
-            })?;
+            let (stream, choice) =
+                opened.map_err(|error| error.into_flow(|message| self.fail(state, message)))?;
             self.warnings.lock().choice((&*self.obj(), *CAT), stream.device(), &choice);
             gst::info!(CAT, imp = self, "{} searches", stream.device());
             self.statistics.lock().device = stream.device().into();

@@ -146,7 +146,7 @@ impl DenoiseStream {
         let previous = self.waiting.frames().next_back().or(self.past.back());
         let previous = previous.map(|frame| (frame.slot, frame.luma, &frame.buffer));
         if let Some((slot, luma, previous)) = previous
-            && self.is_repeat(&buffer, previous)?
+            && self.layout.is_equal(&buffer, previous)?
         {
             let (fields, is_repeat) = (Vec::new(), true);
             let frame = WindowFrame { buffer, is_repeat, slot, luma, fields, in_flight: 0, is_last: false };
@@ -185,16 +185,6 @@ impl DenoiseStream {
         self.waiting.push(frame);
         self.drop_past();
         Ok(())
-    }
-
-    /// Whether two buffers hold the same samples.
-    fn is_repeat(&self, buffer: &gst::Buffer, previous: &gst::Buffer) -> Result<bool, DenoiseError> {
-        let frames = [self.layout.read(buffer)?, self.layout.read(previous)?];
-        let [planes, others] = [frames[0].planes()?, frames[1].planes()?];
-        let is_same = |(plane, other): (&FrameView<'_>, &FrameView<'_>)| {
-            (0..plane.height()).all(|y| plane.row(y) == other.row(y))
-        };
-        Ok(planes.iter().zip(&others).all(is_same))
     }
 
     /// Drops the frames that no later one is averaged with, once the next one is no repeat.

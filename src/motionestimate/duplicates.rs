@@ -13,7 +13,9 @@ pub struct Duplicates {
 impl Duplicates {
     /// Whether `buffer` has the samples of the frame before, in all planes; else it is the frame before from now on.
     pub fn has(&mut self, buffer: &gst::BufferRef, layout: &FrameLayout) -> bool {
-        let is_one = self.previous.as_ref().is_some_and(|previous| is_equal([previous, buffer], layout));
+        // What cannot be read equals nothing.
+        let is_equal = |previous: &gst::Buffer| layout.is_equal(previous, buffer).unwrap_or(false);
+        let is_one = self.previous.as_ref().is_some_and(is_equal);
         if !is_one {
             *self = Self { previous: Some(buffer.copy()), is_own: false };
         }
@@ -26,13 +28,4 @@ impl Duplicates {
             self.previous = self.previous.take().and_then(|previous| previous.copy_deep().ok());
         }
     }
-}
-
-/// Whether two buffers hold the same frame. What cannot be read equals nothing.
-fn is_equal(buffers: [&gst::BufferRef; 2], layout: &FrameLayout) -> bool {
-    let frames = buffers.map(|buffer| layout.read(buffer));
-    let [Ok(first), Ok(second)] = &frames else { return false };
-    let planes = [first, second].map(|frame| frame.planes());
-    let [Ok(first), Ok(second)] = &planes else { return false };
-    first.iter().zip(second).all(|(first, second)| (0..first.height()).all(|y| first.row(y) == second.row(y)))
 }

@@ -9,7 +9,7 @@ use super::imp::{CAT, MotionEstimate};
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::stream::{EstimateState, FieldKey, ReadyFrame, Stream};
-use crate::settings::{OpenError, setup_message, statistics, tell_notices};
+use crate::settings::{OpenError, statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::waiting::Item;
 use crate::{meta, video};
@@ -68,14 +68,6 @@ impl MotionEstimate {
         Ok(())
     }
 
-    /// Tells of an `error` while frames come.
-    fn fail_to_open(&self, state: &mut EstimateState, error: OpenError) -> gst::FlowError {
-        match error {
-            OpenError::Interrupted => gst::FlowError::Flushing,
-            OpenError::Setup(error) => self.fail(state, setup_message(&error)),
-        }
-    }
-
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
     /// that wait leave before, with the fields that they have.
     pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
@@ -87,7 +79,7 @@ impl MotionEstimate {
                 // A flush has interrupted it.
                 (None, Some(info)) => {
                     let opened = self.open_stream(state, &info);
-                    return opened.map_err(|error| self.fail_to_open(state, error));
+                    return opened.map_err(|error| error.into_flow(|message| self.fail(state, message)));
                 }
                 _ => return Ok(()),
             }

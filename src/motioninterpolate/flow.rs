@@ -20,7 +20,7 @@ use super::state::InterpolateState;
 use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
-use crate::settings::{OpenError, setup_message, statistics, tell_notices};
+use crate::settings::{statistics, tell_notices};
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
 use motion_search::interpolation::Phase;
@@ -277,8 +277,7 @@ impl MotionInterpolate {
         match stream.maker.prepare(settings.mode, &settings.devices, is_late, waiting) {
             Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
             Ok(None) => (),
-            Err(OpenError::Interrupted) => return Err(gst::FlowError::Flushing),
-            Err(OpenError::Setup(error)) => return Err(self.fail(state, setup_message(&error))),
+            Err(error) => return Err(error.into_flow(|message| self.fail(state, message))),
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::imp::{CAT, MotionInterpolate};
 use super::plan::LONGEST_PAUSE;
 use super::stream::InterpolateStream;
 use crate::video;
-use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving, Meaning};
+use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 
 impl MotionInterpolate {
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
@@ -76,15 +76,10 @@ impl HoldsFrames for MotionInterpolate {
         &self.holding
     }
 
-    fn meaning_of(&self, event: &gst::EventRef) -> Meaning {
-        let segment = match event.view() {
-            gst::EventView::Segment(event) => event.segment().downcast_ref::<gst::ClockTime>(),
-            _ => None,
-        };
-        if segment.is_some_and(|segment| self.state.lock().goes_on_in(segment)) {
-            return Meaning::InOrder;
-        }
-        Meaning::of(event, self.obj().sink_pad().current_caps().as_deref())
+    fn goes_on_behind(&self, event: &gst::EventRef) -> bool {
+        let gst::EventView::Segment(event) = event.view() else { return false };
+        let segment = event.segment().downcast_ref::<gst::ClockTime>();
+        segment.is_some_and(|segment| self.state.lock().goes_on_in(segment))
     }
 
     fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {

@@ -7,8 +7,13 @@
 /// So many frames that follow each other, but not those before them, are believed.
 const CONVINCING: u32 = 3;
 
-/// Frames follow each other if they are at most this far apart, in nanoseconds, or four times the usual distance.
+/// Frames follow each other if they are at most this far apart, in nanoseconds, or as [`farthest`] says.
 const FAR: u64 = 1_000_000_000;
+
+/// How far apart frames with this usual distance may be, in nanoseconds, to follow each other.
+pub fn farthest(distance: u64) -> u64 {
+    FAR.max(distance.saturating_mul(4))
+}
 
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +38,7 @@ pub struct Order {
 impl Order {
     /// What becomes of a frame at `time` after one at `newest`, in nanoseconds. `distance` is the usual one of frames.
     pub fn judge(&mut self, time: u64, newest: u64, distance: Option<u64>) -> Verdict {
-        let far = distance.map(|distance| FAR.max(distance.saturating_mul(4)));
+        let far = distance.map(farthest);
         if time > newest {
             self.dropped = None;
             return if far.is_some_and(|far| time - newest > far) {

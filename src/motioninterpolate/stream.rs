@@ -7,7 +7,7 @@ use gst_video::{VideoInfo, VideoMultiviewMode};
 
 use super::maker::{Decision, MakeError, Maker};
 use super::metas::{self, MomentMetas};
-use super::order::{Order, Verdict};
+use super::order::{Order, Verdict, farthest};
 use super::plan::{Before, Due, LONGEST_PAUSE, Planned, Shown};
 use super::ratio::{Ratio, Retiming};
 use super::retime;
@@ -29,10 +29,6 @@ pub enum TimeError {
     )]
     Unknown,
 }
-
-/// The frames after a longer time than this, in nanoseconds, and than four times the usual distance of frames, do not say how
-/// long the last one is shown.
-const LONGEST_DURATION: u64 = 1_000_000_000;
 
 /// A frame that is searched ahead.
 struct QueuedFrame {
@@ -256,8 +252,8 @@ impl InterpolateStream {
         let interval = self.newest.map(|newest| time.saturating_sub(newest)).filter(|&interval| interval > 0);
         let usual = self.input.map(|input| input.frames(1)).or(interval).or(self.distance);
         self.distance = usual.or(own);
-        let longest = usual.map(|usual| LONGEST_DURATION.max(usual.saturating_mul(4)));
-        own.filter(|&own| longest.is_none_or(|longest| own <= longest)).or(usual)
+        // A longer one than between frames that follow each other is no duration.
+        own.filter(|&own| usual.is_none_or(|usual| own <= farthest(usual))).or(usual)
     }
 
     /// Lets `speed` hold from the newest frame on.

@@ -28,8 +28,8 @@ impl SerializeStream {
         self.negotiated = Some((format, size));
     }
 
-    /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Returns it and their number. Calls `tell` with the error
-    /// of each field that is not valid, which is left out.
+    /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Returns it and their
+    /// number. Calls `tell` with the error of each field that is not valid, which is left out.
     ///
     /// # Errors
     /// [`SerializeError`] if caps are missing, or a field cannot be written.

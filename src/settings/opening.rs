@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use gst::prelude::*;
 
-use super::DeviceSettings;
+use super::{DeviceSettings, setup_message};
 use crate::video::interrupt::Interrupt;
 use motion_search::backend::DeviceSelector;
 use motion_search::compilation::{self, Compilation};
@@ -17,6 +17,16 @@ pub enum OpenError {
     Setup(SetupError),
     /// A flush, or the end of the stream, has ended the wait for them.
     Interrupted,
+}
+
+impl OpenError {
+    /// What the streaming thread returns: `fail` tells of an error.
+    pub fn into_flow(self, fail: impl FnOnce(gst::ErrorMessage) -> gst::FlowError) -> gst::FlowError {
+        match self {
+            Self::Interrupted => gst::FlowError::Flushing,
+            Self::Setup(error) => fail(setup_message(&error)),
+        }
+    }
 }
 
 impl From<SetupError> for OpenError {

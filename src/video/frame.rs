@@ -136,6 +136,16 @@ impl FrameLayout {
         Self { info, format }
     }
 
+    /// Whether two buffers hold the same frame.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and [`PlaneError`] if a plane is not in its buffer.
+    pub fn is_equal(&self, a: &gst::BufferRef, b: &gst::BufferRef) -> Result<bool, PlaneError> {
+        let (a, b) = (self.read(a)?, self.read(b)?);
+        let (a, b) = (a.planes()?, b.planes()?);
+        Ok(a.iter().zip(&b).all(|(a, b)| (0..a.height()).all(|y| a.row(y) == b.row(y))))
+    }
+
     /// The same frames, where of samples of 16 bits only the lower `bits` count, 9 to 16.
     pub fn with_significant_bits(mut self, bits: u32) -> Self {
         if let (16, Ok(samples)) = (self.format.samples.depth(), SampleFormat::new(bits, 0)) {

@@ -38,9 +38,13 @@ impl Delay {
 
     /// How far apart frames are, if enough have come. A single pause does not change it.
     fn distance(&self) -> Option<gst::ClockTime> {
+        // None come where the source is not live.
+        if self.distances.len() < DISTANCES {
+            return None;
+        }
         let mut distances: Vec<_> = self.distances.iter().copied().collect();
         distances.sort_unstable();
-        (distances.len() == DISTANCES).then(|| distances[DISTANCES / 2])
+        Some(distances[DISTANCES / 2])
     }
 
     /// Computes the latency anew. Returns whether it is another one.

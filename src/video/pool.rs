@@ -1,7 +1,7 @@
 //! Buffers of pools: those of upstream that elements hold, and those of output frames.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gst::prelude::*;
 use gst_base::prelude::*;
@@ -14,11 +14,14 @@ fn of(buffer: &gst::BufferRef) -> Option<gst::BufferPool> {
     unsafe { glib::translate::from_glib_none((*buffer.as_ptr()).pool) }
 }
 
-/// The buffers of each pool with a limited number that the elements of this process may hold together.
-static RESERVED: Mutex<Vec<(glib::WeakRef<gst::BufferPool>, Arc<AtomicUsize>)>> = Mutex::new(Vec::new());
+/// How many buffers of a pool the elements of this process may hold together.
+type Reserved = Arc<Mutex<usize>>;
+
+/// The pools that give a limited number of buffers.
+static RESERVED: Mutex<Vec<(glib::WeakRef<gst::BufferPool>, Reserved)>> = Mutex::new(Vec::new());
 
 /// The number for `pool` in [`RESERVED`].
-fn reserved_of(pool: &gst::BufferPool) -> Arc<AtomicUsize> {
+fn reserved_of(pool: &gst::BufferPool) -> Reserved {
     let mut all = RESERVED.lock();
     all.retain(|(pool, _)| pool.upgrade().is_some());
     if let Some((_, reserved)) = all.iter().find(|(known, _)| known.upgrade().as_ref() == Some(pool)) {
@@ -36,7 +39,7 @@ struct Reservation {
     /// What it asked for.
     wanted: usize,
     /// What it may hold, and what all elements may; `None` if the number of the pool's buffers is not limited.
-    granted: Option<(usize, Arc<AtomicUsize>)>,
+    granted: Option<(usize, Reserved)>,
 }
 
 impl Reservation {
@@ -48,12 +51,12 @@ impl Reservation {
             // One must be left for upstream to write to, and one at least for downstream: else all would wait for a buffer
             // that does not come.
             let left = size.saturating_sub(1 + needed_downstream.max(1));
-            let mut granted = 0;
-            // The closure returns a number.
-            let _ = reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |others| {
-                granted = wanted.min(left.saturating_sub(others));
-                Some(others + granted)
-            });
+            let granted = {
+                let others = &mut *reserved.lock();
+                let granted = wanted.min(left.saturating_sub(*others));
+                *others += granted;
+                granted
+            };
             (granted, reserved)
         });
         Self { pool: pool.downgrade(), wanted, granted }
@@ -63,7 +66,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some((granted, reserved)) = &self.granted {
-            reserved.fetch_sub(*granted, Ordering::Relaxed);
+            *reserved.lock() -= granted;
         }
     }
 }

@@ -175,15 +175,18 @@ pub trait HoldsFrames: BaseTransformImpl {
         self.holding().keep(ended);
     }
 
-    /// What `event` means for the frames that wait.
-    fn meaning_of(&self, event: &gst::EventRef) -> Meaning {
-        Meaning::of(event, self.obj().sink_pad().current_caps().as_deref())
+    /// Whether the sequence goes on behind `event` where it would otherwise end.
+    fn goes_on_behind(&self, _event: &gst::EventRef) -> bool {
+        false
     }
 
     /// Does what `event` means for the frames that wait.
     fn before_event(&self, event: &gst::EventRef) -> Meaning {
         self.holding().interrupt.before_event(event);
-        let meaning = self.meaning_of(event);
+        let meaning = match Meaning::of(event, self.obj().sink_pad().current_caps().as_deref()) {
+            Meaning::End if self.goes_on_behind(event) => Meaning::InOrder,
+            meaning => meaning,
+        };
         match meaning {
             Meaning::Flush => {
                 self.discard();

@@ -3,7 +3,7 @@
  *
  * A fault is "KIND FUNCTION NUMBER [VALUE [DEVICE]]", in the environment variable FAULT or by fault_set(): call
  * NUMBER, from 0, of FUNCTION, or of all functions if that is "*", counted since the fault was set. With DEVICE, an
- * index into all devices of all platforms, only calls on that device count. Kinds:
+ * index into all devices of all platforms, only calls on that device count, and are noted. Kinds:
  *   fail   the call returns VALUE, or CL_OUT_OF_RESOURCES, and nothing is done; a release is done all the same
  *   lose   this call and all later ones fail so
  *   delay  the call takes VALUE milliseconds longer
@@ -47,7 +47,7 @@ static struct
   /* The number of calls that may be the chosen one. */
   long counted;
   long fired, first_fired;
-  /* The names of all calls. */
+  /* The names of the calls on the device, or on all. */
   const char *calls[MOST_CALLS];
   size_t made;
   /* Objects that were made and not released. */
@@ -59,7 +59,7 @@ static struct
 
 static const cl_icd_dispatch *driver;
 
-/* Sets another fault, or none if `text` is empty: what was held up goes on. Returns 0 if `text` is wrong. */
+/* Sets another fault, or none if `text` is empty or of the kind "none": what was held up goes on. Returns 0 if `text` is wrong. */
 int
 fault_set (const char *text)
 {
@@ -96,7 +96,7 @@ fault_set (const char *text)
   return 1;
 }
 
-/* How many calls had the fault since it was set; `first` is set to the number of the first of them among all calls. */
+/* How many calls had the fault since it was set; `first` is set to the number of the first of them among those that count. */
 long
 fault_fired (long *first)
 {
@@ -184,12 +184,14 @@ static enum kind
 begin_call (const char *function, cl_device_id device, int queues, int *value)
 {
   pthread_mutex_lock (&lock);
-  if (state.made < MOST_CALLS)
+  int is_on_device = state.device < 0 || index_of (device) == state.device;
+  if (is_on_device && state.made < MOST_CALLS)
     state.calls[state.made] = function;
-  state.made++;
+  if (is_on_device)
+    state.made++;
   enum kind kind = NONE;
-  int is_on_device = state.kind != NONE && (state.device < 0 || index_of (device) == state.device);
-  int is_counted = is_on_device && (strcmp (state.function, "*") == 0 || strcmp (state.function, function) == 0);
+  int is_named = strcmp (state.function, "*") == 0 || strcmp (state.function, function) == 0;
+  int is_counted = is_on_device && is_named && state.kind != NONE;
   if (is_counted && state.counted++ == state.number)
     kind = state.kind;
   if (is_on_device && state.kind == LOSE && (kind == LOSE || state.fired > 0))

@@ -38,6 +38,9 @@ fn run(documents: impl Iterator<Item = PathBuf>) -> usize {
 
 #[test]
 fn of_the_readme() {
+    if !Extent::is_complete() {
+        return;
+    }
     let count = run([Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")].into_iter());
     assert!(count >= 3, "README.md has {count} pipelines");
 }

@@ -4,7 +4,7 @@
 use gst::prelude::*;
 use gst_check::Harness;
 use motion_search::backend;
-use test_support::{Extent, in_own_process};
+use test_support::{Extent, in_own_process, some_of};
 
 use crate::allocator::ALLOCATOR;
 use crate::init;
@@ -44,7 +44,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
         // And the first two together, with shares that stay: where they move, memory is made for the larger ones.
         devices.push(devices[..devices.len().min(2)].join(",") + ", balance=static");
         for device in devices {
-            for settings in [
+            let settings = [
                 "",
                 "prediction=median",
                 "pipeline-depth=4",
@@ -54,7 +54,8 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
                 "direction=both references=2 pipeline-depth=4",
                 "costs=zero+intra+satd+second+variance",
                 "kernel=elimination direction=both references=2",
-            ] {
+            ];
+            for settings in some_of(2, settings) {
                 let settings = format!("device={device} threads=2 block-size=8 search-range=2 {settings}");
                 let (mut harness, bytes) = harness(&settings, 640, 480);
                 assert!(8 * 80 * 60 > LARGE && bytes > LARGE);

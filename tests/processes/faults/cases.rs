@@ -74,7 +74,9 @@ impl Bench {
     pub fn new(setting: Setting) -> Self {
         let mut worker = Worker::new(&environment(&setting));
         let mut run = |devices: &str| {
-            let run = Run { launch: setting.launch(devices), fault: String::new() };
+            // Only calls on the device that will fail are noted: others have no numbers.
+            let fault = format!("none * 0 0 {}", setting.faulty);
+            let run = Run { launch: setting.launch(devices), fault };
             match worker.run(&run, LIMIT) {
                 Ended::Well(outcome) => *outcome,
                 Ended::Hung => panic!("{run:?} hung"),
@@ -139,9 +141,7 @@ impl Bench {
             Ended::Hung => return (None, Err(format!("{}: it hangs", run.fault))),
             Ended::Crashed(how) => return (None, Err(format!("{}: the process crashed: {how}", run.fault))),
         };
-        // A device that hangs may still use its objects: they are leaked.
-        let is_endless = ["block", "stall"].iter().any(|kind| run.fault.starts_with(kind));
-        let verdict = self.verdict(&outcome, is_endless);
+        let verdict = self.verdict(&outcome, run.is_endless());
         (outcome.fired, verdict.map_err(|why| format!("{}, {:?}: {why}", run.fault, outcome.fired)))
     }
 

@@ -40,7 +40,7 @@ impl Layer {
         assert_eq!(set(text.as_ptr()), 1, "{fault}");
     }
 
-    /// How many calls had the fault, and the number of the first of them among all calls since it was set.
+    /// How many calls had the fault, and the number of the first of them among the calls that count.
     pub fn fired(&self) -> (i64, usize) {
         // SAFETY: a function of this type in the layer's source.
         let fired: extern "C" fn(&mut c_long) -> c_long =

@@ -45,6 +45,13 @@ pub struct Run {
     pub fault: String,
 }
 
+impl Run {
+    /// Whether the device hangs. It may still use its objects: they are leaked.
+    pub fn is_endless(&self) -> bool {
+        ["block", "stall"].iter().any(|kind| self.fault.starts_with(kind))
+    }
+}
+
 /// What became of a pipeline.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
@@ -227,8 +234,8 @@ fn stream(layer: &Layer, run: &Run) -> Outcome {
     drop((sink, source, pipeline));
     bus.set_flushing(true);
     let (fired, at) = layer.fired();
-    // Threads of devices end by themselves.
-    let until = Instant::now() + Duration::from_secs(2);
+    // Threads of devices end by themselves, unless a call hangs: then all is left.
+    let until = Instant::now() + Duration::from_secs(if run.is_endless() { 0 } else { 60 });
     while (layer.live() != live || Arc::strong_count(&left) > 1) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
     }

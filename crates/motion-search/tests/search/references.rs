@@ -9,7 +9,7 @@ use motion_search::estimator::{
 };
 use motion_search::native::Native;
 use motion_search::session::{Balance, FrameSlot, Options, Session, Split, WeightedDevice};
-use test_support::stream;
+use test_support::{some_of, stream};
 
 const BOTH: References = References { backward: 3, forward: 2 };
 
@@ -114,7 +114,7 @@ fn a_device_loads_each_frame_once() {
         for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
             let parameters = Parameters { algorithm, ..parameters(references) };
             // A device that may fail has its thread.
-            for (depth, can_fail) in [(1, false), (4, false), (1, true), (4, true)] {
+            for (depth, can_fail) in some_of(3, [(1, false), (4, false), (1, true), (4, true)]) {
                 let (device, loads) = CountingDevice::new(&parameters, depth, can_fail, usize::MAX);
                 let device: Box<dyn Device> = Box::new(device);
                 let mut session =
@@ -175,7 +175,7 @@ fn no_field_is_lost_when_a_device_fails() {
     for references in [References { backward: 0, forward: 3 }, BOTH] {
         let parameters = parameters(references);
         for depth in [1, 3] {
-            for left in 0..12 {
+            for left in some_of(5, 0..12) {
                 for is_alone in [false, true] {
                     let (device, _) = CountingDevice::new(&parameters, depth, true, left);
                     let native = || Native::new(parameters.clone())?.with_depth(depth);

@@ -48,6 +48,7 @@
 //! |---|---|
 //! | applications | [`MotionSearch`] and what stands beside it here |
 //! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders |
+//! | what needs no field | [`duplicates`]: frames that repeat others |
 //! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
 //!
@@ -70,6 +71,7 @@ pub mod backend;
 pub mod compensation;
 pub mod compilation;
 pub mod denoising;
+pub mod duplicates;
 pub mod estimator;
 #[allow(unsafe_code)]
 pub mod interpolation;

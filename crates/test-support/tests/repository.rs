@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 12] = [
     &["pyramid"],
     &["native"],
     &["compensation"],
-    &["packers", "interpolation"],
+    &["duplicates", "packers", "interpolation"],
     &["opencl", "denoising"],
     &["stages"],
     &["session"],

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example rates -- [ELEMENT]`, where ELEMENT is `motioninterpolate mode=blend` unless given.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
@@ -41,11 +41,38 @@ const BREAKS: [(&str, IsThere); 5] = [
 struct Sent(Vec<(u64, u64)>);
 
 impl Sent {
-    /// How the times of two elements differ.
-    fn difference(&self, other: &Self) -> String {
-        let starts = [self, other].map(|sent| sent.0.iter().map(|frame| frame.0).collect::<BTreeSet<_>>());
-        let [only, others] = [(0, 1), (1, 0)].map(|(a, b)| starts[a].difference(&starts[b]).count());
-        if only + others == 0 { "same times".into() } else { format!("{only} and {others} other times") }
+    /// How the times of `other` differ.
+    fn difference(&self, other: &Self) -> Difference {
+        let shared = self.0.len().min(other.0.len());
+        let is_same = self.0.iter().zip(&other.0).all(|(frame, other)| frame.0 == other.0);
+        match (is_same, self.0.len() - shared, other.0.len() - shared) {
+            (false, ..) => Difference::Other,
+            (_, 0, 0) => Difference::None,
+            (_, fewer, 0) => Difference::Fewer(fewer),
+            (_, _, more) => Difference::More(more),
+        }
+    }
+}
+
+/// How the times of an element differ from those of `videorate`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Difference {
+    None,
+    /// So many at the end are missing.
+    Fewer(usize),
+    /// So many follow at the end.
+    More(usize),
+    Other,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => write!(f, "same times"),
+            Self::Fewer(count) => write!(f, "{count} fewer at the end"),
+            Self::More(count) => write!(f, "{count} more at the end"),
+            Self::Other => write!(f, "other times"),
+        }
     }
 }
 
@@ -119,6 +146,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "Frames, first time and end in seconds, longest step in milliseconds; of videorate, then of {element}."
     );
+    let mut rows = BTreeMap::new();
     for (container, writer) in CONTAINERS {
         for (break_name, is_there) in BREAKS {
             for input in RATES {
@@ -127,13 +155,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 for output in RATES {
                     let [rate, own] = ["videorate", &element].map(|element| convert(&file, element, output));
                     let (rate, own) = (rate?, own?);
+                    let difference = rate.difference(&own);
+                    *rows.entry(difference).or_insert(0) += 1;
                     println!(
-                        "{container:8} {input:>10} to {output:<10} without {break_name:13} | {rate} | {own} | {}",
-                        rate.difference(&own)
+                        "{container:8} {input:>10} to {output:<10} without {break_name:13} | {rate} | {own} | {difference}"
                     );
                 }
             }
         }
     }
+    rows.iter().for_each(|(difference, count)| println!("{count:4} rows: {difference}"));
     Ok(())
 }

@@ -149,7 +149,7 @@ impl BaseTransformImpl for MotionCompensate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
-        self.missing.lock().note((&*self.obj(), *CAT), meta::is_attached(&buffer), buffer.pts());
+        self.missing.lock().note((&*self.obj(), *CAT), meta::is_attached(&buffer), &buffer);
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
         }

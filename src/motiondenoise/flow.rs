@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use gst::prelude::*;
 use gst::subclass::prelude::*;
-use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
@@ -13,9 +11,6 @@ use super::stream::{DenoiseState, DenoiseStream};
 use crate::settings::{statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
-
-/// A live source has stalled if no frame comes for twice the latency, and for at least this long.
-const LEAST_STALL: gst::ClockTime = gst::ClockTime::from_mseconds(500);
 
 impl MotionDenoise {
     /// Posts `message`; the next frame is the first of a sequence.
@@ -32,9 +27,7 @@ impl MotionDenoise {
     /// # Errors
     /// If the devices cannot be opened; [`gst::FlowError::Flushing`] if they are not open yet, because of a flush.
     pub fn set_info(&self, info: VideoInfo) -> Result<(), gst::FlowError> {
-        let mut latency = gst::query::Latency::new();
-        let is_live = self.obj().sink_pad().peer_query(&mut latency) && latency.result().0;
-        *self.state.lock() = DenoiseState { info: Some(info), is_live, ..DenoiseState::default() };
+        *self.state.lock() = DenoiseState { info: Some(info), ..DenoiseState::default() };
         self.apply_settings()
     }
 
@@ -114,29 +107,6 @@ impl MotionDenoise {
         }
         self.statistics.lock().add(is_noisy, noise, began.elapsed());
         Ok(Ok(buffer))
-    }
-
-    /// Lets the frames that wait leave if the source is live and stalls.
-    pub fn watch_for_stall(&self) {
-        if !self.state.lock().is_live || self.settings.lock().delay() == 0 {
-            return;
-        }
-        let wait = self.holding.latency.get().saturating_mul(2).max(LEAST_STALL);
-        let frames = self.statistics.lock().frames_in;
-        let element = self.obj().downgrade();
-        self.stall.lock().start(wait, move || {
-            let Some(element) = element.upgrade() else { return };
-            // The clock's thread must not wait for downstream.
-            element.call_async(move |element| {
-                let pad = element.sink_pad();
-                let _streaming = pad.stream_lock();
-                let this = element.imp();
-                if this.statistics.lock().frames_in == frames {
-                    gst::debug!(CAT, imp = this, "No frame for {wait}: those that wait leave");
-                    this.end_sequence_between_buffers(None);
-                }
-            });
-        });
     }
 
     /// Posts the statistics.

@@ -17,7 +17,6 @@ use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
-use crate::video::stall::StallTimer;
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -36,7 +35,6 @@ pub struct MotionDenoise {
     pub(super) settings: Mutex<DenoiseSettings>,
     pub(super) statistics: Mutex<DenoiseStatistics>,
     pub(super) warnings: Mutex<PostedWarnings>,
-    pub(super) stall: Mutex<StallTimer>,
     pub(super) holding: Holding,
     pub(super) output: OutputBuffers,
 }
@@ -120,7 +118,7 @@ impl BaseTransformImpl for MotionDenoise {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        self.stall.lock().stop();
+        self.holding.stop();
         *self.state.lock() = DenoiseState::default();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
@@ -129,14 +127,10 @@ impl BaseTransformImpl for MotionDenoise {
     fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         let info = video::info_of(incaps, *CAT)?;
         self.end_sequence_between_buffers(None);
-        if info.is_interlaced() {
+        if let Some(obstacle) = video::obstacle(&info) {
             *self.state.lock() = DenoiseState::default();
-            self.post_error_message(gst::error_msg!(
-                gst::StreamError::Format,
-                ("Interlaced frames show two moments each and cannot be averaged along motion: put deinterlace before"),
-                ["{info:?}"]
-            ));
-            return Err(gst::loggable_error!(CAT, "Interlaced: {info:?}"));
+            self.post_error_message(gst::error_msg!(gst::StreamError::Format, ("{obstacle}"), ["{info:?}"]));
+            return Err(gst::loggable_error!(CAT, "{obstacle}: {info:?}"));
         }
         match self.set_info(info) {
             // The next frame opens the devices, if one comes.
@@ -194,6 +188,7 @@ impl BaseTransformImpl for MotionDenoise {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.refuse_qos();
         self.holding.latency.note(&*self.obj(), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;

@@ -42,7 +42,8 @@
  * | input | what happens |
  * |---|---|
  * | GRAY16 with fewer significant bits, as of Mono12 cameras | set `significant-bits` |
- * | interlaced frames | an error: put `deinterlace` before |
+ * | interlaced frames, stereo frame by frame | an error: put `deinterlace` or `glviewconvert` before |
+ * | `qos=true` while frames wait for later ones | a warning, and `qos` is off again: input that is dropped would let them wait longer |
  * | frames without timestamps | they pass as they are: only their order counts |
  * | a live source that stalls | the frames that wait leave after twice the latency, at least half a second; the next one begins anew |
  *

@@ -334,6 +334,4 @@ pub struct DenoiseState {
     /// While frames may change.
     pub stream: Option<DenoiseStream>,
     pub held: HeldBuffers,
-    /// Whether the source is live.
-    pub is_live: bool,
 }

@@ -1,23 +1,32 @@
-//! Frames that equal the frame before them.
+//! Frames that repeat the frame before them.
 
 use crate::video::frame::FrameLayout;
+use motion_search::duplicates::DuplicateFinder;
 
-/// The frame before, where frames that equal it are dropped.
+/// The frame before, where frames that repeat it are dropped.
 #[derive(Default)]
 pub struct Duplicates {
     /// It shares the memory of the buffer that goes downstream: a writer there gets a copy.
     previous: Option<gst::Buffer>,
     is_own: bool,
+    finder: DuplicateFinder,
 }
 
 impl Duplicates {
-    /// Whether `buffer` has the samples of the frame before, in all planes; else it is the frame before from now on.
-    pub fn has(&mut self, buffer: &gst::BufferRef, layout: &FrameLayout) -> bool {
-        // What cannot be read equals nothing.
-        let is_equal = |previous: &gst::Buffer| layout.is_equal(previous, buffer).unwrap_or(false);
-        let is_one = self.previous.as_ref().is_some_and(is_equal);
+    /// Whether `buffer` has the samples of the frame before, in all planes, or `is_lossy` and it differs from it by coding noise
+    /// alone. Otherwise it is the frame before from now on.
+    pub fn has(&mut self, buffer: &gst::BufferRef, layout: &FrameLayout, is_lossy: bool) -> bool {
+        let Self { previous, finder, .. } = self;
+        let is_one = previous.as_ref().is_some_and(|previous| {
+            let found = match is_lossy {
+                true => layout.is_duplicate(previous, buffer, finder),
+                false => layout.is_equal(previous, buffer),
+            };
+            // What cannot be read equals nothing.
+            found.unwrap_or(false)
+        });
         if !is_one {
-            *self = Self { previous: Some(buffer.copy()), is_own: false };
+            (self.previous, self.is_own) = (Some(buffer.copy()), false);
         }
         is_one
     }

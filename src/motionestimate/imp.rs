@@ -122,6 +122,7 @@ impl BaseTransformImpl for MotionEstimate {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        self.holding.stop();
         *self.state.lock() = EstimateState::default();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
@@ -175,6 +176,7 @@ impl BaseTransformImpl for MotionEstimate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
+        self.refuse_qos();
         self.holding.latency.note(&*self.obj(), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
@@ -191,6 +193,8 @@ impl BaseTransformImpl for MotionEstimate {
             self.send(Leave::Complete)?;
             return Err(error);
         }
-        self.send(Leave::Surplus).map(|()| GenerateOutputSuccess::NoOutput)
+        self.send(Leave::Surplus)?;
+        self.watch_for_stall();
+        Ok(GenerateOutputSuccess::NoOutput)
     }
 }

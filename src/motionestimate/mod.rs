@@ -143,7 +143,8 @@
  * is an error.
  *
  * The field `duplicate` of the meta is true where luma equals that of the reference frame. With
- * `drop-duplicates=true` frames that equal the frame before in all planes are dropped.
+ * `drop-duplicates=true` frames that equal the frame before in all planes are dropped, with
+ * `drop-lossy-duplicates=true` also frames that differ from it by coding noise alone.
  *
  * With any of these the frame before is held as for an OpenCL device (see *Buffers*).
  *
@@ -154,7 +155,9 @@
  * search of another and the download of the vectors of a third then overlap. The element reports
  * `pipeline-depth - 1` frame durations in the LATENCY query, and one for each later reference (none if
  * the caps have no frame rate), and posts a latency message when that changes. While the frames of a live
- * source are further apart than the caps say, their distance counts: the median of the last five.
+ * source are further apart than the caps say, their distance counts: the median of the last five. If none
+ * comes for twice the latency, and half a second, those that wait leave. `qos=true` is refused while frames wait:
+ * input that is dropped would let them wait longer.
  *
  * The order and number of buffers and events is the same at every depth. A frame without a reference
  * frame does not wait. Before a serialized event or query, all buffers are sent that wait for no later
@@ -197,7 +200,7 @@
  * |---|---|---|
  * | `frames` | guint64 | frames since start |
  * | `frames-with-vectors` | guint64 | frames with vectors |
- * | `frames-dropped` | guint64 | frames that `drop-duplicates` has dropped |
+ * | `frames-dropped` | guint64 | frames that were dropped because they repeat the one before |
  * | `fields` | guint64 | motion fields: several for each frame with several references |
  * | `upload-time` | guint64 | mean time to copy a frame to the device, ns |
  * | `search-time` | guint64 | mean time of a search, ns: by the device's clock if one search is in flight and it has one, otherwise between its begin or the end of the search before and its end |

@@ -84,9 +84,18 @@ settings! {
     drop_duplicates: bool = false,
         "drop-duplicates", "Drop duplicates", "Drop frames that equal the frame before in all their planes",
         |name, default| ParamSpecBoolean::builder(name).default_value(default);
+    drop_lossy_duplicates: bool = false,
+        "drop-lossy-duplicates", "Drop lossy duplicates",
+        "Drop frames that differ from the frame before by coding noise alone",
+        |name, default| ParamSpecBoolean::builder(name).default_value(default);
 }
 
 impl Settings {
+    /// Whether frames that repeat the frame before are dropped.
+    pub fn drops_duplicates(&self) -> bool {
+        self.drop_duplicates || self.drop_lossy_duplicates
+    }
+
     /// The parameters of searches in frames of `width × height` samples of `bit_depth` bits.
     ///
     /// # Errors

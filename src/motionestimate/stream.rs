@@ -147,7 +147,7 @@ impl Stream {
     /// The frames that are kept besides those that wait.
     fn kept(&self) -> usize {
         let by_session = if self.session.keeps_frames() { self.kept_beyond_waiting() } else { 0 };
-        by_session.max(usize::from(self.settings.drop_duplicates))
+        by_session.max(usize::from(self.settings.drops_duplicates()))
     }
 
     /// Holds no buffer of upstream's any more, because upstream needs them back: what waits for later frames is copied.
@@ -255,7 +255,8 @@ impl Stream {
         statistics: &mut Statistics,
     ) -> Result<(), StreamError> {
         self.held_buffers.note(&buffer, self.delay() + self.kept());
-        if self.settings.drop_duplicates && self.duplicates.has(&buffer, &self.layout) {
+        let is_lossy = self.settings.drop_lossy_duplicates;
+        if self.settings.drops_duplicates() && self.duplicates.has(&buffer, &self.layout, is_lossy) {
             statistics.add_dropped();
             return Ok(());
         }

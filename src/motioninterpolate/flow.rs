@@ -10,7 +10,6 @@ use gst_video::VideoInfo;
 use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
 use super::maker::MakeError;
-use super::motion::{MotionChoice, MotionSearch};
 use super::order::Verdict;
 use super::plan::{Before, Due, Planned, Shown};
 use super::ratio::Ratio;
@@ -20,7 +19,7 @@ use super::state::InterpolateState;
 use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
-use crate::settings::{statistics, tell_notices};
+use crate::settings::tell_notices;
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
 use motion_search::interpolation::Phase;
@@ -88,8 +87,8 @@ impl MotionInterpolate {
         let settings = self.settings.lock().clone();
         let state = &mut *self.state.lock();
         let is_constant = |stream: &InterpolateStream| stream.is_constant(settings.speed());
-        let obstacle =
-            state.stream.as_ref().filter(|stream| is_constant(stream)).and_then(|stream| stream.obstacle());
+        let stream = state.stream.as_ref().filter(|stream| is_constant(stream));
+        let obstacle = stream.and_then(|stream| video::obstacle(stream.incoming()));
         if let Some(obstacle) = obstacle {
             let details =
                 state.stream.take().map(|stream| format!("{:?}", stream.incoming())).unwrap_or_default();
@@ -130,14 +129,17 @@ impl MotionInterpolate {
     /// Notes how long frames wait.
     fn update_latency(&self, state: &InterpolateState, settings: &InterpolationSettings) {
         let speed = settings.speed();
-        let (latency, frames) = match &state.stream {
-            Some(stream) if stream.is_constant(speed) && stream.changes_rate(speed) => {
+        let waits = |stream: &&InterpolateStream| {
+            stream.is_constant(speed) && (stream.changes_rate(speed) || settings.drop_lossy_duplicates)
+        };
+        let (latency, frames) = match state.stream.as_ref().filter(waits) {
+            Some(stream) => {
                 let frames = 1 + settings.delay();
                 let latency = retime::divided(video::duration_of_frames(stream.incoming(), frames), speed);
                 // At another speed the output is not in real time.
                 (latency, if speed == Ratio::ONE { frames } else { 0 })
             }
-            _ => (gst::ClockTime::ZERO, 0),
+            None => (gst::ClockTime::ZERO, 0),
         };
         self.holding.latency.set_frames(&*self.obj(), latency, frames);
     }
@@ -173,6 +175,7 @@ impl MotionInterpolate {
     /// Takes `buffer`; `is_sure`: even if it is far ahead.
     fn take_frame(&self, buffer: gst::Buffer, is_sure: bool) -> Result<(), gst::FlowError> {
         let Some(arrival) = self.admit(buffer, is_sure)? else { return Ok(()) };
+        self.holding.latency.note(&*self.obj(), arrival.buffer.pts());
         if arrival.ends_sequence {
             let sent = self.send(Leave::Complete);
             self.forget();
@@ -187,12 +190,16 @@ impl MotionInterpolate {
         self.start(buffer, planned)
     }
 
-    /// Decides what is to be done with `buffer`; `None` if it is dropped because of its time, or held back.
+    /// Decides what is to be done with `buffer`; `None` if it is dropped because of its time or as a duplicate, or held back.
     fn admit(&self, buffer: gst::Buffer, is_sure: bool) -> Result<Option<Arrival>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let speed = state.settings.speed();
         let Some(stream) = &state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         state.counts.frames_in += u64::from(!is_sure);
+        // Backwards some sources begin with the frame behind the segment.
+        if state.mirror.is_some_and(|end| buffer.pts().is_some_and(|pts| pts.nseconds() >= end)) {
+            return Ok(None);
+        }
         let is_interpolated =
             stream.is_constant(speed) && (state.segment.rate() > 0.0 || state.mirror.is_some());
         let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
@@ -223,6 +230,12 @@ impl MotionInterpolate {
                 }
                 Verdict::Anew => gst::warning!(CAT, imp = self, "Timestamps begin anew at {time} ns"),
             }
+        }
+        let may_repeat = is_interpolated && before == Before::Frame && !is_discont;
+        if may_repeat && state.settings.drop_lossy_duplicates && stream.is_repeat(&buffer, time) {
+            state.counts.dropped += 1;
+            self.publish(state);
+            return Ok(None);
         }
         let ends_sequence = newest.is_some() && (before == Before::Jump || !is_interpolated);
         if let (Some(stream), true) = (&mut state.stream, ends_sequence) {
@@ -296,19 +309,6 @@ impl MotionInterpolate {
         taken.map_err(|message| self.fail(state, message))
     }
 
-    /// Says which devices search and make frames, and why not those that were asked for.
-    fn tell_choice(&self, motion: &MotionSearch, choice: MotionChoice) {
-        let (device, maker) = (motion.device(), motion.maker());
-        let warnings = &mut *self.warnings.lock();
-        warnings.choice((&*self.obj(), *CAT), device, &choice.search);
-        // One reason is enough.
-        if let (Some(reason), None) = (choice.maker, choice.search.fallback) {
-            warnings.fallback((&*self.obj(), *CAT), "Making frames", maker, &reason);
-        }
-        gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
-        self.statistics.lock().set_devices(device, maker);
-    }
-
     /// Shows the counts in the statistics, and says what has happened to the devices.
     pub fn publish(&self, state: &mut InterpolateState) {
         self.statistics.lock().counts = state.counts;
@@ -317,31 +317,6 @@ impl MotionInterpolate {
         if !notices.is_empty() {
             self.statistics.lock().set_devices(motion.device(), motion.maker());
             tell_notices(&*self.obj(), *CAT, notices);
-        }
-    }
-
-    /// Warns, once, of a frame at `time` that is dropped, because it is not after the one before.
-    fn warn_of_order(&self, time: u64, newest: Option<u64>) {
-        gst::warning!(CAT, imp = self, "Frame at {time} ns dropped: the one before is at {newest:?} ns");
-        if self.warnings.lock().is_new("order") {
-            gst::element_imp_warning!(
-                self,
-                gst::StreamError::Format,
-                ("A frame is dropped because its timestamp does not fit between those of its neighbours"),
-                ["{time} ns after {newest:?} ns; this warning is posted once"]
-            );
-        }
-    }
-
-    /// Warns, once, that no frames are made for slow motion.
-    fn warn_of_stretching(&self) {
-        if self.warnings.lock().is_new("stretching") {
-            gst::element_imp_warning!(
-                self,
-                gst::StreamError::Format,
-                ("The output has no frame rate: its times are stretched, but no frames are made. Put \
-                     video/x-raw,framerate=30/1 or the like behind motioninterpolate")
-            );
         }
     }
 
@@ -362,6 +337,7 @@ impl MotionInterpolate {
                 Some(Due::Segment(event)) => return Ok(Some(Leaving::Event(event))),
                 Some(Due::Frame(frame)) => frame,
             };
+            let Some(frame) = state.clipped(frame) else { continue };
             let pts = state.timestamp(&frame);
             let InterpolateState { stream: Some(stream), settings, counts, segment, .. } = &mut *state else {
                 return Ok(None);
@@ -484,11 +460,5 @@ impl MotionInterpolate {
         let sent = self.send(Leave::Complete);
         self.holding.keep(sent);
         Some(is_filled)
-    }
-
-    /// Posts the statistics.
-    pub fn post_statistics(&self) {
-        let structure = self.statistics.lock().structure();
-        statistics::post(&*self.obj(), *CAT, structure);
     }
 }

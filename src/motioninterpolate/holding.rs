@@ -2,7 +2,6 @@
 
 use gst::prelude::*;
 use gst::subclass::prelude::*;
-use gst_base::prelude::*;
 
 use super::flow::{NoFrame, earlier};
 use super::imp::{CAT, MotionInterpolate};
@@ -12,37 +11,6 @@ use crate::video;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 
 impl MotionInterpolate {
-    /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
-    pub fn watch_for_stall(&self) {
-        let Some(latency) = *self.live_latency.lock() else { return };
-        let (deadline, frames) = {
-            let state = &*self.state.lock();
-            let next = state
-                .stream
-                .as_ref()
-                .filter(|_| state.is_in_real_time())
-                .and_then(InterpolateStream::next_output);
-            let Some((time, patience)) = next else { return };
-            let Some(time) = state.segment.to_running_time(video::time(time)) else { return };
-            (time.saturating_add(latency).saturating_add(video::time(patience)), state.counts.frames_in)
-        };
-        let Some(now) = self.obj().current_running_time() else { return };
-        let element = self.obj().downgrade();
-        self.stall.lock().start(deadline.saturating_sub(now), move || {
-            let Some(element) = element.upgrade() else { return };
-            // The clock's thread must not wait for downstream.
-            element.call_async(move |element| {
-                let pad = element.sink_pad();
-                let _streaming = pad.stream_lock();
-                let this = element.imp();
-                let is_late = this.state.lock().counts.frames_in == frames;
-                if is_late && element.current_state() == gst::State::Playing {
-                    this.wait_no_longer(latency);
-                }
-            });
-        });
-    }
-
     /// Repeats the newest frame up to now, as the next one is late. `latency` is that of upstream and this element.
     fn wait_no_longer(&self, latency: gst::ClockTime) {
         let settled = self.settle_doubt(None);
@@ -134,6 +102,29 @@ impl HoldsFrames for MotionInterpolate {
                 }
             }
             _ => end.map(|end| earlier(end, stop)),
+        });
+    }
+
+    /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
+    fn watch_for_stall(&self) {
+        self.holding.stall.lock().stop();
+        let Some(latency) = *self.live_latency.lock() else { return };
+        let deadline = {
+            let state = &*self.state.lock();
+            let next = state
+                .stream
+                .as_ref()
+                .filter(|_| state.is_in_real_time())
+                .and_then(InterpolateStream::next_output);
+            let Some((time, patience)) = next else { return };
+            let Some(time) = state.segment.to_running_time(video::time(time)) else { return };
+            time.saturating_add(latency).saturating_add(video::time(patience))
+        };
+        let Some(now) = self.obj().current_running_time() else { return };
+        self.act_after(deadline.saturating_sub(now), move |this| {
+            if this.obj().current_state() == gst::State::Playing {
+                this.wait_no_longer(latency);
+            }
         });
     }
 

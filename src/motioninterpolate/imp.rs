@@ -20,7 +20,6 @@ use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};
-use crate::video::stall::StallTimer;
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -43,7 +42,6 @@ pub struct MotionInterpolate {
     pub(super) earliest: Mutex<Option<gst::ClockTime>>,
     /// The latency of upstream and this element, if the source is live.
     pub(super) live_latency: Mutex<Option<gst::ClockTime>>,
-    pub(super) stall: Mutex<StallTimer>,
     /// The segment of the output, whose position is the end of what has left.
     pub(super) shown: Mutex<gst::FormattedSegment<gst::ClockTime>>,
     pub(super) holding: Holding,
@@ -146,7 +144,7 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        self.stall.lock().stop();
+        self.holding.stop();
         *self.state.lock() = InterpolateState::default();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
@@ -247,7 +245,6 @@ impl BaseTransformImpl for MotionInterpolate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
-        self.holding.latency.note(&*self.obj(), buffer.pts());
         let time = self.state.lock().input_segment.to_stream_time(buffer.pts());
         if let (Some(time), true) = (time, self.obj().has_active_control_bindings()) {
             // It fails where a control source has no value for this time.

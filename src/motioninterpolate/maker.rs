@@ -106,6 +106,10 @@ impl Maker {
         }
     }
 
+    pub fn layout(&self) -> &FrameLayout {
+        &self.layout
+    }
+
     /// The search for motion, if `mode` needs it.
     pub fn motion(&mut self) -> Option<&mut MotionSearch> {
         self.motion.as_mut()

@@ -82,6 +82,11 @@ fn copies(buffer: &gst::BufferRef, kind: Kind) -> Option<gst::Buffer> {
     })
 }
 
+/// An empty buffer with the metas of `buffer` that belong to its moment, if there are any.
+pub fn of_moment(buffer: &gst::BufferRef) -> Option<gst::Buffer> {
+    copies(buffer, Kind::Moment)
+}
+
 /// Makes `buffer`, a copy of an input frame, one of its output frames.
 pub fn retain_display(buffer: &mut gst::BufferRef) {
     retain(buffer, &[Kind::Memory, Kind::Display]);
@@ -99,19 +104,27 @@ pub fn copy_display(buffer: &gst::BufferRef, made: &mut gst::BufferRef) {
 pub struct MomentMetas {
     /// Those of input frames before the newest one.
     due: VecDeque<gst::Buffer>,
+    /// Those of frames between the one before and the newest one that were dropped.
+    dropped: Vec<gst::Buffer>,
     newest: Option<gst::Buffer>,
 }
 
 impl MomentMetas {
-    /// Takes those of the input frame in `buffer`, which follows the others.
-    pub fn take(&mut self, buffer: &gst::BufferRef) {
-        self.due.extend(self.newest.take());
-        self.newest = copies(buffer, Kind::Moment);
+    /// Takes those of the input frame in `buffer`, which follows the others, and those of frames before it that were `dropped`.
+    pub fn take(&mut self, dropped: Vec<gst::Buffer>, buffer: &gst::BufferRef) {
+        self.finish(Vec::new());
+        (self.dropped, self.newest) = (dropped, of_moment(buffer));
+    }
+
+    /// All leave with the next output frame, those of frames that were `dropped` after the newest one last.
+    pub fn finish(&mut self, dropped: Vec<gst::Buffer>) {
+        let newest = self.dropped.drain(..).chain(self.newest.take());
+        self.due.extend(newest.chain(dropped));
     }
 
     /// Whether those of the newest input frame are the only ones.
     pub fn is_newest_alone(&self) -> bool {
-        self.due.is_empty()
+        self.due.is_empty() && self.dropped.is_empty()
     }
 
     /// Those of the newest input frame leave with it.
@@ -121,8 +134,10 @@ impl MomentMetas {
 
     /// Lets those that are due leave on `buffer`, and those of the newest input frame if it `is_reached`.
     pub fn attach(&mut self, buffer: &mut gst::BufferRef, is_reached: bool) {
-        let newest = if is_reached { self.newest.take() } else { None };
-        for metas in self.due.drain(..).chain(newest) {
+        if is_reached {
+            self.finish(Vec::new());
+        }
+        for metas in self.due.drain(..) {
             copy(&metas, buffer);
         }
     }

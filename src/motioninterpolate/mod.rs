@@ -32,11 +32,16 @@
  * | in a pause of more than a second and four frames of the input's rate | the frame before; nothing is searched |
  * | before the first frame with other caps | that frame |
  * | after the last frame | that frame, until it ends or, at EOS, until the segment stops |
+ * | at the stop of the segment and later | nothing |
  *
  * A frame ends after the duration of its buffer, else of the frame rate, else of the
  * interval before it. A duration of more than a second and four frames is not believed. 24 frames of 24 a second become 60
- * frames of 60 a second. The last output frame ends where the input ends. A GAP event that is filled does not go downstream,
- * except before the first frame. A flush drops what has not left.
+ * frames of 60 a second. The last output frame ends where the input ends, except that a frame that passes lasts a whole
+ * output frame where the segment has no stop: whether it is the last one is not known yet. A GAP event that is filled does
+ * not go downstream, except before the first frame. A flush drops what has not left.
+ *
+ * With `drop-lossy-duplicates` up to three frames in a row that differ from the frame before by coding noise alone are
+ * dropped, as if they were missing. The noise is measured in frames that have passed: no frame waits for it.
  *
  * ## Modes
  *
@@ -67,7 +72,7 @@
  * |---|---|
  * | frame rate 0/1 or none | output frames at the times of the output's rate, between the timestamps that come |
  * | output frame rate 0/1 | every frame passes; with another `rate` than 1 a warning says that none are made |
- * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other are a source that begins anew: output frames go back with them |
+ * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other, or one behind a segment, are a source that begins anew: output frames go back with them |
  * | a timestamp more than a second and four frames ahead | the frame waits for the next one; if that is earlier again, it is dropped |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
  * | interlaced frames, stereo frame by frame | they pass at the same frame rate; otherwise an error: put `deinterlace` or `glviewconvert` before |
@@ -97,7 +102,7 @@
  * | metadata | is on |
  * |---|---|
  * | crop rectangle, affine transformation, AFD, bars, overlay composition | every output frame; one that is made has that of the nearer input frame |
- * | captions, time codes, regions of interest, custom and all others | one output frame: the first at the time of the input frame or after it |
+ * | captions, time codes, regions of interest, custom and all others | one output frame: the first at the time of the input frame or after it; of a frame dropped as a duplicate, of the next input frame |
  * | `MotionVectorMeta` | frames that pass at the same frame rate; elsewhere the frames beside them are others |
  * | what describes memory | frames in the same memory |
  *
@@ -117,6 +122,7 @@
  * | `scene-cuts` | guint64 | the same, because of a scene cut |
  * | `late` | guint64 | frames that were not made because they would have been too late |
  * | `out-of-order` | guint64 | input frames that were dropped because of their timestamps |
+ * | `frames-dropped` | guint64 | input frames that were dropped because they repeat the one before |
  * | `search-device` | string | names of the devices that search; empty before they are opened |
  * | `make-device` | string | name of the device that makes frames; empty before it is opened |
  * | `load-time` | guint64 | mean time to take an input frame, with its search, ns |
@@ -140,11 +146,13 @@ mod holding;
 mod imp;
 mod load;
 mod maker;
+mod messages;
 mod metas;
 mod motion;
 mod order;
 mod plan;
 mod ratio;
+mod repeats;
 mod retime;
 mod settings;
 mod state;

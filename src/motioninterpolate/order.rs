@@ -15,6 +15,13 @@ pub fn farthest(distance: u64) -> u64 {
     FAR.max(distance.saturating_mul(4))
 }
 
+/// How long the frame in `buffer` lasts: for its own duration, else the `usual` one. A longer one than between frames that follow
+/// each other is none.
+pub fn believed(buffer: &gst::BufferRef, usual: Option<u64>) -> Option<u64> {
+    let own = buffer.duration().map(gst::ClockTime::nseconds);
+    own.filter(|&own| usual.is_none_or(|usual| own <= farthest(usual))).or(usual)
+}
+
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

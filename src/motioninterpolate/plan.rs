@@ -36,6 +36,27 @@ pub struct Planned {
     pub segment: Option<gst::Event>,
 }
 
+/// A frame that is searched ahead.
+pub struct QueuedFrame {
+    pub buffer: gst::Buffer,
+    pub planned: Planned,
+    /// Whether the motion between the frame before and this one is searched.
+    pub is_searched: bool,
+    /// The metadata of frames between the two that were dropped.
+    pub dropped: Vec<gst::Buffer>,
+}
+
+/// Why a buffer cannot be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// Nothing says when the frame is.
+    #[error(
+        "A frame has no timestamp, and neither a frame rate nor durations tell its time: set the frame rate before \
+         motioninterpolate, for example by capssetter caps=video/x-raw,framerate=25/1"
+    )]
+    Unknown,
+}
+
 /// What leaves next.
 pub enum Due {
     Frame(OutputFrame),

@@ -1,7 +1,7 @@
 //! The writable properties.
 
 use glib::prelude::*;
-use glib::{ParamSpecDouble, ParamSpecEnum};
+use glib::{ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum};
 use gst::prelude::*;
 
 use super::ratio::Ratio;
@@ -23,6 +23,10 @@ settings! {
         |name, default| {
             ParamSpecDouble::builder(name).minimum(0.01).maximum(100.0).default_value(default).controllable()
         };
+    drop_lossy_duplicates: bool = false,
+        "drop-lossy-duplicates", "Drop lossy duplicates",
+        "Drop frames that differ from the frame before by coding noise alone",
+        |name, default| ParamSpecBoolean::builder(name).default_value(default);
 }
 
 impl InterpolationSettings {

@@ -106,6 +106,16 @@ impl InterpolateState {
         )
     }
 
+    /// `frame` up to the stop of the segment; `None` if it would begin there or later.
+    pub fn clipped(&self, frame: OutputFrame) -> Option<OutputFrame> {
+        let stop = match self.mirror {
+            Some(_) => self.stop.map(|stop| self.retiming.speed().divide(stop)),
+            None => self.segment.stop().map(gst::ClockTime::nseconds),
+        };
+        let left = stop.map_or(u64::MAX, |stop| stop.saturating_sub(frame.time));
+        (left > 0).then(|| OutputFrame { duration: frame.duration.min(left), ..frame })
+    }
+
     /// Whether frames go on in the segment `input`, because its running times are those of the segment before: nothing ends.
     pub fn goes_on_in(&self, input: &gst::FormattedSegment<gst::ClockTime>) -> bool {
         let (old, newest) = (&self.input_segment, self.stream.as_ref().and_then(InterpolateStream::newest));
@@ -124,6 +134,9 @@ impl InterpolateState {
             None => input.clone(),
         };
         self.stop = input.stop().map(gst::ClockTime::nseconds);
+        if let Some(stream) = &mut self.stream {
+            stream.note_segment();
+        }
         (self.planned_segment, self.input_segment) = (self.segment.clone(), input);
         self.segment.clone()
     }

@@ -33,6 +33,8 @@ pub struct Counts {
     pub late: u64,
     /// Input frames whose time was not after that of the frame before.
     pub out_of_order: u64,
+    /// Input frames that repeat the one before but for coding noise.
+    pub dropped: u64,
     /// The time that frames took to load, with the search.
     pub loading: Duration,
     /// The time that frames took to make.
@@ -83,6 +85,7 @@ impl InterpolationStatistics {
             .field("scene-cuts", counts.scene_cuts)
             .field("late", counts.late)
             .field("out-of-order", counts.out_of_order)
+            .field("frames-dropped", counts.dropped)
             .field("search-device", &self.search_device)
             .field("make-device", &self.make_device)
             .field("load-time", mean_ns(counts.loading, counts.frames_in))

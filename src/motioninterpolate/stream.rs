@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use gst_video::{VideoInfo, VideoMultiviewMode};
+use gst_video::VideoInfo;
 
 use super::maker::{Decision, MakeError, Maker};
 use super::metas::{self, MomentMetas};
-use super::order::{Order, Verdict, farthest};
-use super::plan::{Before, Due, LONGEST_PAUSE, Planned, Shown};
+use super::order::{Order, Verdict, believed};
+use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, Shown, TimeError};
 use super::ratio::{Ratio, Retiming};
+use super::repeats::Repeats;
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::{Counts, OutputKind};
@@ -18,25 +19,6 @@ use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
 use motion_search::interpolation::Phase;
-
-/// Why a buffer cannot be used.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TimeError {
-    /// Nothing says when the frame is.
-    #[error(
-        "A frame has no timestamp, and neither a frame rate nor durations tell its time: set the frame rate before \
-         motioninterpolate, for example by capssetter caps=video/x-raw,framerate=25/1"
-    )]
-    Unknown,
-}
-
-/// A frame that is searched ahead.
-struct QueuedFrame {
-    buffer: gst::Buffer,
-    planned: Planned,
-    /// Whether the motion between the frame before and this one is searched.
-    is_searched: bool,
-}
 
 /// What holds from one caps to the next.
 pub struct InterpolateStream {
@@ -66,7 +48,10 @@ pub struct InterpolateStream {
     distance: Option<u64>,
     /// Whether a GAP event came after the newest frame.
     is_gap: bool,
+    /// Whether a segment came after the newest frame.
+    is_new_segment: bool,
     order: Order,
+    repeats: Repeats,
     /// A frame that is so far ahead that its timestamp may be wrong, and its time.
     doubtful: Option<(gst::Buffer, u64)>,
     /// A segment, and a frame that goes downstream as it is but for its time.
@@ -97,7 +82,9 @@ impl InterpolateStream {
             end: None,
             distance: None,
             is_gap: false,
+            is_new_segment: false,
             order: Order::default(),
+            repeats: Repeats::default(),
             doubtful: None,
             passing: VecDeque::new(),
             is_discont: false,
@@ -133,21 +120,7 @@ impl InterpolateStream {
     /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
     pub fn is_constant(&self, speed: Ratio) -> bool {
         // Other frames pass where nothing needs to be made.
-        self.output.is_some() && (self.changes_rate(speed) || self.obstacle().is_none())
-    }
-
-    /// Why nothing can be made between two frames, if that is so.
-    pub fn obstacle(&self) -> Option<&'static str> {
-        if self.incoming.is_interlaced() {
-            Some("Interlaced frames show two moments each and cannot be interpolated: put deinterlace before")
-        } else if self.incoming.multiview_mode() == VideoMultiviewMode::FrameByFrame {
-            Some(
-                "Frames of the left and the right eye in turn cannot be interpolated: pack them side by side before, \
-                 for example by glviewconvert",
-            )
-        } else {
-            None
-        }
+        self.output.is_some() && (self.changes_rate(speed) || video::obstacle(&self.incoming).is_none())
     }
 
     /// Whether the output has another frame rate at this speed.
@@ -173,9 +146,31 @@ impl InterpolateStream {
         self.newest
     }
 
+    /// A segment came in which frames go on.
+    pub fn note_segment(&mut self) {
+        self.is_new_segment = true;
+    }
+
     /// What becomes of a frame at `time`, by its time.
     pub fn judge(&mut self, time: u64) -> Verdict {
-        self.newest.map_or(Verdict::Next, |newest| self.order.judge(time, newest, self.distance))
+        let is_new_segment = std::mem::take(&mut self.is_new_segment);
+        match self.newest {
+            None => Verdict::Next,
+            Some(newest) if is_new_segment && time < newest => Verdict::Anew,
+            Some(newest) => self.order.judge(time, newest, self.distance),
+        }
+    }
+
+    /// Whether the frame in `buffer` at `time` repeats the newest one but for coding noise. It is dropped then, and that one
+    /// lasts longer.
+    pub fn is_repeat(&mut self, buffer: &gst::BufferRef, time: u64) -> bool {
+        let newest = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next());
+        let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, self.maker.layout()));
+        if is_one {
+            let duration = believed(buffer, self.distance);
+            self.end = duration.map(|duration| time.saturating_add(duration)).or(self.end);
+        }
+        is_one
     }
 
     /// Holds back a frame whose timestamp may be wrong.
@@ -236,7 +231,8 @@ impl InterpolateStream {
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
         let is_wanted = !planned.is_late && planned.interval.is_any_between();
         let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
-        self.waiting.push_back(QueuedFrame { buffer, planned, is_searched });
+        let dropped = self.repeats.take_metas();
+        self.waiting.push_back(QueuedFrame { buffer, planned, is_searched, dropped });
         Ok(())
     }
 
@@ -248,12 +244,10 @@ impl InterpolateStream {
     /// How long the frame in `buffer` at `time` is shown, if no other comes: for its own duration, else that of the frame
     /// rate, else as long as the frame before.
     fn duration_of(&mut self, buffer: &gst::BufferRef, time: u64) -> Option<u64> {
-        let own = buffer.duration().map(gst::ClockTime::nseconds);
         let interval = self.newest.map(|newest| time.saturating_sub(newest)).filter(|&interval| interval > 0);
         let usual = self.input.map(|input| input.frames(1)).or(interval).or(self.distance);
-        self.distance = usual.or(own);
-        // A longer one than between frames that follow each other is no duration.
-        own.filter(|&own| usual.is_none_or(|usual| own <= farthest(usual))).or(usual)
+        self.distance = usual.or(buffer.duration().map(gst::ClockTime::nseconds));
+        believed(buffer, usual)
     }
 
     /// Lets `speed` hold from the newest frame on.
@@ -297,7 +291,7 @@ impl InterpolateStream {
     /// As [`Maker::load_frame`].
     fn advance(&mut self) -> Result<(), MakeError> {
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
-        self.metas.take(&frame.buffer);
+        self.metas.take(frame.dropped, &frame.buffer);
         self.maker.load_frame(frame.buffer, frame.is_searched)?;
         self.due = Some(frame.planned);
         Ok(())
@@ -359,7 +353,11 @@ impl InterpolateStream {
             return Ok(None);
         }
         self.is_reached = true;
-        Ok(self.filling.as_mut().and_then(Interval::next).map(Due::Frame))
+        let next = self.filling.as_mut().and_then(Interval::next);
+        if next.is_some() {
+            self.metas.finish(self.repeats.take_metas());
+        }
+        Ok(next.map(Due::Frame))
     }
 
     /// Whether nothing is made between the two newest frames, because it would be too late.
@@ -453,6 +451,8 @@ impl InterpolateStream {
         self.waiting.clear();
         (self.due, self.filling) = (None, None);
         (self.newest, self.is_gap, self.doubtful) = (None, false, None);
+        self.is_new_segment = false;
+        self.repeats.forget();
         if let Some(timeline) = &mut self.timeline {
             timeline.forget();
         }

@@ -158,7 +158,7 @@ impl BaseTransformImpl for MotionSerialize {
         let written = self.stream.lock().serialize(&buffer, offset, &mut tell);
         match written {
             Ok((output, fields)) => {
-                self.missing.lock().note((&*self.obj(), *CAT), fields > 0, buffer.pts());
+                self.missing.lock().note((&*self.obj(), *CAT), fields > 0, &buffer);
                 Ok(GenerateOutputSuccess::Buffer(output))
             }
             Err(SerializeError::NotNegotiated) => Err(gst::FlowError::NotNegotiated),

@@ -18,14 +18,16 @@ pub struct MissingFields {
 }
 
 impl MissingFields {
-    /// Notes a frame at `pts` of `element`, with a field that it can use or without. After a second without one, warns once.
+    /// Notes the frame in `buffer` of `element`, with a field that it can use or without. After a second without one, warns once.
+    /// A discontinuity, as after a seek, has no field and begins anew.
     pub fn note(
         &mut self,
         (element, category): (&impl IsA<gst::Element>, gst::DebugCategory),
         has_field: bool,
-        pts: Option<gst::ClockTime>,
+        buffer: &gst::BufferRef,
     ) {
-        if has_field {
+        let pts = buffer.pts();
+        if has_field || buffer.flags().contains(gst::BufferFlags::DISCONT) {
             (self.frames, self.since) = (0, None);
             return;
         }

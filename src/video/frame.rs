@@ -8,6 +8,7 @@ use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 
 use super::sample_format;
 use motion_search::compensation::{PlaneMut, Sampling};
+use motion_search::duplicates::DuplicateFinder;
 use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView, SampleFormat};
 use motion_search::interpolation::FrameFormat;
 
@@ -144,6 +145,21 @@ impl FrameLayout {
         let (a, b) = (self.read(a)?, self.read(b)?);
         let (a, b) = (a.planes()?, b.planes()?);
         Ok(a.iter().zip(&b).all(|(a, b)| (0..a.height()).all(|y| a.row(y) == b.row(y))))
+    }
+
+    /// Whether two buffers hold the same frame but for coding noise, as `finder` tells.
+    ///
+    /// # Errors
+    /// As [`Self::is_equal`].
+    pub fn is_duplicate(
+        &self,
+        previous: &gst::BufferRef,
+        next: &gst::BufferRef,
+        finder: &mut DuplicateFinder,
+    ) -> Result<bool, PlaneError> {
+        let (previous, next) = (self.read(previous)?, self.read(next)?);
+        let found = finder.is_duplicate(&previous.planes()?, &next.planes()?, &self.format.samplings);
+        Ok(found.unwrap_or_else(|error| unreachable!("frames of one size: {error}")))
     }
 
     /// The same frames, where of samples of 16 bits only the lower `bits` count, 9 to 16.

@@ -66,8 +66,15 @@ impl Delay {
 }
 
 impl Latency {
-    pub fn get(&self) -> gst::ClockTime {
-        self.0.lock().latency
+    /// Whether frames wait for later ones.
+    pub fn waits(&self) -> bool {
+        self.0.lock().frames > 0
+    }
+
+    /// The latency, if the source is live and frames wait for later ones.
+    pub fn of_live(&self) -> Option<gst::ClockTime> {
+        let delay = self.0.lock();
+        (delay.is_live && delay.frames > 0).then_some(delay.latency)
     }
 
     /// Back to none, without a message: the element starts.

@@ -13,20 +13,16 @@ pub mod waiting;
 use std::ops::RangeInclusive;
 
 use gst::prelude::*;
-use gst_video::{VideoFormat, VideoInfo};
+use gst_video::{VideoFormat, VideoInfo, VideoMultiviewMode};
 
 use motion_search::estimator::{Parameters, SampleFormat};
 
-/// Formats with luma of eight bits in the first plane, and chroma, if any, in other planes.
-const FORMATS: [VideoFormat; 7] = [
-    VideoFormat::Gray8,
-    VideoFormat::I420,
-    VideoFormat::Yv12,
-    VideoFormat::Nv12,
-    VideoFormat::Nv21,
-    VideoFormat::Y42b,
-    VideoFormat::Y444,
-];
+/// Formats with luma of eight bits in the first plane, and chroma, if any, of half as many rows in other planes.
+const FORMATS: [VideoFormat; 5] =
+    [VideoFormat::Gray8, VideoFormat::I420, VideoFormat::Yv12, VideoFormat::Nv12, VideoFormat::Nv21];
+
+/// Such formats with more rows of chroma.
+const FULL_FORMATS: [VideoFormat; 2] = [VideoFormat::Y42b, VideoFormat::Y444];
 
 /// Such formats with more bits, in two bytes a sample.
 const DEEP_FORMATS: [VideoFormat; 8] = [
@@ -48,8 +44,9 @@ pub const SIDES: RangeInclusive<i32> = 1..=Parameters::MAX_FRAME_SIDE as i32;
 /// Frame rate and interlacing are not listed, because negotiation would then add them to caps that
 /// do not have them. `interlace-mode=alternate` needs a caps feature and therefore does not match.
 ///
-/// Deep formats have a structure of their own behind the others: a source that can produce any format, such as
-/// `videotestsrc`, then chooses one of eight bits, which is searched faster.
+/// A source that can produce any format, such as `videotestsrc`, chooses one of the first structure: eight bits are searched
+/// faster. Of formats that lose the same of what comes, `videoconvert` chooses the first one: where sixteen bits with full chroma
+/// come, one of the deep formats.
 pub fn caps() -> gst::Caps {
     let structure = |formats: &[VideoFormat]| {
         gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
@@ -60,6 +57,7 @@ pub fn caps() -> gst::Caps {
     };
     let mut caps = structure(&FORMATS);
     caps.merge(structure(&DEEP_FORMATS));
+    caps.merge(structure(&FULL_FORMATS));
     caps
 }
 
@@ -97,6 +95,20 @@ pub fn time(nanoseconds: u64) -> gst::ClockTime {
 /// If they are not of raw video; logged in `category`.
 pub fn info_of(caps: &gst::Caps, category: gst::DebugCategory) -> Result<VideoInfo, gst::LoggableError> {
     VideoInfo::from_caps(caps).map_err(|_| gst::loggable_error!(category, "Not raw video: {caps}"))
+}
+
+/// Why frames of `info` cannot be mixed with each other along motion, if that is so.
+pub fn obstacle(info: &VideoInfo) -> Option<&'static str> {
+    if info.is_interlaced() {
+        Some("Interlaced frames show two moments each, which have no common motion: put deinterlace before")
+    } else if info.multiview_mode() == VideoMultiviewMode::FrameByFrame {
+        Some(
+            "Frames of the left and the right eye in turn have no common motion: pack them side by side before, for \
+             example by glviewconvert",
+        )
+    } else {
+        None
+    }
 }
 
 /// The error message for the bus about a buffer that came before its caps.

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::memory;
+use super::stall::StallTimer;
 
 /// What an event means for the frames of a sequence.
 ///
@@ -57,6 +58,9 @@ impl Meaning {
     }
 }
 
+/// A live source does not stall while frames come that often.
+const LEAST_STALL: gst::ClockTime = gst::ClockTime::from_mseconds(500);
+
 /// What goes downstream next.
 pub enum Leaving {
     Buffer(gst::Buffer),
@@ -77,6 +81,7 @@ pub enum Leave {
 pub struct Holding {
     pub latency: Latency,
     pub interrupt: Interrupt,
+    pub stall: Mutex<StallTimer>,
     /// What became of frames that had to leave before an event or query.
     failed: Mutex<Option<gst::FlowError>>,
 }
@@ -86,6 +91,11 @@ impl Holding {
     pub fn reset(&self) {
         self.latency.reset();
         *self.failed.lock() = None;
+    }
+
+    /// The element stops.
+    pub fn stop(&self) {
+        self.stall.lock().stop();
     }
 
     /// Tells upstream of an error before an event or query, when the next buffer comes.
@@ -173,6 +183,49 @@ pub trait HoldsFrames: BaseTransformImpl {
     fn end_sequence_between_buffers(&self, event: Option<&gst::EventRef>) {
         let ended = self.end_sequence(event);
         self.holding().keep(ended);
+    }
+
+    /// Calls `act` in place of the streaming thread after `wait`, unless it is told to act again before.
+    fn act_after(&self, wait: gst::ClockTime, act: impl FnOnce(&Self) + Send + 'static) {
+        let element = self.obj().upcast_ref::<gst::Element>().downgrade();
+        self.holding().stall.lock().start(wait, move |number| {
+            let Some(element) = element.upgrade() else { return };
+            // The clock's thread must not wait for downstream.
+            element.call_async(move |element| {
+                let Some(element) = element.downcast_ref::<Self::Type>() else { return };
+                let pad = element.sink_pad();
+                let _streaming = pad.stream_lock();
+                let this = Self::from_obj(element);
+                if this.holding().stall.lock().is_last(number) {
+                    act(this);
+                }
+            });
+        });
+    }
+
+    /// Lets the frames that wait leave if the source is live and stalls: if no frame comes for twice the latency, and for at
+    /// least [`LEAST_STALL`].
+    fn watch_for_stall(&self) {
+        self.holding().stall.lock().stop();
+        if let Some(latency) = self.holding().latency.of_live() {
+            self.act_after(latency.saturating_mul(2).max(LEAST_STALL), |this| {
+                gst::debug!(gst::CAT_DEFAULT, imp = this, "The source stalls: the frames that wait leave");
+                this.end_sequence_between_buffers(None);
+            });
+        }
+    }
+
+    /// Refuses `qos` while frames wait for later ones. The base class drops input frames that are older than what downstream
+    /// wants next, but what waits leaves only when others come: it would become ever later.
+    fn refuse_qos(&self) {
+        if self.obj().is_qos() && self.holding().latency.waits() {
+            self.obj().set_qos(false);
+            gst::element_imp_warning!(
+                self,
+                gst::LibraryError::Settings,
+                ("qos=true is refused: frames wait for later ones, and would be dropped for it")
+            );
+        }
     }
 
     /// Whether the sequence goes on behind `event` where it would otherwise end.

@@ -1,5 +1,6 @@
 //! The latency of live sources that are slower than their caps.
 
+use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 
@@ -27,5 +28,94 @@ fn frames_are_waited_for_as_long_as_announced() {
             assert_eq!((0..6).map(&mut push).collect::<Vec<_>>(), [nominal; 6], "{element}");
             assert_eq!(push(6), 200, "{element}");
         }
+    }
+}
+
+/// Runs `source` to its end, in real time. Returns the frames that were shown, whether `qos` of `element` was refused, and
+/// whether it still is set.
+fn shown(source: &str, element: &str) -> (u64, bool, bool) {
+    init();
+    let launch = format!(
+        "{source} ! {element} name=element qos=true ! fakesink name=sink sync=true qos=true max-lateness=20000000"
+    );
+    let pipeline = gst::parse::launch(&launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let kinds = [
+        gst::MessageType::Eos,
+        gst::MessageType::Error,
+        gst::MessageType::Warning,
+        gst::MessageType::Latency,
+    ];
+    let mut is_refused = false;
+    loop {
+        let message = pipeline.bus().unwrap().timed_pop_filtered(gst::ClockTime::NONE, &kinds).unwrap();
+        match message.view() {
+            gst::MessageView::Eos(_) => break,
+            gst::MessageView::Warning(warning) => is_refused |= warning.error().to_string().contains("qos"),
+            gst::MessageView::Latency(_) => pipeline.recalculate_latency().unwrap(),
+            _ => panic!("{launch}: {message:?}"),
+        }
+    }
+    let stats = pipeline.by_name("sink").unwrap().property::<gst::Structure>("stats");
+    let qos = pipeline.by_name("element").unwrap().property("qos");
+    pipeline.set_state(gst::State::Null).unwrap();
+    (stats.get("rendered").unwrap(), is_refused, qos)
+}
+
+#[test]
+fn a_camera_slower_than_its_caps_is_shown_in_spite_of_qos() {
+    let source = "videotestsrc is-live=true num-buffers=40 ! video/x-raw,format=I420,width=48,height=40,framerate=20/1 ! \
+                  capssetter caps=video/x-raw,framerate=60/1";
+    let counts = [
+        "identity",
+        "motiondenoise device=native past=1 future=2",
+        "motionestimate device=native direction=both references=2",
+        "motioninterpolate mode=blend ! video/x-raw,framerate=20/1 ! identity",
+    ]
+    .map(|element| shown(source, element));
+    // A busy machine shows some frames late.
+    assert!(counts.iter().all(|counts| counts.0 >= 25), "{counts:?}");
+    assert_eq!(counts.map(|counts| counts.1), [false, true, true, false]);
+    assert_eq!([counts[1].2, counts[2].2], [false; 2]);
+}
+
+#[test]
+fn qos_stays_where_no_frame_waits() {
+    for element in ["motiondenoise device=native past=1 future=0", "motionestimate device=native"] {
+        let source = "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=48,height=40,framerate=20/1";
+        assert_eq!(shown(source, element), (3, false, true), "{element}");
+    }
+}
+
+/// The last frames need no frame that does not come.
+#[test]
+fn a_live_source_that_stalls_is_not_waited_for() {
+    init();
+    for element in [
+        "motiondenoise device=native past=1 future=2",
+        "motionestimate device=native direction=both references=2",
+        "motionestimate device=native pipeline-depth=3",
+    ] {
+        let launch = format!(
+            "appsrc name=in is-live=true format=time caps=video/x-raw,format=GRAY8,width=48,height=40,framerate=25/1 ! \
+             {element} ! appsink name=out sync=false"
+        );
+        let pipeline = gst::parse::launch(&launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+        let [source, sink] = ["in", "out"].map(|name| pipeline.by_name(name).unwrap());
+        pipeline.set_state(gst::State::Playing).unwrap();
+        for numbers in [0..5, 5..8] {
+            for number in numbers.clone() {
+                let mut buffer = gst::Buffer::with_size(48 * 40).unwrap();
+                buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40 * number));
+                let flow = source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer]);
+                assert_eq!(flow, gst::FlowReturn::Ok);
+            }
+            for number in numbers {
+                let sample = sink.emit_by_name::<Option<gst::Sample>>("pull-sample", &[]).expect(element);
+                let pts = sample.buffer().unwrap().pts();
+                assert_eq!(pts, Some(gst::ClockTime::from_mseconds(40 * number)), "{element}");
+            }
+        }
+        pipeline.set_state(gst::State::Null).unwrap();
     }
 }

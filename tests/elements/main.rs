@@ -1,5 +1,6 @@
 //! The elements and the meta, in harnesses and real pipelines.
 
+mod duplicates;
 mod fields;
 mod latency;
 mod meta;
@@ -10,6 +11,7 @@ mod motioninterpolate;
 mod motionoverlay;
 mod motionserialize;
 mod pools;
+mod scenarios;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.
 fn init() {

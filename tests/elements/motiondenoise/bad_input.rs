@@ -21,6 +21,18 @@ fn interlaced_frames() {
 }
 
 #[test]
+fn frames_of_two_eyes_in_turn() {
+    let mut caps = i420().to_caps().unwrap();
+    caps.make_mut().set("multiview-mode", "frame-by-frame");
+    let mut harness = gst_check::Harness::new("motiondenoise");
+    let bus = bus(&harness);
+    harness.set_src_caps(caps);
+    assert_eq!(harness.push(frame(&i420(), 0, true)), Err(gst::FlowError::NotNegotiated));
+    let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
+    assert!(text.contains("the left and the right eye"), "{text}");
+}
+
+#[test]
 fn a_buffer_shorter_than_its_caps_promise() {
     let mut harness = harness("motiondenoise device=native", &i420());
     let bus = bus(&harness);

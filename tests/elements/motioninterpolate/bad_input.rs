@@ -156,7 +156,8 @@ fn backwards_frames_are_made_from_the_end_of_the_segment() {
     segment.set_rate(-1.0);
     segment.set_stop(gst::ClockTime::from_mseconds(200));
     assert!(harness.push_event(gst::event::Segment::new(&segment)));
-    push_all(&mut harness, rate, [4, 3, 2]);
+    // That at the end of the segment is none of its frames.
+    push_all(&mut harness, rate, [5, 4, 3, 2]);
     // A group of frames in the order in which a decoder sends them.
     let mut group = frame(&i420(rate), rate, 1);
     group.make_mut().set_flags(gst::BufferFlags::DISCONT);

@@ -112,3 +112,39 @@ fn to_a_variable_rate_every_frame_passes() {
         (vec![0, 40, 160], vec![Some(0), Some(1), Some(4)])
     );
 }
+
+/// The format in which `launch` sends frames to the element.
+fn format_behind(launch: &str) -> String {
+    init();
+    let launch = format!("{launch} ! motioninterpolate mode=blend name=interpolate ! fakesink");
+    let pipeline = gst::parse::launch(&launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+    pipeline.set_state(gst::State::Paused).unwrap();
+    pipeline.state(gst::ClockTime::NONE).0.unwrap();
+    let caps = pipeline.by_name("interpolate").unwrap().static_pad("sink").unwrap().current_caps().unwrap();
+    pipeline.set_state(gst::State::Null).unwrap();
+    caps.structure(0).unwrap().get("format").unwrap()
+}
+
+#[test]
+fn behind_videoconvert_the_nearest_depth_is_chosen() {
+    for (from, to) in [
+        ("ARGB64", "Y444_12LE"),
+        ("AYUV64", "Y444_12LE"),
+        ("Y444_16LE", "Y444_12LE"),
+        ("Y212_LE", "I422_12LE"),
+        ("Y444_12LE", "Y444_12LE"),
+        ("Y410", "Y444_10LE"),
+        ("P010_10LE", "P010_10LE"),
+        ("GRAY16_LE", "GRAY16_LE"),
+        ("RGBA", "Y444"),
+        ("YUY2", "Y42B"),
+        ("NV12", "NV12"),
+    ] {
+        let launch = format!(
+            "videotestsrc num-buffers=2 ! video/x-raw,format={from},width=32,height=24 ! videoconvert"
+        );
+        assert_eq!(format_behind(&launch), to, "{from}");
+    }
+    // What can send anything sends eight bits.
+    assert_eq!(format_behind("videotestsrc num-buffers=2"), "I420");
+}

@@ -154,6 +154,30 @@ fn a_segment_with_the_same_running_times_changes_nothing() {
 }
 
 #[test]
+fn a_source_that_begins_anew_in_the_same_segment_loses_nothing() {
+    let mut harness = blending(IN, OUT);
+    for _ in 0..2 {
+        assert!(harness.push_event(gst::event::Segment::new(&segment(0))));
+        push_all(&mut harness, IN, 0..4);
+    }
+    end(&mut harness);
+    let buffers = pull(&mut harness);
+    assert_eq!(milliseconds(&buffers), [0, 20, 40, 60, 80, 100, 120, 140].repeat(2));
+    assert_eq!(
+        shown(&buffers, IN),
+        [Some(0), None, Some(1), None, Some(2), None, Some(3), Some(3)].repeat(2)
+    );
+    assert_eq!(count(&harness, "out-of-order"), 0);
+    // A frame whose timestamp repeats is dropped.
+    let mut harness = blending(IN, OUT);
+    assert!(harness.push_event(gst::event::Segment::new(&segment(0))));
+    push_all(&mut harness, IN, [0, 1]);
+    assert!(harness.push_event(gst::event::Segment::new(&segment(0))));
+    push_all(&mut harness, IN, [1, 2]);
+    assert_eq!(count(&harness, "out-of-order"), 1);
+}
+
+#[test]
 fn another_stream_goes_on_with_the_grid() {
     let [_, between, after] = around(|harness| {
         assert!(harness.push_event(gst::event::StreamStart::new("another")));

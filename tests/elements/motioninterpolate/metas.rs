@@ -105,6 +105,34 @@ fn none_is_lost_or_there_twice_where_frames_are_dropped_or_repeated() {
 }
 
 #[test]
+fn those_of_dropped_duplicates_are_on_later_frames() {
+    // Each content twice, and the last one three times.
+    let repeated = |number: u64| {
+        let mut buffer = marked((24, 1), number);
+        let content = frame(&i420((24, 1)), (24, 1), number.min(8) / 2);
+        let samples = bytes(&content);
+        buffer.make_mut().map_writable().unwrap().copy_from_slice(&samples);
+        buffer
+    };
+    for depth in [1, 3] {
+        let launch =
+            format!("motioninterpolate device=native pipeline-depth={depth} drop-lossy-duplicates=true");
+        let mut harness = harness(&launch, &i420((24, 1)), (24, 1));
+        (0..11).for_each(|number| push(&mut harness, repeated(number)));
+        end(&mut harness);
+        let found = pull(&mut harness);
+        assert_eq!(count(&harness, "frames-dropped"), 6);
+        let marks: Vec<_> = found.iter().map(|buffer| marks(buffer)).collect();
+        let mut expected = vec![vec![0], vec![]];
+        expected.extend((1..5).flat_map(|pair| [vec![2 * pair - 1, 2 * pair], vec![]]));
+        // Those behind the last one that is kept.
+        expected[9] = vec![9, 10];
+        expected.push(vec![]);
+        assert_eq!(marks, expected, "depth {depth}");
+    }
+}
+
+#[test]
 fn none_is_lost_at_a_change_of_caps() {
     let mut harness = blending((60, 1), (24, 1));
     (0..4).for_each(|number| push(&mut harness, marked((60, 1), number)));

@@ -244,3 +244,43 @@ fn times_after_the_last_there_is_are_the_last() {
         assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none());
     }
 }
+
+#[test]
+fn no_frame_begins_at_the_stop_of_the_segment_or_ends_later() {
+    // The input goes on behind the stop, at it, or up to it; slow motion and backwards.
+    for (rates, stop, count, expected, last) in [
+        ([(1, 1), (4, 1)], 1500, 4, 6, 250),
+        ([(4, 1), (4, 1)], 1500, 9, 6, 250),
+        ([(1, 1), (4, 1)], 1600, 4, 7, 100),
+        ([(60, 1), (24, 1)], 2010, 121, 49, 10),
+        ([(25, 1), (25, 1)], 100, 3, 3, 20),
+    ] {
+        for (speed, forwards) in [(1, true), (2, true), (1, false)] {
+            let launch = format!("motioninterpolate mode=blend rate={}", 1.0 / speed as f64);
+            let mut harness = harness(&launch, &i420(rates[0]), rates[1]);
+            let mut segment = segment(0);
+            segment.set_stop(gst::ClockTime::from_mseconds(stop));
+            segment.set_rate(if forwards { 1.0 } else { -1.0 });
+            assert!(harness.push_event(gst::event::Segment::new(&segment)));
+            if forwards {
+                push_all(&mut harness, rates[0], 0..count);
+            } else {
+                push_all(&mut harness, rates[0], (0..count.min(1 + stop * rates[0].0 as u64 / 1000)).rev());
+            }
+            end(&mut harness);
+            let found = pull(&mut harness);
+            let at = format!("{rates:?} {stop} {speed} {forwards}");
+            assert!(found.iter().all(|buffer| pts(buffer) < stop * speed * 1_000_000), "{at}");
+            let ends = found.iter().map(|buffer| pts(buffer) + buffer.duration().unwrap().nseconds());
+            assert_eq!(ends.max(), Some(stop * speed * 1_000_000), "{at}");
+            if speed == 1 {
+                assert_eq!(found.len(), expected, "{at}");
+            }
+            if speed == 1 && forwards {
+                let duration = found[expected - 1].duration().unwrap();
+                // Times are rounded down to nanoseconds.
+                assert!(duration.nseconds().abs_diff(last * 1_000_000) <= 1, "{at}: {duration}");
+            }
+        }
+    }
+}

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
-use super::mean::{PlaneMean, steps_of_chroma};
+use super::mean::{Average, PlaneMean, steps_of_chroma};
 use super::measure::{MeasuredChroma, MeasuredChromaErrors, MeasuredErrors, MeasuredLuma};
 use super::noise::{Block, BlockError, flickers, least_noise};
-use super::rules::{BLOCK, BlockWeights, MOST_REFERENCES, Strength, VectorEnds, halvings};
+use super::rules::{BLOCK, MOST_REFERENCES, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
@@ -50,9 +50,6 @@ struct MeasuredBlocks {
     blocks: Vec<Block>,
     /// For each reference frame the errors of its prediction.
     errors: Vec<Vec<BlockError>>,
-    weights: Vec<BlockWeights>,
-    /// The most by which samples change.
-    changes: Vec<u16>,
 }
 
 impl MeasuredBlocks {
@@ -61,8 +58,6 @@ impl MeasuredBlocks {
         Ok(Self {
             blocks: memory::values("what blocks are", blocks)?,
             errors: errors.collect::<Result<_, _>>()?,
-            weights: memory::values("the weights of blocks", blocks)?,
-            changes: memory::values("the changes of blocks", blocks)?,
         })
     }
 }
@@ -84,8 +79,12 @@ pub struct Denoiser {
     memory: NoiseMemory,
     /// For luma, and for chroma if there is any.
     measured: [MeasuredBlocks; 2],
+    /// How blocks of luma and of chroma are averaged.
+    averages: [Vec<Average>; 2],
     /// For each reference frame where the vectors lead to in it.
     ends: Vec<VectorEnds>,
+    /// And whether it has another light.
+    lights: Vec<bool>,
 }
 
 impl Denoiser {
@@ -149,7 +148,12 @@ impl Denoiser {
                 MeasuredBlocks::new(blocks, references)?,
                 MeasuredBlocks::new(chroma_blocks, references)?,
             ],
+            averages: [
+                memory::values("the weights of luma", blocks)?,
+                memory::values("the weights of chroma", blocks)?,
+            ],
             ends: (0..references).map(|_| VectorEnds::default()).collect(),
+            lights: Vec::with_capacity(references),
         })
     }
 
@@ -196,7 +200,19 @@ impl Denoiser {
             self.format.check(index, plane)?;
             self.check(index, references)?;
         }
-        let Self { instructions, threads, format, points, noise, memory, measured, ends, .. } = self;
+        let Self {
+            instructions,
+            threads,
+            format,
+            points,
+            noise,
+            memory,
+            measured,
+            averages,
+            ends,
+            lights,
+            ..
+        } = self;
         for (ends, reference) in ends.iter_mut().zip(references) {
             ends.set(format.size, reference.vectors)?;
         }
@@ -226,8 +242,8 @@ impl Denoiser {
             }
             let no_chroma = Block::default();
             let least_noise = least_noise(format.samples.depth());
-            let flickers: Vec<_> =
-                luma.errors[..references.len()].iter().map(|errors| flickers(errors)).collect();
+            lights.clear();
+            lights.extend(luma.errors[..references.len()].iter().map(|errors| flickers(errors)));
             let weighed = |block: usize, noise: &BlockNoise| Weighed {
                 luma_block: &luma.blocks[block],
                 chroma_block: chroma.blocks.get(block).unwrap_or(&no_chroma),
@@ -235,21 +251,19 @@ impl Denoiser {
                 least_noise,
                 luma: &luma.errors[..references.len()],
                 chroma: &chroma.errors[..references.len()],
-                flickers: &flickers,
+                lights,
                 block,
             };
-            let columns = format.size.0.div_ceil(BLOCK);
-            let of_blocks = || noise.blocks().par_iter().enumerate().with_min_len(columns);
-            let results = luma.weights.par_iter_mut().zip(&mut luma.changes);
-            results.zip(of_blocks()).for_each(|((weights, change), (block, noise))| {
-                *weights = weighed(block, noise).luma_weights();
-                *change = most_change(strength.of(noise.luma));
-            });
-            let results = chroma.weights.par_iter_mut().zip(&mut chroma.changes);
-            results.zip(of_blocks()).for_each(|((weights, change), (block, noise))| {
-                *weights = weighed(block, noise).chroma_weights();
-                *change = most_change(strength.of(noise.chroma));
-            });
+            let [of_luma, of_chroma] = averages;
+            let results = of_luma.par_iter_mut().zip(of_chroma).zip(noise.blocks());
+            results.enumerate().with_min_len(format.size.0.div_ceil(BLOCK)).for_each(
+                |(block, ((of_luma, of_chroma), noise))| {
+                    let weighed = weighed(block, noise);
+                    let [luma, chroma] = weighed.weights();
+                    *of_luma = Average { weights: luma, change: most_change(weighed.noise.luma) };
+                    *of_chroma = Average { weights: chroma, change: most_change(weighed.noise.chroma) };
+                },
+            );
         });
         Ok(noise)
     }
@@ -272,15 +286,17 @@ impl Denoiser {
         self.format.check(index, plane)?;
         self.format.check(index, &out.view())?;
         self.check(index, references)?;
-        let Self { instructions, threads, format, points, ends, measured: [luma, chroma], .. } = self;
-        let measured = if index == 0 { luma } else { chroma };
+        let Self { instructions, threads, format, points, ends, lights, measured, averages, .. } = self;
+        let errors = lights.iter().zip(&measured[0].errors);
+        let lights =
+            errors.map(|(&is_another, errors)| Some(&errors[..]).filter(|_| index == 0 && is_another));
         let mean = PlaneMean {
             instructions: *instructions,
             plane,
             others: references.iter().map(|reference| reference.planes[index]).collect(),
             ends: &ends[..references.len()],
-            weights: &measured.weights,
-            changes: &measured.changes,
+            lights: lights.collect(),
+            averages: &averages[index.min(1)],
             columns: format.size.0.div_ceil(BLOCK),
             steps: if index == 0 { (1, 1) } else { steps_of_chroma(format.samplings[index]) },
             out,
@@ -289,11 +305,11 @@ impl Denoiser {
         threads.install(|| match (index, depth) {
             (0, 8) => {
                 let luma = |reference: &Reference<'_>| points[reference.slot.0].quarter_samples();
-                mean.write::<_, 1, BLOCK, BLOCK>(&references.iter().map(luma).collect::<Vec<_>>());
+                mean.write::<_, 1, BLOCK, BLOCK>(&references.iter().map(luma).collect::<Vec<_>>(), false);
             }
             (0, _) => {
                 let luma: Vec<_> = mean.others.iter().map(|plane| DeepLuma(*plane)).collect();
-                mean.write::<_, 1, BLOCK, BLOCK>(&luma);
+                mean.write::<_, 1, BLOCK, BLOCK>(&luma, false);
             }
             _ => with_chroma(format.samplings[index], depth, mean),
         });

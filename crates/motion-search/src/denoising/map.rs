@@ -22,6 +22,14 @@ const LEAST_OF_AREA: usize = 16;
 /// A level of the frame.
 const LEAST_OF_LEVEL: usize = 64;
 
+/// Of more blocks every second one is asked.
+const ENOUGH: usize = 1 << 13;
+
+/// From one block of a frame of `count` blocks that is asked to the next.
+fn step(count: usize) -> usize {
+    if count > ENOUGH { 2 } else { 1 }
+}
+
 /// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
 /// blocks all move would seem to have some.
 const MOST_OF_LEVEL: u64 = 16;
@@ -245,7 +253,7 @@ impl NoiseMap {
     }
 }
 
-/// The noise that a block tells.
+/// The noise that a block tells, or the one before it that was asked.
 #[derive(Clone, Copy)]
 struct ToldOfBlock {
     /// In comparison with the frame that tells least.
@@ -256,7 +264,8 @@ struct ToldOfBlock {
 
 impl ToldOfBlock {
     fn new(told: &[Told], block: usize, white: u64) -> Option<Self> {
-        let least = told.iter().filter_map(|told| told.blocks[block]).min()?;
+        let least =
+            told.iter().filter_map(|told| told.blocks[block - block % step(told.blocks.len())]).min()?;
         Some(Self { least, white })
     }
 
@@ -327,7 +336,8 @@ impl Told {
     /// Sets what blocks tell.
     fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
         self.blocks.clear();
-        self.blocks.extend((0..count).map(tell));
+        let step = step(count);
+        self.blocks.extend((0..count).map(|block| if block % step == 0 { tell(block) } else { None }));
     }
 
     /// Sorts what those of `within` tell that `counts` by level. Returns where each level ends.

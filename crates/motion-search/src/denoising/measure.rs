@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::noise::{Bends, Block, BlockError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
+use super::stripes::{STRIPE, Stripe, fill_stripes};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
 use crate::simd::{InstructionSet, Instructions, Work};
@@ -208,16 +209,13 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
         let Self { instructions, plane, steps, columns, other, ends, wanted, errors } = self;
-        let source = &S::from(other);
+        let (other, source) = (&other, &S::from(other));
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-            let work = ChromaErrors::<S, P, W, H> { plane, source, steps, ends, wanted, row, errors };
+            let work = ChromaErrors::<S, P, W, H> { plane, other, source, steps, ends, wanted, row, errors };
             S::run(instructions, work);
         });
     }
 }
-
-/// Samples of a row of chroma whose sums over the rows are computed together: those of one block or more.
-const STRIPE: usize = 16;
 
 /// Rows of chroma and those around them, with a pixel more on each side.
 struct ChromaRows<const P: usize> {
@@ -280,10 +278,13 @@ where
                 let start = index * W;
                 let samples = (W.min(width - x - start) / P * count) as u64;
                 for component in 0..P {
-                    let [sum, squares, along, down, both] = sums.each_ref().map(|sums| {
-                        let columns = (0..W / P).map(|pixel| sums[start + pixel * P + component]);
-                        columns.map(T::into).sum::<i64>()
-                    });
+                    let mut totals = [0_i64; 5];
+                    for (total, sums) in totals.iter_mut().zip(&sums) {
+                        for pixel in 0..W / P {
+                            *total += sums[start + pixel * P + component].into();
+                        }
+                    }
+                    let [sum, squares, along, down, both] = totals;
                     let bends = Bends { along: along as u64, down: down as u64, both };
                     block.add_chroma(samples, sum as u64, squares as u64, bends);
                 }
@@ -300,6 +301,8 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
 /// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
 struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
+    other: &'a FrameView<'a>,
+    /// The samples of `other`.
     source: &'a S,
     steps: (i32, i32),
     ends: &'a VectorEnds,
@@ -308,32 +311,66 @@ struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     errors: &'a mut [BlockError],
 }
 
+impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> ChromaErrors<'_, S, P, W, H> {
+    /// Where the vector of a block leads to, in eighths of pixels.
+    #[inline(always)]
+    fn position(&self, column: usize) -> (i32, i32) {
+        let (x, y) = self.ends.position(column, self.row);
+        (self.steps.0 * x, self.steps.1 * y)
+    }
+
+    /// Measures a block.
+    #[inline(always)]
+    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+        let (x, y) = (column * W, self.row * H);
+        let pixel = ((x / P) as i32, y as i32);
+        let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(self.plane, pixel);
+        let cell = self.source.cell::<E>(self.position(column));
+        S::Cell::<E>::of(&samples).squared_error(cell, inside::<W, H>(self.plane, x, y))
+    }
+
+    /// Measures the blocks of a stripe; `None` at the edges of the plane.
+    #[inline(always)]
+    fn stripe(&self, column: usize) -> Option<[u32; STRIPE]> {
+        let (x, y) = (column * W, self.row * H);
+        let (samples, pitch) = self.plane.inside((x as i32, y as i32), (STRIPE, H))?;
+        let predicted = Stripe::<P>::at(self.other, self.position(column), H)?;
+        let mut squares = [0; STRIPE];
+        for y in 0..H {
+            let samples: &[u8; STRIPE] = samples[y * pitch..].first_chunk()?;
+            let predicted = predicted.row(y);
+            for x in 0..STRIPE {
+                let difference = u16::from(samples[x]).abs_diff(predicted[x]);
+                squares[x] += u32::from(difference * difference);
+            }
+        }
+        Some(squares)
+    }
+}
+
 impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
     for ChromaErrors<'_, S, P, W, H>
 {
     #[inline(always)]
-    fn run(self, engine: E) {
-        let Self { plane, source, steps, ends, wanted, row, errors } = self;
-        let columns = errors.len();
-        let position = |column| {
-            let (x, y) = ends.position(column, row);
-            (steps.0 * x, steps.1 * y)
-        };
-        for (column, error) in errors.iter_mut().enumerate() {
-            if column % PREFETCHED == 0 && column + AHEAD < columns {
-                source.prefetch(engine, position(column + AHEAD));
-            }
-            if !wanted(row * columns + column) {
+    fn run(self, _: E) {
+        let (columns, start) = (self.errors.len(), self.row * self.errors.len());
+        let are_stripes = fill_stripes::<W>(self.plane.format().depth(), std::slice::from_ref(self.ends));
+        let together = if are_stripes { STRIPE / W } else { 1 };
+        for first in (0..columns).step_by(together) {
+            let blocks = first..(first + together).min(columns);
+            if !blocks.clone().any(|block| (self.wanted)(start + block)) {
                 continue;
             }
-            let (x, y) = (column * W, row * H);
-            let samples =
-                <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(plane, ((x / P) as i32, y as i32));
-            let position = position(column);
-            let inside = inside::<W, H>(plane, x, y);
-            let squares = S::Cell::<E>::of(&samples).squared_error(source.cell::<E>(position), inside);
-            let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
-            error.add_chroma(squares, chroma_gain(position), fraction);
+            let stripe = if are_stripes { self.stripe(first) } else { None };
+            for (index, column) in blocks.enumerate() {
+                let squares = match &stripe {
+                    Some(squares) => squares[index * W..][..W].iter().sum::<u32>().into(),
+                    None => self.block::<E>(column),
+                };
+                let position = self.position(column);
+                let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
+                self.errors[column].add_chroma(squares, chroma_gain(position), fraction);
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod measure;
 mod noise;
 pub mod oracle;
 mod rules;
+mod stripes;
 mod weights;
 
 pub use denoiser::{Denoiser, LumaSlot, Reference};

@@ -128,22 +128,30 @@ pub(super) struct BlockError {
     /// The same without the difference of the means; for chroma the same.
     pub variation: u64,
     /// How much of a sample's noise the prediction has, in 256ths.
-    pub gain: u32,
+    pub gain: u16,
     /// The place of the predicted samples of chroma between those of the other frame, in eighths.
     pub fraction: (u8, u8),
+    /// How much brighter the luma of the block is, on the mean of its samples.
+    pub brighter: i32,
 }
 
 impl BlockError {
     /// That of a block of luma, by the squared differences and the sum of the predicted samples.
-    pub fn of_luma(block: &Block, squares: u64, predicted: u64, gain: u32) -> Self {
+    pub fn of_luma(block: &Block, squares: u64, predicted: u64, gain: u16) -> Self {
         let variation = squares - per_sample(block.sum.abs_diff(predicted).pow(2), block.samples);
-        Self { sum: squares, variation, gain, fraction: (0, 0) }
+        let twice = 2 * (block.sum as i64 - predicted as i64) + block.samples as i64;
+        let brighter = match block.samples {
+            SAMPLES => twice >> (SAMPLES.ilog2() + 1),
+            samples => twice.div_euclid(2 * samples as i64),
+        };
+        let brighter = brighter as i32;
+        Self { sum: squares, variation, gain, fraction: (0, 0), brighter }
     }
 
     /// Adds a plane of chroma, by the squared differences.
-    pub fn add_chroma(&mut self, squares: u64, gain: u32, fraction: (u8, u8)) {
+    pub fn add_chroma(&mut self, squares: u64, gain: u16, fraction: (u8, u8)) {
         let sum = self.sum + squares;
-        *self = Self { sum, variation: sum, gain, fraction };
+        *self = Self { sum, variation: sum, gain, fraction, brighter: 0 };
     }
 
     /// Whether the brightness of the block has changed.
@@ -164,12 +172,6 @@ impl BlockError {
         }
         let noise = 256 * self.difference(flickers) / (256 + u64::from(self.gain));
         without_clipping(noise.min(block.most_noise(depth)), block, depth)
-    }
-
-    /// What interpolation loses of the chroma of `block`, but for `noise`.
-    pub fn lost(&self, block: &Block, noise: u64) -> u64 {
-        let of_noise = lost_of_noise(self.fraction) * noise / 256;
-        block.bends.lost(self.fraction).saturating_sub(of_noise)
     }
 
     /// The same of chroma in the block with the chroma `block`.

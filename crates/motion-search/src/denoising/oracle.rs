@@ -118,7 +118,7 @@ pub fn denoise(
         .collect();
     noise.follow([&luma_blocks, &chroma_blocks], &evidence, &mut NoiseMemory::default());
     let no_chroma = Block::default();
-    let flickers: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
+    let lights: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
     let weighed = |block: usize| {
         let BlockNoise { luma, chroma } = noise.blocks()[block];
         Weighed {
@@ -128,18 +128,16 @@ pub fn denoise(
             least_noise: least_noise(planes[0].format().depth()),
             luma: &luma_errors,
             chroma: &chroma_errors,
-            flickers: &flickers,
+            lights: &lights,
             block,
         }
     };
-    let weights: Vec<_> = (0..count)
+    let averages: Vec<_> = (0..count)
         .map(|block| {
-            let chroma = (planes.len() > 1).then(|| weighed(block).chroma_weights());
-            let BlockNoise { luma, chroma: chroma_noise } = weighed(block).noise;
-            [
-                (weighed(block).luma_weights(), most_change(luma)),
-                (chroma.unwrap_or_default(), most_change(chroma_noise)),
-            ]
+            let weighed = weighed(block);
+            let [luma, chroma] = weighed.weights();
+            let BlockNoise { luma: luma_noise, chroma: chroma_noise } = weighed.noise;
+            [(luma, most_change(luma_noise)), (chroma, most_change(chroma_noise))]
         })
         .collect();
     let made = planes.iter().zip(samplings).enumerate().map(|(index, (plane, sampling))| {
@@ -147,11 +145,15 @@ pub fn denoise(
             let luma_x = (x / sampling.pixel()) << u32::from(sampling.halved_x);
             let luma_y = y << u32::from(sampling.halved_y);
             let block = luma_y / BLOCK * columns + luma_x / BLOCK;
-            let ([current, others @ ..], most) = weights[block][index.min(1)];
+            let ([current, others @ ..], most) = averages[block][index.min(1)];
             let (x, y) = (x as i32, y as i32);
             let mut sum = u32::from(current) * u32::from(plane.sample(x, y));
-            for (weight, predicted) in others.into_iter().zip(&predictions) {
-                sum += u32::from(weight) * u32::from(predicted[index].view().sample(x, y));
+            for (number, (weight, predicted)) in others.into_iter().zip(&predictions).enumerate() {
+                let is_of_other_light = index == 0 && lights[number];
+                let brighter = if is_of_other_light { luma_errors[number][block].brighter } else { 0 };
+                let peak = i32::from(plane.format().peak());
+                let sample = i32::from(predicted[index].view().sample(x, y)) + brighter;
+                sum += u32::from(weight) * sample.clamp(0, peak) as u32;
             }
             let sample = plane.sample(x, y);
             (((sum + 128) >> 8) as u16).clamp(sample.saturating_sub(most), sample.saturating_add(most))

@@ -21,7 +21,7 @@ pub(super) type BlockWeights = [u16; 1 + MOST_REFERENCES];
 
 /// The variance of the noise of a sample that is predicted at `(x, y)` quarter samples between others, for noise of
 /// variance 256 in each of these: 256 times the sum of the squares of the filter's weights, as `[y][x]`.
-pub(super) const NOISE_GAINS: [[u32; 4]; 4] =
+pub(super) const NOISE_GAINS: [[u16; 4]; 4] =
     [[256, 197, 213, 197], [197, 156, 164, 156], [213, 164, 177, 164], [197, 156, 164, 156]];
 
 /// How much noise is taken out: what the variance of the estimated noise is multiplied with, in 64ths.
@@ -99,6 +99,11 @@ impl VectorEnds {
         Ok(())
     }
 
+    /// As many blocks of a row have the same vector, from every multiple of that number on.
+    pub fn together(&self) -> usize {
+        1 << self.halvings
+    }
+
     /// The end of the vector of the block of 8 x 8 samples in this column and row, in quarter luma samples.
     #[inline(always)]
     pub fn position(&self, column: usize, row: usize) -> (i32, i32) {
@@ -109,9 +114,9 @@ impl VectorEnds {
 
 /// The variance of the noise of a sample of chroma that is predicted at these eighths between others, as
 /// [`NOISE_GAINS`].
-pub(super) fn chroma_gain((x, y): (i32, i32)) -> u32 {
+pub(super) fn chroma_gain((x, y): (i32, i32)) -> u16 {
     let gain = |at: i32| (8 - (at & 7)).pow(2) + (at & 7).pow(2);
-    (gain(x) * gain(y) / 16) as u32
+    (gain(x) * gain(y) / 16) as u16
 }
 
 #[cfg(test)]

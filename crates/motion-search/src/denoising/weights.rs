@@ -16,43 +16,42 @@ pub(super) struct Weighed<'a> {
     /// The errors of each plane or pair of planes, by frame and block.
     pub luma: &'a [Vec<BlockError>],
     pub chroma: &'a [Vec<BlockError>],
-    /// For each frame whether it has another light: it is not averaged, as its brightness would be, too.
-    pub flickers: &'a [bool],
+    /// For each other frame whether it has another light.
+    pub lights: &'a [bool],
     /// The number of the block.
     pub block: usize,
 }
 
 impl Weighed<'_> {
-    /// The weights of luma.
-    pub fn luma_weights(&self) -> BlockWeights {
-        let noise = self.noise.luma * self.luma_block.samples / SAMPLES;
-        weights(self.luma.len(), |index| {
-            let error = self.luma[index][self.block];
-            let is_known = error.sum == 0 || self.luma[..index].iter().any(|of| of[self.block] == error);
-            if noise == 0 || is_known || self.flickers[index] {
-                0
-            } else {
-                share(error.gain, mismatch(noise, &error, 0))
+    /// The weights of luma, and those of chroma.
+    pub fn weights(&self) -> [BlockWeights; 2] {
+        let of_block = |noise: u64, block: &Block| noise * block.samples / SAMPLES;
+        let luma_noise = of_block(self.noise.luma, self.luma_block);
+        let chroma_noise = of_block(self.noise.chroma, self.chroma_block);
+        let possible_noise = of_block(self.noise.luma.max(self.least_noise), self.luma_block);
+        let mut shares = [[0; MOST_REFERENCES]; 2];
+        if (luma_noise, chroma_noise) != (0, 0) {
+            for (index, &is_of_other_light) in self.lights.iter().enumerate() {
+                let luma = &self.luma[index][self.block];
+                let is_equal = |other: usize| self.luma[other][self.block] == *luma;
+                let difference = luma.difference(is_of_other_light);
+                let mismatch = |noise| mismatch(noise, luma.gain, difference);
+                if luma.sum > 0 && !(0..index).any(is_equal) {
+                    shares[0][index] = share(luma_noise, luma.gain, mismatch(luma_noise));
+                }
+                if chroma_noise == 0 {
+                    continue;
+                }
+                let chroma = &self.chroma[index][self.block];
+                let is_equal = |other: usize| is_equal(other) && self.chroma[other][self.block] == *chroma;
+                if chroma.sum > 0 && !(0..index).any(is_equal) {
+                    let of_chroma = self::mismatch(chroma_noise, chroma.gain, chroma.sum);
+                    let by_luma = share(possible_noise, chroma.gain, mismatch(possible_noise));
+                    shares[1][index] = share(chroma_noise, chroma.gain, of_chroma).min(by_luma);
+                }
             }
-        })
-    }
-
-    /// The weights of chroma.
-    pub fn chroma_weights(&self) -> BlockWeights {
-        let noise = self.noise.chroma * self.chroma_block.samples / SAMPLES;
-        let luma_noise = self.noise.luma.max(self.least_noise) * self.luma_block.samples / SAMPLES;
-        weights(self.luma.len(), |index| {
-            if noise == 0 {
-                return 0;
-            }
-            let of_frame = |index: usize| (self.luma[index][self.block], self.chroma[index][self.block]);
-            let (luma, chroma) = of_frame(index);
-            if chroma.sum == 0 || (0..index).any(|other| of_frame(other) == (luma, chroma)) {
-                return 0;
-            }
-            let of_chroma = mismatch(noise, &chroma, chroma.lost(self.chroma_block, noise));
-            share(chroma.gain, of_chroma.max(mismatch(luma_noise, &luma, 0)))
-        })
+        }
+        shares.map(weights)
     }
 }
 
@@ -62,30 +61,29 @@ pub(super) fn most_change(noise: u64) -> u16 {
     (25 * noise / 4 / SAMPLES).isqrt().saturating_add(1).try_into().unwrap_or(u16::MAX)
 }
 
-/// The variance of the mismatch of a block in 256ths of that of its noise, of which it has `noise`. The squared mismatch
-/// is at least `least`.
-fn mismatch(noise: u64, error: &BlockError, least: u64) -> u64 {
-    let found = (256 * error.sum).saturating_sub((256 + u64::from(error.gain)) * noise);
-    found.max(256 * least) / noise.max(1)
+/// The squared mismatch of a block of `noise`, times 256, from the squared `difference` of its prediction.
+fn mismatch(noise: u64, gain: u16, difference: u64) -> u64 {
+    (256 * difference).saturating_sub((256 + u64::from(gain)) * noise)
 }
 
 /// The weight of a prediction in 256ths of that of the frame itself.
-fn share(gain: u32, mismatch: u64) -> u64 {
-    256 * 256 / (u64::from(gain) + mismatch)
+fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
+    let variance = u64::from(gain) * noise + mismatch;
+    // Less than one.
+    if variance > 256 * 256 * noise { 0 } else { (256 * 256 * noise / variance.max(1)) as u32 }
 }
 
-/// Weights with the sum [`WEIGHTS`] of a frame and `count` others, each with a share.
-fn weights(count: usize, share: impl Fn(usize) -> u64) -> BlockWeights {
-    let mut shares = [0; MOST_REFERENCES];
-    shares.iter_mut().enumerate().take(count).for_each(|(index, to)| *to = share(index));
-    let own = u64::from(WEIGHTS);
-    let sum = own + shares.iter().sum::<u64>();
+/// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
+fn weights(shares: [u32; MOST_REFERENCES]) -> BlockWeights {
+    let sum = WEIGHTS + shares.iter().sum::<u32>();
     let mut weights = BlockWeights::default();
     let [current, others @ ..] = &mut weights;
     *current = WEIGHTS as u16;
-    for (other, share) in others.iter_mut().zip(shares) {
-        *other = ((own * share + sum / 2) / sum) as u16;
-        *current -= *other;
+    if sum > WEIGHTS {
+        for (other, share) in others.iter_mut().zip(shares) {
+            *other = ((WEIGHTS * share + sum / 2) / sum) as u16;
+            *current -= *other;
+        }
     }
     weights
 }
@@ -96,9 +94,9 @@ mod tests {
 
     #[test]
     fn weights_follow_from_noise_and_errors() {
-        let weights = |luma, samples, errors: &[(u64, u32)]| {
-            let error = |(index, &(sum, gain)): (usize, &(u64, u32))| {
-                vec![BlockError { sum, variation: index as u64, gain, fraction: (0, 0) }]
+        let weights = |luma, samples, errors: &[(u64, u16)]| {
+            let error = |(index, &(sum, gain)): (usize, &(u64, u16))| {
+                vec![BlockError { sum, variation: index as u64, gain, ..BlockError::default() }]
             };
             let errors: Vec<_> = errors.iter().enumerate().map(error).collect();
             let noise = BlockNoise { luma, chroma: 0 };
@@ -109,10 +107,10 @@ mod tests {
                 least_noise: 0,
                 luma: &errors,
                 chroma: &[],
-                flickers: &[false; MOST_REFERENCES],
+                lights: &vec![false; errors.len()],
                 block: 0,
             };
-            weighed.luma_weights()[..=errors.len()].to_vec()
+            weighed.weights()[0][..=errors.len()].to_vec()
         };
         // Noise alone: all frames count alike.
         assert_eq!(weights(640, 64, &[(1280, 256); 3]), [64; 4]);

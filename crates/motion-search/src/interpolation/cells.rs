@@ -118,6 +118,9 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// The sums of the samples.
     fn plus(self, other: Self) -> Self;
 
+    /// The samples, brighter by so much, from 0 to `peak`.
+    fn brighter(self, by: i32, peak: u16) -> Self;
+
     /// The samples, from `2^SHIFT` times them.
     fn round<const SHIFT: i32>(self) -> [[Self::Sample; W]; H];
 
@@ -258,6 +261,14 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
             sum.0[n] = unsafe { self.0[n].plus(other.0[n]) };
         }
         sum
+    }
+
+    #[inline(always)]
+    fn brighter(self, by: i32, peak: u16) -> Self {
+        // SAFETY: as in `store`.
+        Self(self.0.map(|words| unsafe {
+            words.plus(E::Words::all(by as u16)).largest(E::Words::all(0)).least(E::Words::all(peak))
+        }))
     }
 
     #[inline(always)]
@@ -403,6 +414,12 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.each(other, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn brighter(self, by: i32, peak: u16) -> Self {
+        let brighter = |number: u32| number.saturating_add_signed(by).min(peak.into());
+        Self(self.0.map(|row| row.map(brighter)))
     }
 
     #[inline(always)]

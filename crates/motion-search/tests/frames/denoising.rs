@@ -187,9 +187,32 @@ fn any_number_of_references_equals_the_oracle() {
 }
 
 #[test]
-fn frames_that_are_searched_at_half_their_size_equal_the_oracle() {
-    let sequence = Sequence::new(Content::Moved, (1090, 482), &[], (8, 2));
-    sequence.check(&sequence.random_fields(100), 1.0);
+fn frames_that_are_searched_at_a_quarter_of_their_size_equal_the_oracle() {
+    // Blocks of chroma side by side have the same vector.
+    for chroma in [&[HALVED, HALVED][..], &[INTERLEAVED], &[WIDE], &[Sampling::LUMA]] {
+        let sequence = Sequence::new(Content::Noise, (1090, 482), chroma, (8, 2));
+        let (noise, _) = sequence.check(&sequence.random_fields(300), 1.0);
+        assert!(noise.chroma_deviation(0, 0) > 1.0);
+    }
+}
+
+#[test]
+fn frames_of_another_light_equal_the_oracle() {
+    for depth in [8, 12] {
+        let mut noise = Noise::new(depth);
+        let mut luma = |light: u16| {
+            let plane = Frame::deep_from_fn(depth, (70, 45), |x, y| {
+                let texture = ((x + 2 * y) % 50) as u16 + u16::from(noise.next() % 16);
+                (texture + light) << (depth - 8)
+            });
+            vec![plane]
+        };
+        let (frame, others) = (luma(100), vec![luma(0), luma(190)]);
+        let sequence = Sequence { samplings: vec![Sampling::LUMA], frame, others };
+        let (_, made) = sequence.check(&sequence.random_fields(20), 1.0);
+        let change = mse(&made[0].view(), &sequence.frame[0].view()).unwrap();
+        assert!(change > 1.0, "{depth}: {change}");
+    }
 }
 
 /// A scene with texture of all sizes that moves by `(3, 1)` samples a frame, with its brightness.

@@ -22,13 +22,14 @@ use test_support::gstreamer::clips::luma;
 const PAIRS: usize = 6;
 const FRAMES: usize = 50;
 
-const SETS: [&[CostKind]; 7] = [
+const SETS: [&[CostKind]; 8] = [
     &[CostKind::Zero, CostKind::Intra, CostKind::Satd],
     &[CostKind::Zero],
     &[CostKind::Intra],
     &[CostKind::Satd],
     &[CostKind::Variance],
     &[CostKind::Second],
+    &[CostKind::Confidence],
     &CostKind::ALL,
 ];
 

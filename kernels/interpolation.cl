@@ -26,6 +26,14 @@
 #define LANES 8
 #endif
 
+// The eight bits of a deep sample that are searched: less BLACK, without the LOWER lowest bits.
+#ifndef BLACK
+#define BLACK 0
+#endif
+#ifndef LOWER
+#define LOWER (DEPTH - 8)
+#endif
+
 // The largest component of a vector, in half samples.
 #define LONGEST 2048
 
@@ -56,11 +64,11 @@ typedef struct {
     int numerator, denominator;
 } Phase;
 
-// Four adjacent points of each of the four planes, one plane after the other, from (x, y) on, of samples without their
-// `lower` lowest bits.
-static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int lower, int x, int y, int *points)
+// Four adjacent points of each of the four planes, one plane after the other, from (x, y) on, of samples less `black`,
+// without their `lower` lowest bits, from 0 to `most`.
+static inline void four_points(__global const raw_t *luma, int pitch, FrameShape f, int black, int lower, int most,
+                               int x, int y, int *points)
 {
-    const int most = PEAK >> lower;
     // From two samples before the first point to three after the last: they themselves, and the sums of the filter down.
     int middle[9], down[9];
 #pragma unroll
@@ -68,9 +76,11 @@ static inline void four_points(__global const raw_t *luma, int pitch, FrameShape
         const int column = clamp(x + i - 2, 0, f.width - 1);
         int samples[6];
 #pragma unroll
-        for (int k = 0; k < 6; ++k)
-            samples[k] =
-                sample_of(luma[(size_t)clamp(y + k - 2, 0, f.height - 1) * (size_t)pitch + (size_t)column]) >> lower;
+        for (int k = 0; k < 6; ++k) {
+            const size_t row = (size_t)clamp(y + k - 2, 0, f.height - 1);
+            const int sample = sample_of(luma[row * (size_t)pitch + (size_t)column]);
+            samples[k] = clamp((sample - black) >> lower, 0, most);
+        }
         middle[i] = samples[2];
         down[i] = SIX_TAPS(samples[0], samples[1], samples[2], samples[3], samples[4], samples[5]);
     }
@@ -84,7 +94,7 @@ static inline void four_points(__global const raw_t *luma, int pitch, FrameShape
     }
 }
 
-// Makes the points of a frame: those of the upper eight bits, and in `deep` those of all bits, if there are more. An item
+// Makes the points of a frame: those of the eight bits that are searched, and in `deep` those of all bits, if there are more. An item
 // makes four of each plane. `luma` has rows `pitch` samples apart.
 __kernel void make_points(__global const raw_t *luma, int pitch, __global uchar *points, __global ushort *deep,
                           FrameShape f)
@@ -95,12 +105,12 @@ __kernel void make_points(__global const raw_t *luma, int pitch, __global uchar 
     const size_t at = (size_t)row * (size_t)f.pitch + (size_t)column;
     const int x = column - COLUMNS_AROUND, y = row - ROWS_AROUND;
     int made[16];
-    four_points(luma, pitch, f, DEPTH - 8, x, y, made);
+    four_points(luma, pitch, f, BLACK, LOWER, 255, x, y, made);
 #pragma unroll
     for (int plane = 0; plane < 4; ++plane)
         *(__global uchar4 *)(points + (size_t)plane * (size_t)f.plane + at) = convert_uchar4(vload4((size_t)plane, made));
 #if DEPTH > 8
-    four_points(luma, pitch, f, 0, x, y, made);
+    four_points(luma, pitch, f, 0, 0, PEAK, x, y, made);
 #pragma unroll
     for (int plane = 0; plane < 4; ++plane)
         *(__global ushort4 *)(deep + (size_t)plane * (size_t)f.plane + at) = convert_ushort4(vload4((size_t)plane, made));

@@ -59,7 +59,7 @@ fn of_search(element: &'static str, devices: &'static [&'static str]) -> Vec<Tun
         tunable(element, "direction", &["backward", "both"]),
         tunable(element, "references", &["1", "2", "4"]),
         tunable(element, "prediction", &["none", "median"]),
-        tunable(element, "costs", &["", "zero", "satd+variance"]),
+        tunable(element, "costs", &["", "zero", "satd+variance", "confidence"]),
         tunable(element, "scene-cut", &["off", "message", "key-unit"]),
     ]);
     tunables

@@ -71,7 +71,7 @@ const TUNING: [&str; 20] = [
 ];
 
 /// What numbers, flags and names of enum values are made of.
-const VALUES: [&str; 30] = [
+const VALUES: [&str; 31] = [
     "0",
     "1",
     "2",
@@ -98,6 +98,7 @@ const VALUES: [&str; 30] = [
     "median",
     "zero+intra",
     "second",
+    "confidence",
     "message",
     "rows",
     "candidates",

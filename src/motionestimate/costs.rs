@@ -25,6 +25,9 @@ pub enum MotionEstimateCosts {
         nick = "variance"
     )]
     VARIANCE = 1 << 4,
+    /// See [`CostKind::Confidence`].
+    #[flags_value(name = "How much the vector is to be trusted, 0 to 255", nick = "confidence")]
+    CONFIDENCE = 1 << 5,
 }
 
 impl From<MotionEstimateCosts> for CostKinds {
@@ -35,6 +38,7 @@ impl From<MotionEstimateCosts> for CostKinds {
             CostKind::Satd => MotionEstimateCosts::SATD,
             CostKind::Second => MotionEstimateCosts::SECOND,
             CostKind::Variance => MotionEstimateCosts::VARIANCE,
+            CostKind::Confidence => MotionEstimateCosts::CONFIDENCE,
         };
         CostKind::ALL.into_iter().filter(|&kind| costs.contains(flag(kind))).collect()
     }

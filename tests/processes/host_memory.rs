@@ -132,7 +132,7 @@ fn of_elimination() {
 fn of_sub_samples_both_ways() {
     check(
         "motionestimate device=native threads=1 block-size=4 search-range=2 sub-sample=quarter direction=both \
-         references=2 pipeline-depth=2 costs=zero+intra+satd+second+variance",
+         references=2 pipeline-depth=2 costs=zero+intra+satd+second+variance+confidence",
         SMALL,
     );
 }

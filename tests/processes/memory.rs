@@ -52,7 +52,7 @@ fn no_frame_allocates_memory_of_the_size_of_a_frame_or_field() {
                 "sub-sample=quarter block-size=64",
                 "direction=both references=4",
                 "direction=both references=2 pipeline-depth=4",
-                "costs=zero+intra+satd+second+variance",
+                "costs=zero+intra+satd+second+variance+confidence",
                 "kernel=elimination direction=both references=2",
             ];
             for settings in some_of(2, settings) {

@@ -204,6 +204,9 @@ pub fn deep_case(case: Case, depth: u32) -> Case {
     let is_noisy = case.name.starts_with("Noise") || case.name.starts_with("Moved");
     let [reference, current] = [&case.reference, &case.current].map(|frame| deepened(frame, depth, is_noisy));
     let is_narrowed = case.parameters.algorithm == Algorithm::Hierarchical;
+    // A part of the samples lies on either side of the levels.
+    let (black, white) = if depth > 11 { (1 << (depth - 3), 3 << (depth - 2)) } else { (0, u16::MAX) };
+    let [reference, current] = [reference, current].map(|frame| frame.with_levels(black, white));
     let bit_depth = if is_narrowed { 8 } else { depth };
     let name = format!("{}, {depth} bits", case.name);
     Case { name, reference, current, parameters: Parameters { bit_depth, ..case.parameters } }

@@ -37,11 +37,11 @@ pub fn deepened(frame: &Frame, depth: u32, is_noisy: bool) -> Frame {
     })
 }
 
-/// The upper eight bits of each sample.
-pub fn upper_eight_bits(frame: &Frame) -> Frame {
+/// The eight bits of each sample that hierarchical search sees.
+pub fn eight_bits(frame: &Frame) -> Frame {
     let view = frame.view();
-    let upper = |x, y| (view.sample(x as i32, y as i32) >> (view.format().depth() - 8)) as u8;
-    Frame::from_fn(view.width(), view.height(), upper)
+    let seen = |x, y| view.format().eight_bits(view.sample(x as i32, y as i32));
+    Frame::from_fn(view.width(), view.height(), seen)
 }
 
 /// `reference` rebuilt block by block as `vectors` say, over the frame extended to whole blocks.

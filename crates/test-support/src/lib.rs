@@ -15,7 +15,7 @@ pub use cases::{
     three_step_cases,
 };
 pub use extent::{Extent, some_of};
-pub use frames::{Noise, deepened, in_memory_of, padded, reconstruct, stream, upper_eight_bits, with_stride};
+pub use frames::{Noise, deepened, eight_bits, in_memory_of, padded, reconstruct, stream, with_stride};
 pub use process::{in_own_process, program, with_environment, with_tuning_file};
 pub use runner::{Cut, check, check_each, check_in_flight, check_parts, check_session, check_stream};
 pub use scene::Scene;

@@ -8,7 +8,7 @@ use motion_search::estimator::{
 use motion_search::session::{Options, Session, WeightedDevice};
 
 use crate::cases::Case;
-use crate::frames::{in_memory_of, padded, upper_eight_bits};
+use crate::frames::{eight_bits, in_memory_of, padded};
 
 /// Compares a device with the oracle on `case`, in both slots and with padded rows.
 ///
@@ -41,7 +41,7 @@ fn check_against([forwards, backwards]: &[MotionField; 2], case: &Case, device: 
     search(device, Slot::B, Slot::A, &mut output).expect(&name);
     compare(&name, forwards.grid.columns, &forwards.vectors, &output.vectors);
     let is_narrowed = case.parameters.algorithm == Algorithm::Hierarchical;
-    let kept = if is_narrowed { upper_eight_bits(&case.current) } else { case.current.clone() };
+    let kept = if is_narrowed { eight_bits(&case.current) } else { case.current.clone() };
     assert_eq!(device.unload_frame(Slot::B).expect(&name), Some(kept), "{name}");
 
     // The roles change, and the rows come from a wider plane.

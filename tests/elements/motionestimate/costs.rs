@@ -50,11 +50,11 @@ fn every_device_attaches_them() {
             ("costs=zero+intra+satd", trio.clone()),
             ("costs=satd+intra+zero on-device-failure=error pipeline-depth=3", trio.clone()),
             (
-                "costs=zero+intra+satd+second+variance prediction=median",
+                "costs=zero+intra+satd+second+variance+confidence prediction=median",
                 Parameters { prediction: Prediction::Median, ..all.clone() },
             ),
             (
-                "costs=zero+intra+satd+second+variance sub-sample=quarter",
+                "costs=zero+intra+satd+second+variance+confidence sub-sample=quarter",
                 Parameters { sub_sample: SubSample::Quarter, ..all },
             ),
             (

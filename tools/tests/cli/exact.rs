@@ -55,7 +55,7 @@ fn joined_pieces_equal_the_whole_run_whatever_is_searched() {
         &["algorithm=three-step"],
         &["algorithm=hierarchical", "block-size=8"],
         &["sub-sample=quarter", "search-range=4", "metric=ssd"],
-        &["costs=zero+intra+satd+second+variance", "search-range=4", "prediction=median"],
+        &["costs=zero+intra+satd+second+variance+confidence", "search-range=4", "prediction=median"],
         &["direction=both", "references=4", "search-range=3"],
         &["direction=forward", "references=2", "search-range=3", "pipeline-depth=3"],
         &["references=3", "search-range=3", "scene-cut=message", "device=native", "threads=1"],

@@ -16,11 +16,21 @@ pub enum CostKind {
     /// The sum of squared differences between the block's samples and their mean; of samples of more than ten bits in units
     /// of ten bits.
     Variance,
+    /// How much the vector is to be trusted, 0 to 255: how far the cost of its match is below that of another explanation of
+    /// the block. That is [`Self::Second`], another match; of hierarchical search [`Self::Intra`], none.
+    Confidence,
 }
 
 impl CostKind {
-    /// Every kind, in the order in which they are computed and attached.
-    pub const ALL: [Self; 5] = [Self::Zero, Self::Intra, Self::Satd, Self::Second, Self::Variance];
+    /// Every kind, in the order in which they are attached.
+    pub const ALL: [Self; 6] =
+        [Self::Zero, Self::Intra, Self::Satd, Self::Second, Self::Variance, Self::Confidence];
+
+    /// [`Self::Confidence`] in a match that costs `cost` where the other explanation costs `other`.
+    pub(crate) fn confidence(cost: u32, other: u32) -> u32 {
+        let share = (255 * u64::from(cost)).checked_div(other.into());
+        share.map_or(0, |share| 255 - share.min(255) as u32)
+    }
 
     /// How far [`Self::Variance`] is shifted to the right for samples of `bit_depth` bits, so that every block has one.
     pub(crate) fn variance_shift(bit_depth: u32) -> u32 {
@@ -35,6 +45,7 @@ impl CostKind {
             Self::Satd => "satd",
             Self::Second => "second",
             Self::Variance => "variance",
+            Self::Confidence => "confidence",
         }
     }
 }
@@ -83,7 +94,7 @@ mod tests {
         let kinds: CostKinds = [CostKind::Satd, CostKind::Zero, CostKind::Satd].into_iter().collect();
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [CostKind::Zero, CostKind::Satd]);
         assert_eq!((kinds.count(), kinds.contains(CostKind::Intra), kinds.is_empty()), (2, false, false));
-        assert_eq!(CostKind::ALL.into_iter().collect::<CostKinds>().count(), 5);
+        assert_eq!(CostKind::ALL.into_iter().collect::<CostKinds>().count(), 6);
         assert!(CostKinds::NONE.is_empty() && CostKinds::NONE.iter().next().is_none());
     }
 }

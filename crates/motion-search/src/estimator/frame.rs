@@ -108,6 +108,13 @@ impl Frame {
             .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
 
+    /// The same frame, of whose deep samples hierarchical search sees those from `black` to `white`:
+    /// [`SampleFormat::with_levels`].
+    #[must_use]
+    pub fn with_levels(&self, black: u16, white: u16) -> Self {
+        Self { format: self.format.with_levels(black, white), ..self.clone() }
+    }
+
     /// The same frame, of which only these rows are needed: the other rows may hold anything when it is
     /// loaded. At least one row remains.
     #[must_use]

@@ -113,7 +113,8 @@ impl<'a> FrameView<'a> {
         &self.samples[y * self.stride..][..self.row_bytes()]
     }
 
-    /// Writes the samples of row `y`. Deeper samples than `S` holds become their upper eight bits.
+    /// Writes the samples of row `y`. Deeper samples than `S` holds become their
+    /// [eight bits](SampleFormat::eight_bits).
     ///
     /// # Panics
     /// If the frame has no such row, or `to` is not as long.

@@ -109,7 +109,7 @@ pub struct Parameters {
     pub block_size: usize,
     /// The displacements that are candidates.
     pub window: Window,
-    /// Bits of a sample, 8 to 16. Those of hierarchical search are 8: it searches the upper eight bits of deeper
+    /// Bits of a sample, 8 to 16. Those of hierarchical search are 8: it searches eight bits of deeper
     /// frames.
     pub bit_depth: u32,
     /// Which candidates are compared.
@@ -204,10 +204,9 @@ impl Parameters {
         let refused = |searched_by, advice| Err(SetupError::BitDepth { depth, searched_by, advice });
         match (self.algorithm, self.metric) {
             _ if !(8..=16).contains(&depth) => refused("any algorithm", "use 8 to 16 bits"),
-            (Algorithm::Hierarchical, _) if depth > 8 => refused(
-                "algorithm hierarchical",
-                "use 8: it searches the upper eight bits of frames of any depth",
-            ),
+            (Algorithm::Hierarchical, _) if depth > 8 => {
+                refused("algorithm hierarchical", "use 8: it searches eight bits of frames of any depth")
+            }
             // A block of 64 x 64 differences of 1023 costs just below 2^32.
             (Algorithm::Full | Algorithm::ThreeStep, Metric::Ssd) if depth > Self::MAX_SSD_DEPTH => refused(
                 "metric ssd, whose costs would not fit 32 bits",
@@ -226,6 +225,17 @@ impl Parameters {
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.
     pub fn metric_of_costs(&self) -> Metric {
         if self.algorithm == Algorithm::Hierarchical { Metric::Sad } else { self.metric }
+    }
+
+    /// What is computed for [`Self::costs`]: those without [`CostKind::Confidence`], and what that is made of.
+    pub(crate) fn computed_costs(&self) -> CostKinds {
+        let sources: &[CostKind] = match self.algorithm {
+            Algorithm::Hierarchical => &[CostKind::Intra, CostKind::Satd],
+            Algorithm::Full | Algorithm::ThreeStep => &[CostKind::Second],
+        };
+        let sources = if self.costs.contains(CostKind::Confidence) { sources } else { &[] };
+        let own = self.costs.iter().filter(|&kind| kind != CostKind::Confidence);
+        own.chain(sources.iter().copied()).collect()
     }
 
     /// The grid of blocks over the frame.

@@ -6,7 +6,7 @@ use crate::pyramid::quarter_samples::QuarterSamples;
 use crate::pyramid::strips::HalfSamples;
 use crate::simd::Instructions;
 
-/// The upper eight bits of a frame's luma, and the samples between.
+/// The eight bits of a frame's luma, and the samples between.
 pub(crate) struct LumaPoints {
     frame: LevelFrame,
     half_samples: HalfSamples,

@@ -6,17 +6,18 @@ use super::rules::{
     STILL_SAMPLES, TOLERANCE, block_of, grid, halved, halvings, window,
 };
 use crate::compensation::Sampling;
+use crate::estimator::oracle::eight_bits;
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Frame, FrameView, MotionVector};
 
-/// The frame that is searched in place of a luma plane: its upper eight bits, at half the size as often as it takes.
+/// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at half the size as often as it takes.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
     halved_frame(luma, halvings(luma.width(), luma.height()))
 }
 
-/// The upper eight bits of a luma plane, halved so often.
+/// The eight bits of a luma plane, halved so often.
 pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
-    let mut frame = upper_bits(luma);
+    let mut frame = eight_bits(luma);
     for _ in 0..halvings {
         let whole = frame.view();
         let half = Frame::from_fn(halved(whole.width(), 1), halved(whole.height(), 1), |x, y| {
@@ -27,12 +28,6 @@ pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
         frame = half;
     }
     frame
-}
-
-/// The upper eight bits of the samples.
-fn upper_bits(luma: &FrameView<'_>) -> Frame {
-    let shift = luma.format().depth() - 8;
-    Frame::from_fn(luma.width(), luma.height(), |x, y| (luma.sample(x as i32, y as i32) >> shift) as u8)
 }
 
 /// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
@@ -48,7 +43,7 @@ pub fn interpolate(
 ) -> Vec<Frame> {
     let luma = [&previous[0], &next[0]];
     let projected = project(luma[0].size(), field, phase);
-    let vectors = choose(luma.map(upper_bits), &projected, phase);
+    let vectors = choose(luma.map(|luma| eight_bits(luma)), &projected, phase);
     let planes = previous.iter().zip(next).zip(samplings).enumerate();
     let compensate = |(index, ((previous, next), &sampling))| {
         compensate([previous, next], (sampling, index == 0), luma[0].size(), &vectors, phase)

@@ -64,7 +64,7 @@ fn view(samples: &[u8], width: usize, height: usize) -> FrameView<'_> {
         .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
 }
 
-/// Writes the upper eight bits of `whole` at half its size.
+/// Writes the eight bits of `whole` that are searched, at half its size.
 fn halve(instructions: Instructions, whole: &FrameView<'_>, half: &mut [u8]) {
     let (width, height) = whole.size();
     let row = halved(width, 1);

@@ -287,7 +287,7 @@ impl FrameSlots {
     /// other frame is copied first.
     fn write_rows(&mut self, queue: &Queue, slot: Slot, frame: &Frame) -> cl::Result<()> {
         let view = frame.view().band(frame.rows());
-        // Hierarchical search has the upper eight bits of deeper samples on the device.
+        // Hierarchical search has eight bits of deeper samples on the device.
         let is_narrowed = view.format().bytes() > self.format.bytes();
         let Geometry { left, top, pitch, .. } = self.layout.geometry;
         let row_bytes = self.width * self.format.bytes();

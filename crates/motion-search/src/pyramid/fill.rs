@@ -17,7 +17,7 @@ impl LevelFrame {
         (SAMPLES_A_TASK / self.layout.pitch).max(1)
     }
 
-    /// Copies the upper eight bits of `frame`, and writes the margins.
+    /// Copies the eight bits of `frame`, and writes the margins.
     pub fn copy_from(&mut self, frame: &FrameView<'_>) {
         self.write_rows(|y, row| frame.read_row(y, &mut row[SIDE..][..frame.width()]));
     }

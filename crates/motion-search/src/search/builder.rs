@@ -154,7 +154,7 @@ impl MotionSearchBuilder {
         let (width, height) = self.size;
         let (x, y) = self.range;
         let bit_depth = match (self.algorithm, self.bit_depth) {
-            // It reads the upper eight bits of deeper samples.
+            // It reads eight bits of deeper samples.
             (Algorithm::Hierarchical, 9..=16) => 8,
             (_, depth) => depth,
         };

@@ -122,7 +122,7 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// The costs of a row of blocks, except [`CostKind::Second`].
+/// The costs of a row of blocks, except [`CostKind::Second`] and [`CostKind::Confidence`].
 pub(super) struct CostRow<'a, S: TileSample> {
     pub parameters: &'a Parameters,
     /// The current frame, the reference frame, and the reference frame to predict from.
@@ -171,7 +171,8 @@ impl<S: TileSample, E: InstructionSet> Work<E> for CostRow<'_, S> {
                 CostKind::Zero => write(costs, |column| buffers.sum(MODES, column)),
                 CostKind::Intra => write(costs, |column| buffers.intra(column)),
                 CostKind::Satd => write(costs, |column| buffers.sum(MODES + 1, column)),
-                CostKind::Second => (),
+                // Others write them.
+                CostKind::Second | CostKind::Confidence => (),
                 CostKind::Variance => {
                     let shift = CostKind::variance_shift(parameters.bit_depth);
                     write(costs, |column| buffers.variance(column, shift));

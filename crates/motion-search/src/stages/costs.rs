@@ -8,7 +8,10 @@ use rayon::prelude::*;
 use super::cost_rows::{CostRow, RowBuffers, RowMemory};
 use super::tiles::TileSample;
 use super::{SearchedFrames, Stage};
-use crate::estimator::{CostKind, EstimateError, FrameView, Output, Parameters, RecordPool, SetupError};
+use crate::estimator::{
+    Algorithm, CostKind, CostKinds, EstimateError, FrameView, MotionVector, Output, Parameters,
+    PooledRecords, RecordPool, SetupError,
+};
 use crate::memory::Line;
 use crate::native::second_costs::SecondCosts;
 use crate::simd::Instructions;
@@ -32,17 +35,21 @@ struct CostStage<S: TileSample> {
     parameters: Parameters,
     instructions: Instructions,
     costs: RecordPool<u32>,
-    /// The upper eight bits of deeper reference frames.
+    /// The eight bits of deeper reference frames.
     lowered: RecordPool<u8>,
     memory: RowMemory<S>,
+    /// Those of the output, if they differ from those of `parameters`, which they are made of.
+    made: Option<CostKinds>,
     /// Memory of [`CostKind::Second`].
     second: RecordPool<Line>,
 }
 
 impl<S: TileSample> CostStage<S> {
     fn new(parameters: &Parameters, instructions: Instructions) -> Self {
+        let costs = parameters.computed_costs();
         Self {
-            parameters: parameters.clone(),
+            parameters: Parameters { costs, ..parameters.clone() },
+            made: (costs != parameters.costs).then_some(parameters.costs),
             instructions,
             costs: RecordPool::default(),
             lowered: RecordPool::default(),
@@ -89,12 +96,38 @@ impl<S: TileSample> Stage for CostStage<S> {
                 }
             },
         );
-        output.costs = Some(costs);
+        output.costs = Some(match self.made {
+            None => costs,
+            Some(kinds) => self.make(kinds, &costs, &output.vectors),
+        });
         Ok(())
     }
 }
 
-/// The upper eight bits of `frame`, in `samples`.
+impl<S: TileSample> CostStage<S> {
+    /// The numbers of `kinds`, among them [`CostKind::Confidence`], made of those that it needs.
+    fn make(&self, kinds: CostKinds, computed: &[u32], vectors: &[MotionVector]) -> PooledRecords<u32> {
+        let sources = self.parameters.costs;
+        let place = |kind| sources.iter().position(|source| source == kind);
+        let places: Vec<_> = kinds.iter().map(place).collect();
+        let [satd, intra, second] = [CostKind::Satd, CostKind::Intra, CostKind::Second].map(place);
+        let mut costs = self.costs.take(vectors.len() * kinds.count());
+        let blocks = computed.chunks_exact(sources.count()).zip(vectors);
+        for (made, (computed, vector)) in costs.chunks_exact_mut(kinds.count()).zip(blocks) {
+            let of = |place: Option<usize>| place.map_or(0, |place| computed[place]);
+            let (cost, other) = match self.parameters.algorithm {
+                Algorithm::Hierarchical => (of(satd), of(intra)),
+                Algorithm::Full | Algorithm::ThreeStep => (vector.cost, of(second)),
+            };
+            for (made, place) in made.iter_mut().zip(&places) {
+                *made = place.map_or_else(|| CostKind::confidence(cost, other), |place| computed[place]);
+            }
+        }
+        costs
+    }
+}
+
+/// The eight bits of `frame` that are searched, in `samples`.
 fn lower<'a>(frame: &FrameView<'_>, samples: &'a mut [u8]) -> FrameView<'a> {
     let (width, height) = frame.size();
     samples.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| frame.read_row(y, row));

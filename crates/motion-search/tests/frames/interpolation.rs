@@ -55,6 +55,12 @@ impl Pair {
         Self { samplings: [&[Sampling::LUMA], chroma].concat(), frames }
     }
 
+    /// The same, of whose deep luma samples those from `black` to `white` are seen.
+    fn with_levels(mut self, black: u16, white: u16) -> Self {
+        self.frames.iter_mut().for_each(|planes| planes[0] = planes[0].with_levels(black, white));
+        self
+    }
+
     fn views(&self) -> [Vec<FrameView<'_>>; 2] {
         self.frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect())
     }
@@ -208,6 +214,14 @@ fn check_lettering(makers: Makers) {
     }
 }
 
+fn check_levels(makers: Makers) {
+    for (depth, black, white) in [(10, 200, 700), (16, 20000, 24095)] {
+        let pair = Pair::new(Content::Moved, (45, 35), &[HALVED, HALVED], depth).with_levels(black, white);
+        pair.check(makers, &pair.field(), &PHASES[1..3]);
+        pair.check(makers, &pair.random_field(300), &PHASES[2..3]);
+    }
+}
+
 /// A frame that is searched at half its size.
 fn check_halved(makers: Makers) {
     let pair = Pair::new(Content::Moved, (1090, 482), &[], 8);
@@ -227,6 +241,7 @@ fn vectors_of_any_length_equal_the_oracle() {
 #[test]
 fn planes_of_all_kinds_equal_the_oracle() {
     check_planes(cpu);
+    check_levels(cpu);
 }
 
 #[test]
@@ -311,6 +326,7 @@ mod opencl_devices {
     #[test]
     fn planes_of_all_kinds_equal_the_oracle() {
         check_planes(opencl);
+        check_levels(opencl);
     }
 
     #[test]

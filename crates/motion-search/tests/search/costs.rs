@@ -35,7 +35,9 @@ fn vectors(parameters: &Parameters, seed: u32) -> Vec<MotionVector> {
         }
     };
     let window = parameters.window;
-    let vector = |_| MotionVector { x: component(window.x1()), y: component(-window.y0()), cost: 0 };
+    let mut costs = Noise::new(!seed);
+    let mut cost = || u32::from(costs.next()) << (costs.next() % 16);
+    let vector = |_| MotionVector { x: component(window.x1()), y: component(-window.y0()), cost: cost() };
     (0..parameters.grid().blocks()).map(vector).collect()
 }
 
@@ -100,7 +102,7 @@ fn of_deep_samples_too() {
 #[test]
 fn every_set_of_kinds() {
     let case = &cases()[0];
-    for set in 1..32 {
+    for set in 1..64 {
         let kinds = CostKind::ALL.into_iter().enumerate();
         let kinds = kinds.filter(|(index, _)| set >> index & 1 == 1).map(|(_, kind)| kind);
         check(case, kinds.collect(), set);
@@ -229,4 +231,64 @@ fn what_cannot_be_computed_is_an_error() {
     assert!(matches!(run([&wrong, &right], &vectors), EstimateError::FrameSize(..)));
     let missing = block_costs(&second, Level::best()).unwrap().apply(None, &mut Output::new(20));
     assert!(matches!(missing, Err(EstimateError::NoFrame)));
+}
+
+/// How far the texture and the noise of a frame are from those of its neighbours.
+const MOVED: (i32, i32) = (3, 1);
+
+/// Frame `time` of a texture that moves by [`MOVED`], beside a flat bar that stands still; both with noise.
+fn panned(time: i32, noise: &mut Noise) -> Frame {
+    let texture = |x: i32, y: i32| {
+        let at = |x: i32, y: i32| {
+            ((x / 6).wrapping_mul(0x2c1b_3c6d) ^ (y / 5).wrapping_mul(0x297a_2d39)) >> 9 & 127
+        };
+        (at(x, y) + at(x + 3, y) + at(x, y + 2)) / 3
+    };
+    Frame::from_fn(320, 192, |x, y| {
+        let (right, down) = (x as i32 + 90 - time * MOVED.0, y as i32 + 90 - time * MOVED.1);
+        let sample = if x < 112 { 90 } else { 50 + texture(right, down) };
+        (sample + i32::from(noise.next() % 16) - 8) as u8
+    })
+}
+
+/// The area under the curve: the probability that a right vector has more confidence than a wrong one.
+fn area_under_the_curve(right: &[u32], wrong: &[u32]) -> f64 {
+    let wins =
+        |right: &u32| wrong.iter().map(|wrong| f64::from(1 + right.cmp(wrong) as i8) / 2.0).sum::<f64>();
+    right.iter().map(wins).sum::<f64>() / (right.len() * wrong.len()) as f64
+}
+
+/// The vectors of the bar are chance, and have little confidence.
+#[test]
+fn confidence_tells_right_vectors_from_wrong_ones() {
+    let mut noise = Noise::new(5);
+    let [reference, current] = [0, 1].map(|time| panned(time, &mut noise));
+    for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
+        let costs = [CostKind::Confidence].into_iter().collect();
+        let parameters = Parameters::new(320, 192, 16, Window::symmetric(8, 8).unwrap());
+        let parameters = Parameters { algorithm, costs, ..parameters };
+        let field = oracle::search(&parameters, &current.view(), &reference.view());
+        let found = apply(&parameters, Level::best(), [&current, &reference], &field.vectors).unwrap();
+        let (mut right, mut wrong) = (Vec::new(), Vec::new());
+        for (index, (vector, confidence)) in field.vectors.iter().zip(found).enumerate() {
+            let (column, row) = (index % field.grid.columns, index / field.grid.columns);
+            // Not at the edges, and not where both meet.
+            if [0, 7, 19].contains(&column) || row == 0 || row == field.grid.rows - 1 {
+                continue;
+            }
+            let scale = algorithm.scale();
+            let (x, y) = if column < 7 { (0, 0) } else { (-MOVED.0 * scale, -MOVED.1 * scale) };
+            let off = (i32::from(vector.x) - x).abs().max((i32::from(vector.y) - y).abs());
+            if off > scale { wrong.push(confidence) } else { right.push(confidence) }
+        }
+        assert!(right.len() > 50 && wrong.len() > 9, "{algorithm:?}: {} and {}", right.len(), wrong.len());
+        let area = area_under_the_curve(&right, &wrong);
+        let trusted = [&right, &wrong].map(|of| of.iter().filter(|&&confidence| confidence >= 64).count());
+        assert!(area > 0.9, "{algorithm:?}: {area}");
+        assert!(
+            trusted[1] == 0 && 2 * trusted[0] > right.len(),
+            "{algorithm:?}: {trusted:?} of {}",
+            right.len()
+        );
+    }
 }

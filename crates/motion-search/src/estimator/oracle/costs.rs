@@ -1,7 +1,7 @@
 //! The costs of blocks besides those of their vectors, one sample at a time.
 
 use super::interpolation::{half_sample, quarter_sample};
-use crate::estimator::{CostKind, FrameView, MotionVector, Parameters};
+use crate::estimator::{Algorithm, CostKind, FrameView, MotionVector, Parameters};
 
 /// The 4 x 4 Hadamard matrix, whose rows are in no particular order: sums of absolute values do not depend on it.
 const HADAMARD: [[i32; 4]; 4] = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]];
@@ -40,8 +40,12 @@ struct SearchedSamples<'a> {
 
 impl SearchedSamples<'_> {
     fn at(&self, x: i32, y: i32) -> i32 {
-        // Hierarchical search sees the upper eight bits of deeper samples.
-        i32::from(self.frame.sample(x, y) >> (self.frame.format().depth() - self.parameters.bit_depth))
+        let (sample, format) = (self.frame.sample(x, y), self.frame.format());
+        if format.depth() == self.parameters.bit_depth {
+            return sample.into();
+        }
+        // Hierarchical search sees eight bits of deeper samples.
+        format.eight_bits(sample).into()
     }
 
     /// The sample at `(x, y)` quarter samples.
@@ -80,6 +84,14 @@ impl CostedBlock<'_> {
             }
             CostKind::Second => self.second(),
             CostKind::Variance => self.variance(),
+            CostKind::Confidence => match self.parameters.algorithm {
+                Algorithm::Hierarchical => {
+                    CostKind::confidence(self.cost(CostKind::Satd), self.cost(CostKind::Intra))
+                }
+                Algorithm::Full | Algorithm::ThreeStep => {
+                    CostKind::confidence(self.vector.cost, self.cost(CostKind::Second))
+                }
+            },
         }
     }
 
@@ -163,7 +175,7 @@ impl CostedBlock<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Algorithm, Border, Frame, Metric, SubSample, Window};
+    use crate::estimator::{Border, Frame, Metric, SubSample, Window};
 
     /// The costs of the first block of 4 of `width` x 4 samples, whose vector is `(x, y)` units.
     fn costs_of(
@@ -293,6 +305,32 @@ mod tests {
     }
 
     #[test]
+    fn a_confidence_by_hand() {
+        assert_eq!(CostKind::confidence(0, 1), 255);
+        assert_eq!(CostKind::confidence(50, 100), 128);
+        // 255 * 299 / 300 is 254.15.
+        assert_eq!([299, 300, 301].map(|cost| CostKind::confidence(cost, 300)), [1, 0, 0]);
+        // Where nothing costs anything, the vector is as good as any other.
+        assert_eq!(CostKind::confidence(0, 0), 0);
+        assert_eq!([0, u32::MAX].map(|cost| CostKind::confidence(cost, u32::MAX)), [255, 0]);
+
+        let confidence = |algorithm, frames, vector| {
+            let change = |p| Parameters { algorithm, ..p };
+            costs_of(CostKind::Confidence, change, frames, 4, vector)
+        };
+        // Vectors cost nothing in the test, and every other match costs something.
+        let slope = Frame::from_fn(12, 12, |x, y| (5 * x + 7 * y) as u8);
+        assert_eq!(confidence(Algorithm::Full, [&slope, &slope], (0, 0)), 255);
+        // All that is around is the same sample: the block needs no motion.
+        let flat = Frame::from_fn(12, 12, |_, _| 90);
+        assert_eq!(confidence(Algorithm::Full, [&flat, &flat], (0, 0)), 0);
+        assert_eq!(confidence(Algorithm::Hierarchical, [&flat, &flat], (0, 0)), 0);
+        // One sample differs by 6 from flat surroundings, and the match by 2 less: of 48 it costs 16.
+        let dot = |rise| Frame::from_fn(12, 12, move |x, y| 50 + rise * u8::from((x, y) == (5, 6)));
+        assert_eq!(confidence(Algorithm::Hierarchical, [&dot(6), &dot(4)], (0, 0)), 255 - 85);
+    }
+
+    #[test]
     fn every_kind_in_its_order() {
         let (current, reference) = (Frame::from_fn(9, 5, |x, y| (x * y * 7) as u8), flat_sized(9, 5));
         let all = |kinds: &[CostKind]| {
@@ -302,9 +340,9 @@ mod tests {
             costs(&parameters, &current.view(), &reference.view(), &[MotionVector::default(); 6])
         };
         let together = all(&CostKind::ALL);
-        assert_eq!(together.len(), 6 * 5);
+        assert_eq!(together.len(), 6 * 6);
         for (index, kind) in CostKind::ALL.into_iter().enumerate() {
-            let alone: Vec<u32> = together.iter().skip(index).step_by(5).copied().collect();
+            let alone: Vec<u32> = together.iter().skip(index).step_by(6).copied().collect();
             assert_eq!(all(&[kind]), alone);
         }
     }

@@ -8,6 +8,7 @@ pub(crate) mod interpolation;
 mod refinement;
 
 pub use costs::costs;
+pub(crate) use hierarchical::eight_bits;
 pub use hierarchical::hierarchical;
 
 use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, SubSample, Window};

@@ -140,7 +140,7 @@ impl PlanesKernel {
 pub(super) struct DeviceFrame {
     /// All planes as they came.
     pub(super) planes: Buffer,
-    /// Luma at whole and half samples: its upper eight bits, and all bits if there are more.
+    /// Luma at whole and half samples: its eight bits, and all bits if there are more.
     points: Buffer,
     deep_points: Option<Buffer>,
 }
@@ -210,7 +210,9 @@ impl InterpolationKernels {
             })
         };
         let ChoiceShape { items, lanes } = choice;
-        let interpolation = build(KernelFile::Interpolation, format!("-D ITEMS={items} -D LANES={lanes}"))?;
+        let (black, lower) = format.samples.levels();
+        let options = format!("-D BLACK={black} -D LOWER={lower} -D ITEMS={items} -D LANES={lanes}");
+        let interpolation = build(KernelFile::Interpolation, options)?;
         let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
         // Of planes that are sampled alike, from plane `first` on.
         let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {

@@ -3,11 +3,10 @@
 use crate::estimator::pyramid::level_sizes;
 use crate::estimator::{Frame, FrameView};
 
-/// The frame that is searched: the upper eight bits of each sample.
-pub(super) fn upper_eight_bits(frame: &FrameView<'_>) -> Frame {
-    let lower = frame.format().depth() - 8;
-    let upper = |x, y| (frame.sample(x as i32, y as i32) >> lower) as u8;
-    Frame::from_fn(frame.width(), frame.height(), upper)
+/// The frame that is searched: eight bits of each sample.
+pub(crate) fn eight_bits(frame: &FrameView<'_>) -> Frame {
+    let seen = |x, y| frame.format().eight_bits(frame.sample(x as i32, y as i32));
+    Frame::from_fn(frame.width(), frame.height(), seen)
 }
 
 /// The frames of all levels, finest first: pass 1, and pass 2 for level 0.

@@ -18,6 +18,7 @@ use crate::estimator::pyramid::{CELL, Preset};
 use crate::estimator::{Frame, FrameView, MotionField, Parameters};
 use cells::{CellVector, Cells};
 use check::Check;
+pub(crate) use frames::eight_bits;
 use level::SearchLevel;
 
 /// The field of hierarchical search.
@@ -31,7 +32,7 @@ pub fn hierarchical(
 ) -> MotionField {
     current.check(parameters).expect("current frame");
     reference.check(parameters).expect("reference frame");
-    let [current, reference] = [current, reference].map(frames::upper_eight_bits);
+    let [current, reference] = [current, reference].map(frames::eight_bits);
     let (current, reference) = (&current.view(), &reference.view());
     let Direction { level, vectors } = search_levels(&parameters.quality.preset(), current, reference);
     let (grid, side) = (parameters.grid(), parameters.block_size);

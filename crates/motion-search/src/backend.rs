@@ -220,6 +220,12 @@ pub fn check(
     }
 }
 
+/// Whether [`DeviceSelector::Auto`] takes an OpenCL device with `kernel`, though the CPU without OpenCL has it too. That device
+/// may be open only after its driver has compiled for long.
+pub fn prefers_opencl(kernel: Kernel) -> bool {
+    of_opencl(kernel) && of_native(kernel) && opencl::has_gpu()
+}
+
 /// Opens the one device that `device` names, as [`open`].
 ///
 /// # Errors
@@ -468,6 +474,11 @@ mod opencl {
         first_that_opens(false, |device| maker_on(device, format))
     }
 
+    /// Whether there is a GPU.
+    pub(super) fn has_gpu() -> bool {
+        opencl::devices().iter().any(|device| device.kind == DeviceKind::Gpu)
+    }
+
     /// Whether `selector` names a GPU.
     pub(super) fn is_gpu(selector: &DeviceSelector) -> Result<bool, SetupError> {
         Ok(find(selector)?.kind == DeviceKind::Gpu)
@@ -514,6 +525,10 @@ mod opencl {
 
     pub(super) fn open_best_maker(_: &FrameFormat) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
         None
+    }
+
+    pub(super) fn has_gpu() -> bool {
+        false
     }
 
     pub(super) fn is_gpu(selector: &DeviceSelector) -> Result<bool, SetupError> {

@@ -6,13 +6,15 @@ use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::estimator::{NATIVE, SetupError};
+use crate::tuning::Tuning;
 
 /// The pool of `count` threads, 0 for one a core: the one there is, or a new one. Its threads end
 /// when nobody has it any more.
 ///
 /// # Errors
-/// [`SetupError::Device`] where the threads do not start.
+/// [`SetupError::Tuning`] for more than [`Tuning::MAX_THREADS`]; [`SetupError::Device`] where the threads do not start.
 pub(crate) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
+    Tuning { threads: Some(count), ..Tuning::default() }.validate()?;
     static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
     // A panic elsewhere leaves the list whole: each change is one push.
     let mut pools = POOLS.lock();

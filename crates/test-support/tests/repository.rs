@@ -13,9 +13,10 @@ use syn::visit::{self, Visit};
 type Names = Vec<String>;
 
 /// The layers of the library, the lowest first. A layer imports only from those before it.
-const LAYERS: [&[&str]; 12] = [
+const LAYERS: [&[&str]; 13] = [
     &["estimator"],
-    &["compilation", "memory", "pace", "threads", "tuning"],
+    &["compilation", "memory", "pace", "tuning"],
+    &["threads"],
     &["simd"],
     &["pyramid"],
     &["native"],

@@ -196,10 +196,8 @@ impl Denoiser {
         references: &[Reference<'_>],
         strength: Strength,
     ) -> Result<&NoiseMap, CompensationError> {
-        for (index, plane) in planes.iter().enumerate() {
-            self.format.check(index, plane)?;
-            self.check(index, references)?;
-        }
+        self.format.check_all(planes)?;
+        references.iter().try_for_each(|reference| self.format.check_all(reference.planes))?;
         let Self {
             instructions,
             threads,

@@ -140,8 +140,12 @@ impl NoiseMap {
     /// For frames of `size` luma samples of `depth` bits.
     ///
     /// # Errors
-    /// [`SetupError::Memory`] if there is too little.
+    /// [`SetupError::FrameSize`] if they are empty; [`SetupError::Memory`] if there is too little.
     pub fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
+        let (width, height) = size;
+        if width == 0 || height == 0 {
+            return Err(SetupError::FrameSize { width, height });
+        }
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
         let blocks = memory::values("the noise of blocks", areas.blocks.0 * areas.blocks.1)?;

@@ -44,7 +44,9 @@ impl Window {
     /// # Errors
     /// [`SetupError::Window`] if no position is left or one exceeds [`MAX_DISPLACEMENT`].
     pub fn of_area(side: usize, block_size: usize) -> Result<Self, SetupError> {
-        let positions = side as i32 - block_size as i32 + 1;
+        let [side, block] = [side, block_size].map(|samples| i32::try_from(samples).unwrap_or(i32::MAX));
+        // No block has no positions.
+        let positions = if block > 0 { (side - block).saturating_add(1) } else { 0 };
         let (first, last) = (-(positions / 2), positions - 1 - positions / 2);
         Self::new(first, last, first, last)
     }
@@ -105,9 +107,12 @@ impl Window {
         std::iter::successors(first, |&step| (step > 1).then_some((step + 1) / 2))
     }
 
-    /// The part of the window inside `[x0, x1] × [y0, y1]`, which must hold `(0, 0)`.
+    /// The part of the window inside `[x0, x1] × [y0, y1]`.
+    ///
+    /// # Panics
+    /// If that does not hold `(0, 0)`.
     pub fn clipped(&self, x: RangeInclusive<i32>, y: RangeInclusive<i32>) -> Self {
-        debug_assert!(x.contains(&0) && y.contains(&0));
+        assert!(x.contains(&0) && y.contains(&0), "{x:?} and {y:?} do not hold (0, 0)");
         Self {
             x0: self.x0.clamp(*x.start(), *x.end()),
             x1: self.x1.clamp(*x.start(), *x.end()),

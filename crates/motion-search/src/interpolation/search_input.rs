@@ -23,7 +23,7 @@ impl SearchInput {
     /// devices of that number.
     ///
     /// # Errors
-    /// [`SetupError`] if threads or memory are missing.
+    /// [`SetupError`] if the frames are empty, or threads or memory are missing.
     pub fn new(size: (usize, usize), threads: usize) -> Result<Self, SetupError> {
         Self::with_level(size, threads, Level::best())
     }
@@ -33,6 +33,10 @@ impl SearchInput {
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
     pub fn with_level(size: (usize, usize), threads: usize, level: Level) -> Result<Self, SetupError> {
+        let (width, height) = size;
+        if width == 0 || height == 0 {
+            return Err(SetupError::FrameSize { width, height });
+        }
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,

@@ -47,6 +47,7 @@ pub struct SearchedFrames<'a> {
 /// # Errors
 /// [`SetupError`] if `parameters` are not valid.
 pub fn stages(parameters: &Parameters) -> Result<Vec<Box<dyn Stage>>, SetupError> {
+    parameters.validate()?;
     let mut stages: Vec<Box<dyn Stage>> = Vec::new();
     match parameters.prediction {
         Prediction::None => (),

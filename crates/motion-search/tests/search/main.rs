@@ -5,6 +5,7 @@ mod backend;
 mod costs;
 mod group;
 mod in_flight;
+mod misuse;
 mod native;
 #[cfg(feature = "opencl")]
 mod opencl;

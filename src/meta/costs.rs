@@ -12,7 +12,7 @@ const NAMES: &str = "cost-names";
 /// The field that holds the numbers.
 const COSTS: &str = "costs";
 
-/// Numbers of each block besides its vector, by name: `zero`, `intra`, `satd`, `second`, `variance` of
+/// Numbers of each block besides its vector, by name: `zero`, `intra`, `satd`, `second`, `variance`, `confidence` of
 /// `motionestimate`, or others.
 #[derive(Clone, Debug)]
 pub struct FieldCosts {

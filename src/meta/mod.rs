@@ -20,7 +20,8 @@
 //! | `predictors` | GBytes | optional: as many [`Predictor`]s, the vectors that an encoder would predict |
 //! | `devices` | GstValueArray | optional, if several devices each searched whole rows: their names, strings |
 //! | `row-devices` | GBytes | with `devices`: one byte per row of blocks, the index of its device |
-//! | `cost-names` | GstValueArray | optional: the names of numbers of each block, strings: `zero`, `intra`, `satd`, `second`, `variance` |
+//! | `cost-names` | GstValueArray | optional: the names of numbers of each block, strings: `zero`, `intra`, `satd`, `second`, `variance`, `confidence` |
+//! | `black-level`, `white-level` | guint | optional: the levels between which hierarchical search saw deep samples, if not their upper eight bits |
 //! | `scene-cut` | gboolean | optional: whether the frame begins another scene than its reference frame, the previous one, shows |
 //! | `duplicate` | gboolean | optional, then true: luma equals that of the reference frame |
 //! | `costs` | GBytes | with `cost-names`: for each block, row-major, one `guint32` for each name, host byte order |
@@ -46,6 +47,7 @@
 
 mod costs;
 mod devices;
+mod error;
 mod resample;
 mod transform;
 
@@ -59,6 +61,7 @@ use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References
 
 pub use costs::FieldCosts;
 pub use devices::RowDevices;
+pub use error::MetaError;
 pub use transform::register;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -69,6 +72,10 @@ static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
 /// The name under which the meta is registered.
 pub const NAME: &str = "MotionVectorMeta";
 
+/// The fields that say which part of deep samples was searched.
+const BLACK_LEVEL: &str = "black-level";
+const WHITE_LEVEL: &str = "white-level";
+
 /// The field that says whether a scene begins.
 const SCENE_CUT: &str = "scene-cut";
 
@@ -77,57 +84,6 @@ const DUPLICATE: &str = "duplicate";
 
 /// The version of the meta's structure.
 pub const VERSION: u32 = 1;
-
-/// Why a motion field cannot be read or attached.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MetaError {
-    /// A field of the structure is missing or has another type.
-    #[error("field \"{0}\" is missing or has a wrong type")]
-    Field(&'static str),
-    /// The structure is of a later version.
-    #[error("unknown meta version {0}: this build reads version {VERSION}")]
-    Version(u32),
-    /// The vectors have no unit.
-    #[error("vectors have 0 units per sample: 1 or more are needed")]
-    Scale,
-    /// Samples of so many bits are not searched.
-    #[error("costs of samples of {0} bits: expected 8 to 16")]
-    BitDepth(u32),
-    /// The metric is not known.
-    #[error("unknown metric \"{0}\": expected \"sad\" or \"ssd\"")]
-    Metric(String),
-    /// The grid does not match the frame and block size.
-    #[error(
-        "a frame of {width} x {height} samples in blocks of {block_width} x {block_height} cannot have \
-         {columns} x {rows} vectors"
-    )]
-    #[allow(missing_docs)]
-    Grid { width: u32, height: u32, block_width: u32, block_height: u32, columns: u32, rows: u32 },
-    /// The number of vectors does not match the grid.
-    #[error("{needed} bytes of vectors are needed, there are {present}")]
-    #[allow(missing_docs)]
-    Length { needed: u64, present: usize },
-    /// The number of predictors does not match the grid.
-    #[error("{needed} bytes of predictors are needed, there are {present}")]
-    #[allow(missing_docs)]
-    PredictorLength { needed: u64, present: usize },
-    /// A row has the index of a device that is not in the list of names.
-    #[error("a row has device index {device}, but only {names} devices are named")]
-    #[allow(missing_docs)]
-    Device { device: u8, names: usize },
-    /// The number of device indices does not match the number of rows of blocks.
-    #[error("{rows} device indices are needed, one per row of blocks; there are {present}")]
-    #[allow(missing_docs)]
-    DeviceRows { rows: u32, present: usize },
-    /// The number of costs does not match the grid and the names.
-    #[error("{needed} bytes of costs are needed, one number for each name a block; there are {present}")]
-    #[allow(missing_docs)]
-    CostLength { needed: u64, present: usize },
-    /// GStreamer refused to add the meta.
-    #[error("GStreamer refused to add the meta to the buffer")]
-    Rejected,
-}
 
 /// A motion field without its vectors: sizes, reference frame and metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,10 +163,7 @@ impl FieldDescription {
         if scale == 0 {
             return Err(MetaError::Scale);
         }
-        let bit_depth = match structure.has_field("bit-depth") {
-            true => field(structure, "bit-depth")?,
-            false => 8,
-        };
+        let bit_depth = optional(structure, "bit-depth")?.unwrap_or(8);
         if !(8..=16).contains(&bit_depth) {
             return Err(MetaError::BitDepth(bit_depth));
         }
@@ -265,6 +218,8 @@ pub struct Extras {
     pub devices: Option<RowDevices>,
     /// Numbers of each block besides its vector.
     pub costs: Option<FieldCosts>,
+    /// The black and the white level between which deep samples were searched, unless all bits or the upper eight bits were.
+    pub levels: Option<(u32, u32)>,
     /// Whether the frame begins another scene than its reference frame shows, if that is known.
     pub is_scene_cut: Option<bool>,
     /// Whether luma is known to equal that of the reference frame.
@@ -283,7 +238,7 @@ pub fn attach(
     vectors: glib::Bytes,
     extras: Extras,
 ) -> Result<(), MetaError> {
-    let Extras { predictors, devices, costs, is_scene_cut, is_duplicate } = extras;
+    let Extras { predictors, devices, costs, levels, is_scene_cut, is_duplicate } = extras;
     description.check(vectors.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
     devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
     costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
@@ -300,6 +255,10 @@ pub fn attach(
     }
     if let Some(costs) = costs {
         costs.write_to(structure);
+    }
+    if let Some((black, white)) = levels {
+        structure.set(BLACK_LEVEL, black);
+        structure.set(WHITE_LEVEL, white);
     }
     if let Some(is_scene_cut) = is_scene_cut {
         structure.set(SCENE_CUT, is_scene_cut);
@@ -340,8 +299,18 @@ pub struct MotionVectorMeta {
     predictors: Option<Records<Predictor>>,
     devices: Option<RowDevices>,
     costs: Option<FieldCosts>,
+    levels: Option<(u32, u32)>,
     is_scene_cut: Option<bool>,
     is_duplicate: bool,
+}
+
+/// The value of `field`, if `structure` has it.
+fn optional<'a, T: glib::value::FromValue<'a>>(
+    structure: &'a gst::StructureRef,
+    field: &'static str,
+) -> Result<Option<T>, MetaError> {
+    let value = structure.has_field(field).then(|| structure.get(field));
+    value.transpose().map_err(|_| MetaError::Field(field))
 }
 
 /// The strings in the array `field` of `structure`.
@@ -412,34 +381,39 @@ impl MotionVectorMeta {
     fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
         let description = FieldDescription::from_structure(structure)?;
         let bytes: glib::Bytes = structure.get("vectors").map_err(|_| MetaError::Field("vectors"))?;
-        let predictors: Option<glib::Bytes> = match structure.has_field("predictors") {
-            true => Some(structure.get("predictors").map_err(|_| MetaError::Field("predictors"))?),
-            false => None,
-        };
+        let predictors: Option<glib::Bytes> = optional(structure, "predictors")?;
         description.check(bytes.len(), predictors.as_ref().map(|bytes| bytes.len()))?;
         let predictors = predictors.map(Records::new);
         let devices = RowDevices::from_structure(structure)?;
         devices.as_ref().map_or(Ok(()), |devices| devices.check(description.rows))?;
         let costs = FieldCosts::from_structure(structure)?;
         costs.as_ref().map_or(Ok(()), |costs| costs.check(description.blocks()))?;
-        let flag = |name: &'static str| match structure.has_field(name) {
-            true => structure.get(name).map(Some).map_err(|_| MetaError::Field(name)),
-            false => Ok(None),
-        };
+        let level = |name| optional::<u32>(structure, name);
         Ok(Self {
             description,
             vectors: Records::new(bytes),
             predictors,
             devices,
             costs,
-            is_scene_cut: flag(SCENE_CUT)?,
-            is_duplicate: flag(DUPLICATE)?.unwrap_or(false),
+            levels: level(BLACK_LEVEL)?.zip(level(WHITE_LEVEL)?),
+            is_scene_cut: optional(structure, SCENE_CUT)?,
+            is_duplicate: optional(structure, DUPLICATE)?.unwrap_or(false),
         })
     }
 
     /// Sizes, reference frame and metric of the field.
     pub fn description(&self) -> &FieldDescription {
         &self.description
+    }
+
+    /// The field, if it is for frames of this size, width and height: an element that does not know the meta may have changed
+    /// the frame.
+    ///
+    /// # Errors
+    /// [`MetaError::FrameSize`].
+    pub fn of_frame(self, frame: (u32, u32)) -> Result<Self, MetaError> {
+        let field = (self.description.width, self.description.height);
+        if field == frame { Ok(self) } else { Err(MetaError::FrameSize { field, frame }) }
     }
 
     /// One vector per block, `rows × columns`, row-major.
@@ -461,6 +435,11 @@ impl MotionVectorMeta {
     /// Numbers of each block besides its vector; `None` if the field has none.
     pub fn costs(&self) -> Option<&FieldCosts> {
         self.costs.as_ref()
+    }
+
+    /// The black and the white level between which deep samples were searched; `None` if all bits or the upper eight bits were.
+    pub fn levels(&self) -> Option<(u32, u32)> {
+        self.levels
     }
 
     /// Whether the frame begins another scene than its reference frame shows; `None` if that is not known.

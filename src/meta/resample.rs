@@ -5,8 +5,10 @@
 //! block size that is nearest to that of the scaled blocks. Each block takes the vector and the costs of the old block that
 //! holds its centre; vectors are scaled, and costs are multiplied by the ratio of the blocks' areas.
 
+use std::sync::Arc;
+
 use motion_search::estimator::prediction::median_predictors;
-use motion_search::estimator::{MotionVector, Predictor};
+use motion_search::estimator::{CostKind, MotionVector, Predictor};
 
 use super::{FieldDescription, MotionVectorMeta};
 
@@ -221,13 +223,16 @@ fn scaled_cost(cost: u32, ratio: Fraction) -> u32 {
 }
 
 impl Resampled {
-    /// `values`, `per_block` of each old block, of the new blocks; zero outside the old frame.
-    pub fn costs(&self, values: &[u32], per_block: usize) -> Vec<u32> {
+    /// `values`, a number for each of `names` of each old block, of the new blocks; zero outside the old frame.
+    pub fn costs(&self, values: &[u32], names: &[Arc<str>]) -> Vec<u32> {
         let of_block = |source: &Option<usize>| {
-            let old = source.map(|block| &values[block * per_block..][..per_block]);
-            (0..per_block)
-                .map(|at| old.map_or(0, |old| scaled_cost(old[at], self.cost_ratio)))
-                .collect::<Vec<_>>()
+            let old = source.map(|block| &values[block * names.len()..]);
+            let scaled = |(at, name): (usize, &Arc<str>)| match old {
+                None => 0,
+                Some(old) if **name == *CostKind::Confidence.name() => old[at],
+                Some(old) => scaled_cost(old[at], self.cost_ratio),
+            };
+            names.iter().enumerate().map(scaled).collect::<Vec<_>>()
         };
         self.sources.iter().flat_map(of_block).collect()
     }
@@ -302,7 +307,10 @@ mod tests {
                 let expected = (component(old.x, to.0, 320), component(old.y, to.1, 192), old.cost);
                 assert_eq!((new.x, new.y, new.cost), expected);
             }
-            assert_eq!(scaled.costs(meta.costs().unwrap().values(), 1), meta.costs().unwrap().values());
+            assert_eq!(
+                scaled.costs(meta.costs().unwrap().values(), &["zero".into()]),
+                meta.costs().unwrap().values()
+            );
             assert_eq!(scaled.rows(20).unwrap(), (0..12).collect::<Vec<_>>());
         }
     }
@@ -364,7 +372,8 @@ mod tests {
             |vectors: &[MotionVector]| vectors.iter().all(|vector| *vector == MotionVector::default());
         assert!(still(&padded.vectors[..20]) && still(&padded.vectors[260..]));
         assert!(padded.rows(20).is_none());
-        assert_eq!(padded.costs(meta.costs().unwrap().values(), 1)[..20], [0; 20]);
+        let costs = |name: &str| padded.costs(meta.costs().unwrap().values(), &[name.into()]);
+        assert_eq!(costs("zero")[..20], [0; 20]);
     }
 
     #[test]

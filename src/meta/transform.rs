@@ -207,7 +207,7 @@ fn place(
         let field = placement.resample(&meta).ok_or("its vectors would be too long")?;
         let columns = meta.description.columns;
         let costs = meta.costs.as_ref().and_then(|costs| {
-            let values = field.costs(costs.values(), costs.names().len());
+            let values = field.costs(costs.values(), costs.names());
             FieldCosts::new(costs.names().to_vec(), glib::Bytes::from_owned(RecordBytes(values))).ok()
         });
         let devices = meta.devices.as_ref().and_then(|devices| {
@@ -217,8 +217,8 @@ fn place(
         let Resampled { description, vectors, predictors, .. } = field;
         let vectors = glib::Bytes::from_owned(RecordBytes(vectors));
         let predictors = predictors.map(|predictors| glib::Bytes::from_owned(RecordBytes(predictors)));
-        let MotionVectorMeta { is_scene_cut, is_duplicate, .. } = meta;
-        let extras = Extras { predictors, devices, costs, is_scene_cut, is_duplicate };
+        let MotionVectorMeta { levels, is_scene_cut, is_duplicate, .. } = meta;
+        let extras = Extras { predictors, devices, costs, levels, is_scene_cut, is_duplicate };
         attach(target, &description, vectors, extras).map_err(|_| "it was refused")
     });
     if let Err(reason) = placed {

@@ -7,8 +7,9 @@ use gst_base::subclass::prelude::*;
 use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionDenoise};
+use super::settings::DenoiseSettings;
 use super::stream::{DenoiseState, DenoiseStream};
-use crate::settings::{statistics, tell_notices};
+use crate::settings::{OpenError, refuse, statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
 
@@ -34,33 +35,42 @@ impl MotionDenoise {
     /// Lets the settings hold from the next frame on. Where they need another stream, the frames that wait leave before.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
         let settings = self.settings.lock().clone();
-        let references = settings.references();
-        let is_served = match (&self.state.lock().stream, references) {
-            (Some(stream), Some(_)) => stream.serves(&settings),
-            (None, None) => true,
-            _ => false,
-        };
-        if is_served {
-            return Ok(());
+        if !self.state.lock().serves(&settings) {
+            let Some(stream) = self.open(&settings)? else { return Ok(()) };
+            self.end_sequence(None)?;
+            let state = &mut *self.state.lock();
+            state.stream = stream;
+            let latency = state.stream.as_ref().map_or((gst::ClockTime::ZERO, 0), |stream| {
+                (duration_of_frames(stream.info(), settings.delay()), settings.delay())
+            });
+            self.holding.latency.set_frames(&*self.obj(), latency.0, latency.1);
         }
-        self.end_sequence(None)?;
-        let state = &mut *self.state.lock();
-        state.stream = None;
-        let mut latency = (gst::ClockTime::ZERO, 0);
-        if let (Some(info), Some(references)) = (&state.info, references) {
-            let (info, chosen) = (info.clone(), settings.clone());
-            let open = move || DenoiseStream::open(&info, &chosen, references);
-            let opened = settings.devices.open_apart((&*self.obj(), &self.holding.interrupt), open);
-            let (stream, choice) =
-                opened.map_err(|error| error.into_flow(|message| self.fail(state, message)))?;
-            self.warnings.lock().choice((&*self.obj(), *CAT), stream.device(), &choice);
-            gst::info!(CAT, imp = self, "{} searches", stream.device());
-            self.statistics.lock().device = stream.device().into();
-            latency = (duration_of_frames(stream.info(), settings.delay()), settings.delay());
-            state.stream = Some(stream);
-        }
-        self.holding.latency.set_frames(&*self.obj(), latency.0, latency.1);
+        self.state.lock().settings = Some(settings);
         Ok(())
+    }
+
+    /// The stream for other settings, if frames are to change. If the settings cannot hold, warns and goes back to those that
+    /// held for the frame before.
+    fn open(&self, settings: &DenoiseSettings) -> Result<Option<Option<DenoiseStream>>, gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let (Some(info), Some(references)) = (&state.info, settings.references()) else {
+            return Ok(Some(None));
+        };
+        let (element, info, chosen) = (self.obj(), info.clone(), settings.clone());
+        let open = move || DenoiseStream::open(&info, &chosen, references);
+        match (settings.devices.open_apart((&*element, &self.holding.interrupt), open), &state.settings) {
+            (Ok((stream, choice)), _) => {
+                self.warnings.lock().choice((&*element, *CAT), stream.device(), &choice);
+                gst::info!(CAT, imp = self, "{} searches", stream.device());
+                self.statistics.lock().device = stream.device().into();
+                Ok(Some(Some(stream)))
+            }
+            (Err(OpenError::Setup(error)), Some(current)) => {
+                refuse((&*element, *CAT), &self.settings, [settings, current], &error);
+                Ok(None)
+            }
+            (Err(error), _) => Err(error.into_flow(|message| self.fail(state, message))),
+        }
     }
 
     /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.

@@ -100,6 +100,7 @@ impl DenoiseStream {
         references: References,
     ) -> Result<(Self, Choice), SetupError> {
         let layout = FrameLayout::new(info.clone()).with_significant_bits(settings.significant_bits);
+        let layout = layout.with_levels(settings.levels());
         let format = layout.format();
         let parameters = search_parameters(format.size.0, format.size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
@@ -120,7 +121,7 @@ impl DenoiseStream {
     }
 
     /// Whether `settings` need no other stream: their strength may be another.
-    pub fn serves(&self, settings: &DenoiseSettings) -> bool {
+    fn serves(&self, settings: &DenoiseSettings) -> bool {
         *settings == DenoiseSettings { strength: settings.strength, ..self.settings.clone() }
     }
 
@@ -331,7 +332,20 @@ impl DenoiseStream {
 #[derive(Default)]
 pub struct DenoiseState {
     pub info: Option<VideoInfo>,
+    /// Those that held for the frame before.
+    pub settings: Option<DenoiseSettings>,
     /// While frames may change.
     pub stream: Option<DenoiseStream>,
     pub held: HeldBuffers,
+}
+
+impl DenoiseState {
+    /// Whether the stream, or that there is none, is right for `settings`.
+    pub fn serves(&self, settings: &DenoiseSettings) -> bool {
+        match (&self.stream, settings.references()) {
+            (Some(stream), Some(_)) => stream.serves(settings),
+            (None, None) => true,
+            _ => false,
+        }
+    }
 }

@@ -8,20 +8,35 @@ use super::MotionEstimateSceneCut;
 use super::imp::{CAT, MotionEstimate};
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
-use super::stream::{EstimateState, FieldKey, ReadyFrame, Stream};
-use crate::settings::{OpenError, statistics, tell_notices};
+use super::state::EstimateState;
+use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream};
+use crate::settings::{OpenError, refuse, statistics, tell_notices};
+use crate::video::interrupt::Later;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::waiting::Item;
 use crate::{meta, video};
 use motion_search::session::Session;
 
 impl MotionEstimate {
-    /// Opens the session for `settings`, and says what searches.
-    fn open(&self, settings: &Settings, info: &VideoInfo) -> Result<Session<FieldKey>, OpenError> {
+    /// Opens the session for `settings`, and says what searches. If the driver of the device that is wanted may compile while
+    /// the CPU searches, also begins to open the session on that device.
+    fn open(&self, settings: &Settings, info: &VideoInfo) -> Result<Sessions, OpenError> {
         let (chosen, size, depth) =
             (settings.clone(), (info.width(), info.height()), video::sample_format(info).depth());
+        let open = move || chosen.open(size, depth);
+        if let Some(devices) = settings.devices.until_open(settings.kernel.into())
+            && let Ok(opening) = Later::begin(open.clone())
+        {
+            let opened = Settings { devices, ..settings.clone() }.open(size, depth)?;
+            return Ok((self.tell(opened), Some(opening)));
+        }
         let waiting = (&*self.obj(), &self.holding.interrupt);
-        let (session, choice) = settings.devices.open_apart(waiting, move || chosen.open(size, depth))?;
+        let opened = settings.devices.open_apart(waiting, open)?;
+        Ok((self.tell(opened), None))
+    }
+
+    /// Says what searches.
+    fn tell(&self, (session, choice): OpenedSession) -> Session<FieldKey> {
         self.warnings.lock().choice((&*self.obj(), *CAT), session.device(), &choice);
         gst::info!(
             CAT,
@@ -33,7 +48,29 @@ impl MotionEstimate {
             choice.source
         );
         self.statistics.lock().set_session(&session);
-        Ok(session)
+        session
+    }
+
+    /// Goes on with the device that was opened while the CPU searched, once it is open.
+    fn change_device(&self) -> Result<(), gst::FlowError> {
+        let state = &mut *self.state.lock();
+        let Some(stream) = &mut state.stream else { return Ok(()) };
+        match stream.take_opened() {
+            None => return Ok(()),
+            Some(Err(error)) => {
+                let (element, device) = (self.obj(), stream.session().device());
+                self.warnings.lock().fallback((&*element, *CAT), "Searching", device, &error);
+                return Ok(());
+            }
+            Some(Ok(opened)) => {
+                let changed = stream.change_device(self.tell(opened), &mut self.statistics.lock());
+                let changed = changed.map_err(|error| stream_message(&error, stream));
+                changed.map_err(|message| self.fail(state, message))?;
+            }
+        }
+        // The device may have memory for buffers.
+        self.obj().reconfigure_sink();
+        Ok(())
     }
 
     /// Takes frames of `info` from now on.
@@ -62,8 +99,8 @@ impl MotionEstimate {
     /// Opens the devices for frames of `info`.
     fn open_stream(&self, state: &mut EstimateState, info: &VideoInfo) -> Result<(), OpenError> {
         let settings = self.settings.lock().clone();
-        let session = self.open(&settings, info)?;
-        state.stream = Some(Stream::new(info.clone(), settings, session));
+        let opened = self.open(&settings, info)?;
+        state.stream = Some(Stream::new(info.clone(), settings, opened));
         self.update_latency(state);
         Ok(())
     }
@@ -71,6 +108,7 @@ impl MotionEstimate {
     /// Lets the settings hold from the next frame on, where they have been changed. The buffers
     /// that wait leave before, with the fields that they have.
     pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
+        self.change_device()?;
         let settings = self.settings.lock().clone();
         {
             let state = &mut *self.state.lock();
@@ -84,13 +122,13 @@ impl MotionEstimate {
                 _ => return Ok(()),
             }
         }
-        let Some(session) = self.reopen(&settings)? else { return Ok(()) };
+        let Some(opened) = self.reopen(&settings)? else { return Ok(()) };
         self.expect_no_more(None);
         self.send(Leave::Complete)?;
         gst::info!(CAT, imp = self, "New settings: {settings:?}");
         let state = &mut *self.state.lock();
         let Some(stream) = state.stream.take() else { return Ok(()) };
-        let moved = stream.with_session(settings, session).map_err(|error| {
+        let moved = stream.with_session(settings, opened).map_err(|error| {
             gst::error_msg!(gst::LibraryError::Failed, ("The reference is lost: {error}"), ["{error:?}"])
         });
         state.stream = Some(moved.map_err(|message| self.fail(state, message))?);
@@ -99,26 +137,16 @@ impl MotionEstimate {
     }
 
     /// The session for other settings than those of the stream. If they cannot hold, warns and goes back to those.
-    fn reopen(&self, settings: &Settings) -> Result<Option<Session<FieldKey>>, gst::FlowError> {
+    fn reopen(&self, settings: &Settings) -> Result<Option<Sessions>, gst::FlowError> {
         let state = &mut *self.state.lock();
         let Some(stream) = &state.stream else { return Ok(None) };
         let error = match self.open(settings, stream.info()) {
-            Ok(session) => return Ok(Some(session)),
+            Ok(opened) => return Ok(Some(opened)),
             Err(OpenError::Interrupted) => return Err(gst::FlowError::Flushing),
             Err(OpenError::Setup(error)) => error,
         };
-        gst::warning!(CAT, imp = self, "Refused: {settings:?}");
-        gst::element_imp_warning!(
-            self,
-            gst::LibraryError::Settings,
-            ("The new settings are refused, the earlier ones hold on: {error}"),
-            ["{error:?}"]
-        );
-        let current = &mut *self.settings.lock();
-        // Others may have been set meanwhile.
-        if current == settings {
-            *current = stream.settings().clone();
-        }
+        let element = self.obj();
+        refuse((&*element, *CAT), &self.settings, [settings, stream.settings()], &error);
         Ok(None)
     }
 

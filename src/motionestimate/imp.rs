@@ -10,8 +10,8 @@ use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
 use super::settings::Settings;
+use super::state::EstimateState;
 use super::statistics::Statistics;
-use super::stream::EstimateState;
 use crate::settings::statistics::stats_property;
 use crate::settings::{OpenError, PostedWarnings, setup_message};
 use crate::video::sequence::{Holding, HoldsFrames, Leave};

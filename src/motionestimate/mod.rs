@@ -67,9 +67,10 @@
  * OpenCL. If a requested device does not exist, the error lists all devices that do. Where the CPU searches in place of a
  * device that cannot, a warning says why: once from start to stop for each reason.
  *
- * Devices are opened with the caps, on a thread of their own, while the streaming thread waits: a driver may compile kernels
- * for many seconds when it runs them for the first time. A change of state does not wait for it. Progress messages with
- * the code `open` tell of it if it takes long.
+ * Devices are opened with the caps, on a thread of their own: a driver may compile kernels for many seconds when it runs them
+ * for the first time. With `device=auto` the CPU searches until the GPU is open; the vectors are the same, only `stats` tells. For
+ * any other device the streaming thread waits, and progress messages with the code `open` tell of it if it takes long. A change
+ * of state never waits.
  *
  * A list selects several devices: `gpu,native`, `0:0,0:1`, or `all`. `split` selects how they divide
  * the work and `balance` how much each gets; the vectors are the same for every choice. With
@@ -130,11 +131,12 @@
  * `costs` attaches further numbers of each block, for encoders and analysis: `zero`, `intra` and `satd`
  * are sums of absolute transformed differences between the block and the same place of the reference
  * frame, the best of four predictions from its own frame, and what its vector leads to; `second` is the
- * least cost of the candidates at least two samples away from the vector, and `variance` the sum of
- * squared differences from the mean. The meta has two more fields: `cost-names`, an array of strings, and
+ * least cost of the candidates at least two samples away from the vector, `variance` the sum of
+ * squared differences from the mean, and `confidence` says how much the vector is to be trusted, 0 to 255. The meta has two more fields: `cost-names`, an array of strings, and
  * `costs`, a GBytes of one `guint32` for each name a block. `docs/algorithms.md` defines each exactly.
  * They are computed on the CPU, in `threads` threads, also for other devices; `second` takes as long as
- * several searches and is an error with `algorithm=hierarchical`, which has no search window.
+ * several searches and is an error with `algorithm=hierarchical`, which has no search window; `confidence` is made of it,
+ * of `satd` and `intra` with `algorithm=hierarchical`.
  *
  * With `scene-cut=message` the meta of offset -1 has the field `scene-cut`, and where it is true an element
  * message `motion-scene-cut` is posted with `timestamp`, `stream-time`, `running-time` and `duration` of the
@@ -247,6 +249,7 @@ mod imp;
 mod memory;
 mod messages;
 mod settings;
+mod state;
 mod statistics;
 mod stream;
 mod tuning;

@@ -1,7 +1,6 @@
 //! The frames of a stream from one caps to the next, and the buffers that wait for their vectors.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use gst::prelude::*;
 use gst_video::VideoInfo;
@@ -12,10 +11,12 @@ use super::settings::Settings;
 use super::statistics::Statistics;
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
 use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::interrupt::Later;
 use crate::video::pool::{self, HeldBuffers, ask_for};
 use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
-use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References};
+use motion_search::backend::Choice;
+use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 
 /// Why a buffer does not get its vectors.
@@ -84,12 +85,25 @@ pub struct Stream {
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
     held_buffers: HeldBuffers,
+    /// The session on the device that is to go on, while that is opened.
+    opening: Option<Opening>,
 }
 
+/// A session, and how its device was chosen.
+pub type OpenedSession = (Session<FieldKey>, Choice);
+
+/// A session that is opened while another one searches.
+pub type Opening = Later<Result<OpenedSession, SetupError>>;
+
+/// The session that searches, and the one that is to go on, if it is being opened.
+pub type Sessions = (Session<FieldKey>, Option<Opening>);
+
 impl Stream {
-    pub fn new(info: VideoInfo, settings: Settings, session: Session<FieldKey>) -> Self {
+    /// Frames of `info` are searched by `session`, until `opening` has another one for the same searches.
+    pub fn new(info: VideoInfo, settings: Settings, (session, opening): Sessions) -> Self {
         Self {
-            layout: FrameLayout::new(info),
+            opening,
+            layout: FrameLayout::new(info).with_levels(settings.levels()),
             settings,
             allocator: session.host_memory().map(Allocator::new),
             session,
@@ -189,7 +203,7 @@ impl Stream {
     }
 
     /// Continues with `session`, opened with `settings`: the earlier reference frames of the next frame move to it,
-    /// unless the devices of this session only had their upper eight bits and the other one needs them all. Nothing may
+    /// unless the devices of this session only had eight bits of them and the other one needs others. Nothing may
     /// wait.
     ///
     /// # Errors
@@ -197,9 +211,13 @@ impl Stream {
     pub fn with_session(
         mut self,
         settings: Settings,
-        mut session: Session<FieldKey>,
+        (mut session, opening): Sessions,
     ) -> Result<Self, EstimateError> {
         let mut sequence = VecDeque::new();
+        let [black, white] = settings.levels();
+        if self.settings.levels() != [black, white] {
+            self.sequence.clear();
+        }
         let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
         for SequenceFrame { number, slot, pts } in self.sequence.into_iter().skip(skipped) {
             match self
@@ -207,14 +225,50 @@ impl Stream {
                 .unload_frame(slot)?
                 .filter(|frame| frame.view().check(session.parameters()).is_ok())
             {
-                Some(frame) => {
-                    sequence.push_back(SequenceFrame { number, slot: session.add_frame(frame)?, pts })
-                }
+                Some(frame) => sequence.push_back(SequenceFrame {
+                    number,
+                    slot: session.add_frame(frame.with_levels(black, white))?,
+                    pts,
+                }),
                 None => sequence.clear(),
             }
         }
         let Self { layout, next, held_buffers, .. } = self;
-        Ok(Self { sequence, next, held_buffers, ..Self::new(layout.info().clone(), settings, session) })
+        Ok(Self {
+            sequence,
+            next,
+            held_buffers,
+            ..Self::new(layout.info().clone(), settings, (session, opening))
+        })
+    }
+
+    /// The session that was being opened, once it is open or cannot be.
+    pub fn take_opened(&mut self) -> Option<Result<OpenedSession, SetupError>> {
+        let opened = self.opening.as_ref()?.take();
+        self.opening.take_if(|_| opened.is_some());
+        opened
+    }
+
+    /// Goes on with `session`, for the same searches on another device. What waits goes on waiting, with the fields that it
+    /// has.
+    ///
+    /// # Errors
+    /// What either session reports.
+    pub fn change_device(
+        &mut self,
+        mut session: Session<FieldKey>,
+        statistics: &mut Statistics,
+    ) -> Result<(), StreamError> {
+        while self.session.in_flight() > 0 {
+            self.finish_search(statistics)?;
+        }
+        for frame in &mut self.sequence {
+            let moved = self.session.unload_frame(frame.slot)?.ok_or(EstimateError::NoFrame)?;
+            frame.slot = session.add_frame(moved)?;
+        }
+        self.allocator = session.host_memory().map(Allocator::new);
+        self.session = session;
+        Ok(())
     }
 
     /// Lets the buffers that wait go without the fields that later frames would give them.
@@ -392,12 +446,15 @@ impl Stream {
         let names = || parameters.costs.iter().map(|kind| kind.name().into()).collect();
         let costs = output.costs.map(|costs| FieldCosts::new(names(), glib::Bytes::from_owned(costs)));
         let is_still = |vector: &MotionVector| *vector == MotionVector::default();
-        // Hierarchical search sees the upper eight bits of deeper samples.
+        // Hierarchical search sees eight bits of deeper samples.
         let sees_all_bits = self.layout.format().samples.depth() == parameters.bit_depth;
+        let has_levels = !sees_all_bits && !self.layout.has_levels([0, u16::MAX]);
+        let levels = has_levels.then_some((self.settings.black_level, self.settings.white_level));
         let is_duplicate = sees_all_bits && output.vectors.iter().all(is_still);
         let is_scene_cut = output.is_scene_cut;
         let vectors = glib::Bytes::from_owned(output.vectors);
-        let extras = Extras { predictors, devices, costs: costs.transpose()?, is_scene_cut, is_duplicate };
+        let costs = costs.transpose()?;
+        let extras = Extras { predictors, devices, costs, levels, is_scene_cut, is_duplicate };
         meta::attach(frame.buffer.make_mut(), &description, vectors, extras)?;
         frame.in_flight -= 1;
         frame.has_vectors = true;
@@ -426,25 +483,4 @@ fn frame_of(waiting: &mut Waiting<HeldFrame>, number: u64) -> Option<&mut HeldFr
 fn is_plain_pool(pool: &gst::BufferPool) -> bool {
     let is_plain = ["GstBufferPool", "GstVideoBufferPool"].contains(&pool.type_().name());
     is_plain && pool.config().allocator().is_none_or(|(allocator, _)| allocator.is_none())
-}
-
-/// What is done from start to stop.
-#[derive(Default)]
-pub struct EstimateState {
-    /// What the caps say of the frames.
-    pub info: Option<VideoInfo>,
-    pub stream: Option<Stream>,
-    /// When the element was started; until the first vectors are there.
-    pub started: Option<Instant>,
-    /// Events for key units so far.
-    pub key_units: u32,
-    /// The buffer that leaves behind an event for a key unit.
-    pub key_unit: Option<gst::Buffer>,
-}
-
-impl EstimateState {
-    /// Begins when the element is started.
-    pub fn start() -> Self {
-        Self { started: Some(Instant::now()), ..Self::default() }
-    }
 }

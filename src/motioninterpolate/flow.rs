@@ -7,7 +7,6 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
-use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
 use super::maker::MakeError;
 use super::order::Verdict;
@@ -269,30 +268,6 @@ impl MotionInterpolate {
         let Some(last) = interval.last_between() else { return false };
         let time = state.segment.to_running_time(state.timestamp(&last));
         !state.load.allows(time.is_some_and(|time| time <= earliest))
-    }
-
-    /// Whether the devices are open that are to make the frames of `interval`, if they are needed.
-    fn is_prepared(&self, interval: &Interval) -> bool {
-        let state = &*self.state.lock();
-        let (settings, Some(stream)) = (&state.settings, &state.stream) else { return true };
-        // At the same frame rate most streams never need them.
-        let needs = stream.changes_rate(settings.speed()) || interval.is_any_between();
-        let closes = settings.mode != MotionInterpolateMode::Motion;
-        stream.maker.is_prepared(settings.mode, &settings.devices) || !(needs || closes)
-    }
-
-    fn prepare(&self) -> Result<(), gst::FlowError> {
-        let state = &mut *self.state.lock();
-        let (settings, Some(stream)) = (&state.settings, &mut state.stream) else { return Ok(()) };
-        let is_late = !stream.changes_rate(settings.speed());
-        let element = self.obj();
-        let waiting = (element.upcast_ref::<gst::Element>(), &self.holding.interrupt);
-        match stream.maker.prepare(settings.mode, &settings.devices, is_late, waiting) {
-            Ok(Some((motion, choice))) => self.tell_choice(motion, choice),
-            Ok(None) => (),
-            Err(error) => return Err(error.into_flow(|message| self.fail(state, message))),
-        }
-        Ok(())
     }
 
     /// Takes a buffer behind the output frames that are planned: its search starts.

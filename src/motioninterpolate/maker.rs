@@ -3,6 +3,7 @@
 use gst_video::VideoInfo;
 
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
+use super::settings::InterpolationSettings;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, OpenError};
 use crate::video::frame::{FrameLayout, PlaneError, frame_message};
@@ -74,36 +75,44 @@ impl Maker {
         }
     }
 
-    /// Opens `devices` for `mode`, unless they are open, while the element waits. Returns them and how they were chosen if they
-    /// were opened. `is_late`: only now, because none was needed before.
+    /// Opens the devices of `settings`, unless they are open, while the element waits. Returns them and how they were chosen if
+    /// they were opened. `is_late`: only now, because none was needed before. After an error the devices that were open still are.
     ///
     /// # Errors
     /// As [`MotionSearch::open`] and [`DeviceSettings::open_apart`].
     pub fn prepare(
         &mut self,
-        mode: MotionInterpolateMode,
-        devices: &DeviceSettings,
+        settings: &InterpolationSettings,
         is_late: bool,
         waiting: (&gst::Element, &Interrupt),
     ) -> Result<Option<(&mut MotionSearch, MotionChoice)>, OpenError> {
-        if self.is_prepared(mode, devices) {
+        if self.is_prepared(settings) {
             return Ok(None);
         }
-        (self.motion, self.is_newest_searched) = (None, is_late.then_some(false));
-        if mode != MotionInterpolateMode::Motion {
-            return Ok(None);
+        let devices = &settings.devices;
+        let layout = self.layout.clone().with_levels(settings.levels());
+        let mut opened = None;
+        if settings.mode == MotionInterpolateMode::Motion {
+            let (chosen, format) = (devices.clone(), layout.format().clone());
+            opened = Some(devices.open_apart(waiting, move || MotionSearch::open(&chosen, &format))?);
         }
-        let (chosen, format) = (devices.clone(), self.layout.format().clone());
-        let (motion, choice) = devices.open_apart(waiting, move || MotionSearch::open(&chosen, &format))?;
-        Ok(Some((self.motion.insert(motion), choice)))
+        let (motion, choice) = opened.unzip();
+        self.layout = layout;
+        (self.motion, self.is_newest_searched) = (motion, is_late.then_some(false));
+        Ok(self.motion.as_mut().zip(choice))
     }
 
-    /// Whether [`Self::prepare`] has nothing to open or close for `mode` on `devices`.
-    pub fn is_prepared(&self, mode: MotionInterpolateMode, devices: &DeviceSettings) -> bool {
-        match &self.motion {
-            None => mode != MotionInterpolateMode::Motion,
-            Some(motion) => mode == MotionInterpolateMode::Motion && motion.is_of(devices),
-        }
+    /// Whether [`Self::prepare`] has nothing to open or close for `settings`.
+    pub fn is_prepared(&self, settings: &InterpolationSettings) -> bool {
+        let needs_motion = settings.mode == MotionInterpolateMode::Motion;
+        self.motion.as_ref().map_or(!needs_motion, |motion| {
+            needs_motion && *motion.devices() == settings.devices && self.layout.has_levels(settings.levels())
+        })
+    }
+
+    /// The devices that are open.
+    pub fn devices(&self) -> Option<&DeviceSettings> {
+        self.motion.as_ref().map(MotionSearch::devices)
     }
 
     pub fn layout(&self) -> &FrameLayout {

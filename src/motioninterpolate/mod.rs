@@ -74,6 +74,8 @@
  * | output frame rate 0/1 | every frame passes; with another `rate` than 1 a warning says that none are made |
  * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other, or one behind a segment, are a source that begins anew: output frames go back with them |
  * | a timestamp more than a second and four frames ahead | the frame waits for the next one; if that is earlier again, it is dropped |
+ * | deep samples that vary in a small part of their range | set `black-level` and `white-level`, between which the search sees them |
+ * | a device that cannot be opened, set while playing | a warning; the earlier device goes on, or without one the CPU |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
  * | interlaced frames, stereo frame by frame | they pass at the same frame rate; otherwise an error: put `deinterlace` or `glviewconvert` before |
  * | a segment that is not in time | an error |
@@ -151,6 +153,7 @@ mod metas;
 mod motion;
 mod order;
 mod plan;
+mod preparing;
 mod ratio;
 mod repeats;
 mod retime;

@@ -122,9 +122,9 @@ impl MotionSearch {
         }
     }
 
-    /// Whether it was opened for `devices`.
-    pub fn is_of(&self, devices: &DeviceSettings) -> bool {
-        self.devices == *devices
+    /// Those for which it was opened.
+    pub fn devices(&self) -> &DeviceSettings {
+        &self.devices
     }
 
     /// The names of the devices that search.

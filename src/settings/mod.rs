@@ -22,7 +22,7 @@ pub mod statistics;
 
 pub use messages::{PostedWarnings, setup_message, tell_notices};
 pub use missing::MissingFields;
-pub use opening::{OpenError, log_compilations};
+pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
@@ -92,6 +92,11 @@ pub(crate) fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
     }
 }
 
+/// Two properties that are levels of samples, none of which is above [`u16::MAX`].
+pub fn levels(properties: [u32; 2]) -> [u16; 2] {
+    properties.map(|level| u16::try_from(level).unwrap_or(u16::MAX))
+}
+
 /// The default of `device`.
 const BEST_DEVICE: &str = "auto";
 
@@ -158,6 +163,22 @@ impl DeviceSettings {
     /// As [`backend::check`].
     pub fn check(&self, kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<(), SetupError> {
         backend::check(&self.selector(), kernel, &self.tuned(tuning), parameters)
+    }
+
+    /// The CPU in their place.
+    fn native(&self) -> Self {
+        Self { device: DeviceSelector::Native.to_string(), ..self.clone() }
+    }
+
+    /// The CPU in their place, if it takes over where devices fail.
+    pub fn fallback(&self) -> Option<Self> {
+        (self.on_device_failure == MotionEstimateOnDeviceFailure::Native).then(|| self.native())
+    }
+
+    /// The CPU in their place, if it is to search with `kernel` until the OpenCL device that is best is open.
+    pub fn until_open(&self, kernel: Kernel) -> Option<Self> {
+        let is_late = self.selector() == DeviceSelector::Auto && backend::prefers_opencl(kernel);
+        is_late.then(|| self.native())
     }
 
     fn selector(&self) -> DeviceSelector {

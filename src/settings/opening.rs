@@ -1,8 +1,10 @@
 //! Opening the devices of an element while the streaming thread waits.
 
+use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use gst::prelude::*;
+use parking_lot::Mutex;
 
 use super::{DeviceSettings, setup_message};
 use crate::video::interrupt::Interrupt;
@@ -49,6 +51,28 @@ pub fn log_compilations() {
         None => gst::info!(CAT, "Compiling {kernels} kernels for {device}"),
         Some(took) => gst::info!(CAT, "{kernels} kernels for {device} done in {:.1} s", took.as_secs_f64()),
     });
+}
+
+/// Says that the settings `refused` of `element` cannot hold, because of `error`, and sets those that do, `current`, in
+/// their place.
+pub fn refuse<S: Clone + PartialEq + Debug>(
+    (element, category): (&impl IsA<gst::Element>, gst::DebugCategory),
+    settings: &Mutex<S>,
+    [refused, current]: [&S; 2],
+    error: &SetupError,
+) {
+    gst::warning!(category, obj = element, "Refused: {refused:?}");
+    let text = format!("The new settings are refused, the earlier ones hold on: {error}");
+    gst::element_warning!(element, gst::LibraryError::Settings, ("{text}"), ["{error:?}"]);
+    replace(settings, [refused, current]);
+}
+
+/// Sets `settings` to the second of these, if they are the first: others may have been set meanwhile.
+pub fn replace<S: Clone + PartialEq>(settings: &Mutex<S>, [from, to]: [&S; 2]) {
+    let mut settings = settings.lock();
+    if *settings == *from {
+        settings.clone_from(to);
+    }
 }
 
 impl DeviceSettings {

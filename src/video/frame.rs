@@ -170,6 +170,17 @@ impl FrameLayout {
         self
     }
 
+    /// The same frames, of whose deep samples eight bits from `black` to `white` are searched where not all bits are.
+    pub fn with_levels(mut self, [black, white]: [u16; 2]) -> Self {
+        self.format.samples = self.format.samples.with_levels(black, white);
+        self
+    }
+
+    /// Whether [`Self::with_levels`] changes nothing.
+    pub fn has_levels(&self, [black, white]: [u16; 2]) -> bool {
+        self.format.samples == self.format.samples.with_levels(black, white)
+    }
+
     pub fn info(&self) -> &VideoInfo {
         &self.info
     }

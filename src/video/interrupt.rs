@@ -2,8 +2,8 @@
 //! and the end of the stream do not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Once;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -29,6 +29,64 @@ fn wait_at_exit() {
     }
     // SAFETY: the function is called once, by the thread that ends the process.
     ONCE.call_once(|| _ = unsafe { libc::atexit(wait) });
+}
+
+/// Does `work` on a thread for which the process waits at its end.
+///
+/// # Errors
+/// If there is no memory for a thread.
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // As the streaming thread, because drivers may compile on it.
+    let thread = thread::Builder::new().name("motion-opening".into()).stack_size(STACK);
+    *WORKING.0.lock() += 1;
+    let has_ended = || {
+        *WORKING.0.lock() -= 1;
+        WORKING.1.notify_all();
+    };
+    let started = thread.spawn(move || {
+        work();
+        has_ended();
+    });
+    started.map(drop).inspect_err(|_| has_ended())
+}
+
+/// What is made on a thread of its own while the streaming thread goes on.
+pub struct Later<R> {
+    made: Receiver<R>,
+    /// Tells the thread whether anyone still wants it.
+    _wanted: Arc<()>,
+}
+
+impl<R: Send + 'static> Later<R> {
+    /// Begins `work` when all other work that was begun so is done, unless it is dropped before.
+    ///
+    /// # Errors
+    /// If there is no memory for a thread.
+    pub fn begin(work: impl FnOnce() -> R + Send + 'static) -> io::Result<Self> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let (sender, made) = channel();
+        let wanted = Arc::new(());
+        let is_wanted = Arc::downgrade(&wanted);
+        spawn(move || {
+            let _turn = TURN.lock();
+            if is_wanted.upgrade().is_some() {
+                // After a panic nothing comes. What nobody wants any more is dropped here.
+                let _ = catch_unwind(AssertUnwindSafe(|| sender.send(work())));
+            }
+        })?;
+        Ok(Self { made, _wanted: wanted })
+    }
+
+    /// What has been made, once it has.
+    pub fn take(&self) -> Option<R> {
+        self.made.try_recv().ok()
+    }
+}
+
+impl<R> Drop for Later<R> {
+    fn drop(&mut self) {
+        wait_at_exit();
+    }
 }
 
 /// Whether the streaming thread is to stop waiting.
@@ -89,19 +147,8 @@ impl Interrupt {
             let sender = sender.clone();
             state.wake = Some(Box::new(move || drop(sender.send(None))));
         }
-        // As the streaming thread, because drivers may compile on it.
-        let thread = thread::Builder::new().name("motion-opening".into()).stack_size(STACK);
-        *WORKING.0.lock() += 1;
-        let started = thread.spawn(move || {
-            // What nobody waits for is dropped here.
-            drop(sender.send(Some(catch_unwind(AssertUnwindSafe(work)))));
-            *WORKING.0.lock() -= 1;
-            WORKING.1.notify_all();
-        });
-        if let Err(error) = started {
-            *WORKING.0.lock() -= 1;
-            return Err(error);
-        }
+        // What nobody waits for is dropped there.
+        spawn(move || drop(sender.send(Some(catch_unwind(AssertUnwindSafe(work))))))?;
         let tell = |progress| {
             let message = gst::message::Progress::builder(progress, "open", text).src(element.upcast_ref());
             // It fails where the element has no bus.
@@ -127,9 +174,20 @@ impl Interrupt {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
+
+    #[test]
+    fn work_is_done_in_turn_and_only_what_is_still_wanted() {
+        let (go, waits) = channel::<()>();
+        let first = Later::begin(move || waits.recv().is_err()).unwrap();
+        let dropped = Later::begin(|| unreachable!("nobody wants it")).unwrap();
+        let last = Later::begin(|| 3).unwrap();
+        drop(dropped);
+        assert_eq!((first.take(), last.take()), (None, None));
+        drop(go);
+        assert_eq!((first.made.recv(), last.made.recv()), (Ok(true), Ok(3)));
+        assert_eq!(last.take(), None);
+    }
 
     #[test]
     fn a_wait_ends_with_its_work_or_when_it_is_interrupted() {

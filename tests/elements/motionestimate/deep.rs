@@ -1,5 +1,6 @@
 //! Samples of more than eight bits: the vectors are those of the oracle, and of the same frames of eight bits.
 
+use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 use motion_search::backend;
 use motion_search::estimator::{Algorithm, Frame, Metric, MotionVector, Parameters, SubSample, oracle};
@@ -117,7 +118,7 @@ fn ten_bits_of_an_eight_bit_clip_cost_four_times_as_much() {
 }
 
 #[test]
-fn hierarchical_search_takes_the_upper_eight_bits() {
+fn hierarchical_search_takes_the_eight_bits() {
     for device in backend::devices() {
         for (format, depth, shift) in FORMATS {
             let launch =
@@ -128,6 +129,47 @@ fn hierarchical_search_takes_the_upper_eight_bits() {
             assert_eq!(found, (expected(&parameters, &eight_bit_frames()), 8), "{format} {launch}");
         }
     }
+}
+
+/// Ten bits of samples in the midst of 16, as of thermal cameras.
+#[test]
+fn hierarchical_search_sees_what_is_between_the_levels() {
+    let info = info(VideoFormat::Gray16Le, SIZE);
+    let narrow = |time, x, y| 7500 + deep_sample(10, time, x, y);
+    let parameters = Parameters { algorithm: Algorithm::Hierarchical, ..parameters(&info) };
+    let right = expected(&parameters, &eight_bit_frames());
+    for device in backend::devices() {
+        let launch =
+            format!("motionestimate device=\"{}\" algorithm=hierarchical block-size=8", device.selector);
+        let levels = format!("{launch} black-level=7500 white-level=8523");
+        assert_eq!(field(&levels, VideoFormat::Gray16Le, 0, narrow), (right.clone(), 8), "{levels}");
+        assert_ne!(field(&launch, VideoFormat::Gray16Le, 0, narrow), (right.clone(), 8), "{launch}");
+        // Full search sees all bits anyway.
+        let full = format!("motionestimate device=\"{}\" block-size=8 search-range=5", device.selector);
+        let with_levels = format!("{full} black-level=7500 white-level=8523");
+        let found = [full, with_levels].map(|launch| field(&launch, VideoFormat::Gray16Le, 0, narrow));
+        assert_eq!(found[0], found[1]);
+    }
+}
+
+#[test]
+fn the_meta_names_the_levels_and_a_change_of_them_begins_a_sequence() {
+    let info = info(VideoFormat::Gray16Le, SIZE);
+    let mut harness = harness("motionestimate device=native block-size=8", &info);
+    let element = harness.find_element("motionestimate").unwrap();
+    let mut pass = |time: u64| {
+        let buffer = buffer(&info, time, 0, |x, y| 7500 + deep_sample(10, time, x, y));
+        meta(&harness.push_and_pull(buffer).expect("a buffer")).map(|meta| meta.levels())
+    };
+    element.set_property("white-level", 8523u32);
+    assert_eq!([pass(0), pass(1)], [None, Some(None)], "full search sees all bits");
+    element.set_property_from_str("algorithm", "hierarchical");
+    assert_eq!(pass(2), Some(Some((0, 8523))));
+    element.set_property("black-level", 7500u32);
+    assert_eq!([pass(3), pass(4)], [None, Some(Some((7500, 8523)))]);
+    element.set_property("white-level", 65535u32);
+    element.set_property("black-level", 0u32);
+    assert_eq!([pass(5), pass(6)], [None, Some(None)]);
 }
 
 #[test]
@@ -156,11 +198,11 @@ fn a_new_algorithm_keeps_the_reference_where_it_has_all_its_bits() {
         harness.push_and_pull(buffer).expect("a buffer")
     };
     let mut with_algorithm = |name: &str, time: u64| {
-        gst::prelude::GObjectExtManualGst::set_property_from_str(&element, "algorithm", name);
+        element.set_property_from_str("algorithm", name);
         meta(&pass(time)).is_some()
     };
     let found = [("full", 0), ("three-step", 1), ("hierarchical", 2), ("full", 3), ("full", 4)];
     let found = found.map(|(name, time)| with_algorithm(name, time));
-    // Hierarchical search has kept the upper eight bits of frame 2 alone.
+    // Hierarchical search has kept eight bits of frame 2 alone.
     assert_eq!(found, [false, true, true, false, true]);
 }

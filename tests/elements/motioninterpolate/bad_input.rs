@@ -184,3 +184,43 @@ fn backwards_without_an_end_every_frame_passes() {
         (vec![120, 80, 40], vec![Some(3), Some(2), Some(1)])
     );
 }
+
+/// What comes out of ten frames from 25 to 50 a second, before the sixth of which `change` is made, and the warnings.
+fn changed(launch: &str, change: impl Fn(&gst::Element)) -> (Vec<Vec<u8>>, Vec<String>) {
+    let rate = (25, 1);
+    let mut harness = harness(&format!("motioninterpolate {launch}"), &i420(rate), (50, 1));
+    let (bus, element) = (bus(&harness), element(&harness));
+    push_all(&mut harness, rate, 0..5);
+    change(&element);
+    push_all(&mut harness, rate, 5..10);
+    end(&mut harness);
+    let told = [gst::MessageType::Warning, gst::MessageType::Error];
+    let warnings = std::iter::from_fn(|| bus.pop_filtered(&told)).map(|message| match message.view() {
+        gst::MessageView::Warning(warning) => warning.error().to_string(),
+        other => panic!("{launch}: {other:?}"),
+    });
+    let warnings = warnings.collect();
+    (pull(&mut harness).iter().map(|buffer| bytes(buffer)).collect(), warnings)
+}
+
+#[test]
+fn a_device_that_cannot_be_opened_while_playing_is_refused() {
+    let (expected, warnings) = changed("device=native", |_| ());
+    assert_eq!((expected.len(), warnings), (20, vec![]));
+    let (found, warnings) = changed("device=native on-device-failure=error", |element| {
+        element.set_property("device", "missing");
+    });
+    assert_eq!(found, expected);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("refused") && warnings[0].contains("missing"), "{warnings:?}");
+}
+
+#[test]
+fn a_device_that_cannot_be_opened_when_it_is_first_needed_is_replaced_by_the_cpu() {
+    let to_motion = |element: &gst::Element| element.set_property_from_str("mode", "motion");
+    let (expected, _) = changed("mode=blend device=native", to_motion);
+    let (found, warnings) = changed("mode=blend device=missing", to_motion);
+    assert_eq!(found, expected);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("on native instead") && warnings[0].contains("missing"), "{warnings:?}");
+}

@@ -10,3 +10,5 @@ mod failing;
 mod files;
 mod layer;
 mod worker;
+
+pub use worker::{frame, hash};

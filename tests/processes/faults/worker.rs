@@ -183,7 +183,7 @@ impl AsRef<[u8]> for Memory {
 }
 
 /// Frame `time`, of texture that moves.
-fn frame(time: usize, left: &Arc<()>) -> gst::Buffer {
+pub fn frame(time: usize, left: &Arc<()>) -> gst::Buffer {
     let (width, height) = SIZE;
     let mut samples = vec![0x80; width * height * 3 / 2];
     for (at, sample) in samples[..width * height].iter_mut().enumerate() {
@@ -287,7 +287,8 @@ fn listen(bus: &gst::Bus, outcome: &mut Outcome) {
     }
 }
 
-fn hash(buffer: &gst::BufferRef) -> u64 {
+/// A hash of the frame and its vectors.
+pub fn hash(buffer: &gst::BufferRef) -> u64 {
     let mut hasher = DefaultHasher::new();
     (buffer.pts(), buffer.map_readable().expect("memory").as_slice()).hash(&mut hasher);
     for field in MotionVectorMeta::all_of(buffer) {

@@ -58,7 +58,7 @@
  * or all fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes unchanged, and a
  * warning is posted once.
  *
- * A malformed field, or a field for another frame size, is an error.
+ * Where a field is malformed, or for another frame size, the frame passes as it is, with a warning.
  *
  * ## Buffers
  *

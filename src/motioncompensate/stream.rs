@@ -32,10 +32,6 @@ pub enum CompensateError {
     NotNegotiated,
     #[error("a buffer does not hold the frame its caps promise: it has {0}")]
     Plane(#[from] PlaneError),
-    #[error("the motion field of a frame cannot be read: {0}")]
-    Meta(#[from] meta::MetaError),
-    #[error("a motion field for frames of {0} x {1} samples came with a frame of {2} x {3} samples")]
-    FieldSize(u32, u32, u32, u32),
     #[error(transparent)]
     Compensation(#[from] CompensationError),
     #[error("cannot attach the measure: {0}")]
@@ -47,7 +43,7 @@ impl CompensateError {
     pub fn message(&self) -> gst::ErrorMessage {
         match self {
             CompensateError::NotNegotiated => gst::error_msg!(gst::CoreError::Negotiation, ("{self}")),
-            CompensateError::Plane(_) | CompensateError::Meta(_) | CompensateError::FieldSize(..) => {
+            CompensateError::Plane(_) => {
                 gst::error_msg!(gst::StreamError::Format, ("{self}"), ["{self:?}"])
             }
             CompensateError::Compensation(_) | CompensateError::Attach(_) => {
@@ -70,28 +66,25 @@ impl CompensateStream {
     }
 
     /// The field that predicts the frame in `buffer` from the frame at `offset`, which is `later` if it is a later one.
-    /// `Err` in the inner result says why it cannot be used. With `is_default`, that the frame has fields for other
-    /// reference frames only is such a reason.
+    /// `Err` says why it cannot be used. With `is_default`, that the frame has fields for other reference frames only is such
+    /// a reason.
     fn field(
         &self,
         buffer: &gst::BufferRef,
         (offset, later): (i32, Option<&gst::Buffer>),
         is_default: bool,
-    ) -> Result<Result<Option<FieldAndReference>, String>, CompensateError> {
+    ) -> Result<Option<FieldAndReference>, String> {
         let reference = match offset {
             0.. => later,
             _ => self.earlier.iter().nth_back(offset.unsigned_abs() as usize - 1),
         };
         // The first frame of a sequence has fields for later frames only.
         let is_obstacle = is_default && reference.is_some();
+        let size = (self.layout.info().width(), self.layout.info().height());
         let mut usable = Ok(None);
         for field in MotionVectorMeta::all_of(buffer) {
-            let field = field?;
+            let field = field.and_then(|field| field.of_frame(size)).map_err(|error| error.to_string())?;
             let description = field.description();
-            let (width, height) = (self.layout.info().width(), self.layout.info().height());
-            if (description.width, description.height) != (width, height) {
-                return Err(CompensateError::FieldSize(description.width, description.height, width, height));
-            }
             let is_other = description.reference_offset != offset && !is_obstacle;
             if is_other || matches!(usable, Ok(Some(_))) {
                 continue;
@@ -99,7 +92,7 @@ impl CompensateStream {
             usable =
                 checked(reference, description, offset).map(|reference| Some((field, reference.clone())));
         }
-        Ok(usable)
+        usable
     }
 
     /// Predicts the frame in `current` by a field and its reference frame, and writes the wanted output to `out`, or to the
@@ -265,7 +258,7 @@ impl CompensateState {
         let (offset, is_default) = (self.settings.offset(), self.settings.reference_offset == 0);
         let later = self.settings.delay().checked_sub(1).and_then(|index| self.waiting.frames().nth(index));
         let stream = self.stream.as_ref().ok_or(CompensateError::NotNegotiated)?;
-        stream.field(buffer, (offset, later.map(|frame| &frame.buffer)), is_default)
+        Ok(stream.field(buffer, (offset, later.map(|frame| &frame.buffer)), is_default))
     }
 
     /// Counts a frame, and attaches its measures.

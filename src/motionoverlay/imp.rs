@@ -144,18 +144,11 @@ impl BaseTransformImpl for MotionOverlay {
         let settings = self.settings.lock().clone();
         let mut stream = self.stream.lock();
         let stream = stream.as_mut().ok_or(gst::FlowError::NotNegotiated)?;
-        let field = match MotionVectorMeta::at_offset(buffer, settings.reference_offset) {
-            None => None,
-            Some(Ok(field)) if stream.is_of_size(field.description()) => Some(field),
-            Some(Ok(_)) => {
-                gst::warning!(CAT, imp = self, "Motion field ignored: it is for another frame size");
-                None
-            }
-            Some(Err(error)) => {
-                gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
-                None
-            }
-        };
+        let field = MotionVectorMeta::at_offset(buffer, settings.reference_offset);
+        let field = field.map(|field| field?.of_frame(stream.size())).transpose().unwrap_or_else(|error| {
+            gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
+            None
+        });
         self.missing.lock().note((&*self.obj(), *CAT), field.is_some(), buffer);
         let Some(field) = field else { return Ok(gst::FlowSuccess::Ok) };
         stream.draw(buffer, &field, &settings).map_err(|error| {

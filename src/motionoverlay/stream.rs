@@ -3,7 +3,7 @@
 use super::MotionOverlayStyle;
 use super::drawing::Drawing;
 use super::settings::OverlaySettings;
-use crate::meta::{FieldDescription, MotionVectorMeta};
+use crate::meta::MotionVectorMeta;
 use crate::video::frame::FrameLayout;
 
 /// What holds from one caps to the next.
@@ -17,9 +17,9 @@ impl OverlayStream {
         Self { drawing: Drawing::new(&info), layout: FrameLayout::new(info) }
     }
 
-    /// Whether `field` is one of this stream's frames.
-    pub fn is_of_size(&self, field: &FieldDescription) -> bool {
-        (field.width, field.height) == (self.layout.info().width(), self.layout.info().height())
+    /// The width and height of its frames.
+    pub fn size(&self) -> (u32, u32) {
+        (self.layout.info().width(), self.layout.info().height())
     }
 
     /// Draws `field` into the frame in `buffer`.

@@ -29,7 +29,7 @@ impl SerializeStream {
     }
 
     /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Returns it and their
-    /// number. Calls `tell` with the error of each field that is not valid, which is left out.
+    /// number. Calls `tell` with the error of each field that is not valid or not of this frame, which is left out.
     ///
     /// # Errors
     /// [`SerializeError`] if caps are missing, or a field cannot be written.
@@ -52,7 +52,8 @@ impl SerializeStream {
             format.write_header(&mut out);
             self.begun = Some(format);
         }
-        let fields = MotionVectorMeta::all_of(buffer).filter_map(|field| field.map_err(&mut *tell).ok());
+        let fields = MotionVectorMeta::all_of(buffer).map(|field| field?.of_frame((width, height)));
+        let fields = fields.filter_map(|field| field.map_err(&mut *tell).ok());
         let fields = fields.filter(|field| offset == 0 || field.description().reference_offset == offset);
         let mut count = 0;
         for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {

@@ -51,14 +51,24 @@ def read_costs(structure):
     return {name: costs[:, :, index] for index, name in enumerate(names)}
 
 
-def main():
+def read_buffers(description):
+    """The buffers that a gst-launch description of a pipeline without its sink gives, until its end."""
     Gst.init(None)
-    description = " ".join(sys.argv[1:]) or DEFAULT
     pipeline = Gst.parse_launch(f"{description} ! appsink name=sink sync=false")
     sink = pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PLAYING)
-    while (sample := sink.pull_sample()) is not None:
-        buffer = sample.get_buffer()
+    try:
+        while (sample := sink.pull_sample()) is not None:
+            yield sample.get_buffer()
+        message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+    if message is not None:
+        sys.exit(str(message.parse_error().gerror.message))
+
+
+def main():
+    for buffer in read_buffers(" ".join(sys.argv[1:]) or DEFAULT):
         fields = read_fields(buffer)
         if not fields:
             print(f"{buffer.pts} no vectors")
@@ -73,10 +83,6 @@ def main():
                 + (f" of {structure.get_value('bit-depth')} bits" if structure.has_field("bit-depth") else "")
                 + "".join(f", {name} {costs.mean():.1f}" for name, costs in read_costs(structure).items())
             )
-    message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-    pipeline.set_state(Gst.State.NULL)
-    if message is not None:
-        sys.exit(str(message.parse_error().gerror.message))
 
 
 if __name__ == "__main__":

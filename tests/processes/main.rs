@@ -6,6 +6,7 @@ mod c_header;
 mod documents;
 #[cfg(feature = "opencl")]
 mod drivers;
+mod examples;
 #[cfg(feature = "opencl")]
 mod failing_made_frames;
 #[cfg(feature = "opencl")]

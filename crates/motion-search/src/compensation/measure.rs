@@ -31,7 +31,7 @@ impl SquaredError {
         self.psnr_of(u8::MAX.into())
     }
 
-    /// The same of samples up to `peak`; not a number if there are no samples.
+    /// The same of samples up to `peak`.
     pub fn psnr_of(&self, peak: u16) -> f64 {
         10.0 * (f64::from(peak).powi(2) / self.mse()).log10()
     }

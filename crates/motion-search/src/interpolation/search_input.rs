@@ -59,7 +59,7 @@ impl SearchInput {
         Ok(threads.install(|| search_frames.make(*instructions, luma)))
     }
 
-    /// Whether two frames that are searched show different scenes, so that nothing should be made between them, by the field
+    /// Whether two frames that [`Self::frame`] has made show different scenes, so that nothing should be made between them, by the field
     /// of the previous one in the next one.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ use crate::estimator::{
     SetupError, Slot, StageTimes, Ticket,
 };
 use crate::threads;
-use crate::tuning::Kernel;
+use crate::tuning::{Kernel, Tuning};
 use block_search::BlockSearch;
 use frame_search::FrameSearch;
 use hierarchical::HierarchicalSlots;
@@ -136,10 +136,13 @@ impl Native {
     /// The same with room for `depth` frames in flight, at least 1; slots are empty afterwards.
     ///
     /// # Errors
-    /// [`SetupError::Memory`] if the frames do not fit into memory.
+    /// [`SetupError::Tuning`] for more than [`Tuning::MAX_DEPTH`]; [`SetupError::Memory`] if the frames do not fit into
+    /// memory.
     pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
+        let depth = depth.max(1);
+        Tuning { depth: Some(depth), ..Tuning::default() }.validate()?;
         let references = self.info.parameters.references;
-        let (searches, slots) = (references.searches(depth.max(1)), references.slots(depth.max(1)));
+        let (searches, slots) = (references.searches(depth), references.slots(depth));
         self.search.set_slots(slots)?;
         self.uploads = vec![Duration::ZERO; slots];
         self.flights = Flights::new(slots, searches);

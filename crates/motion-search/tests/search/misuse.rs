@@ -322,7 +322,7 @@ fn devices_and_sessions() {
     session.release_frame(last);
     assert!(matches!(session.unload_frame(last), Ok(None)));
     fails("load", session.load_frame(last, frame()), |e| matches!(e, EstimateError::NoSuchSlot(..)));
-    fails("start", session.start_search(last, slot, ()), |e| matches!(e, EstimateError::NoSuchSlot(..)));
+    fails("start", session.start_search(last, slot, ()), |e| matches!(e, EstimateError::EmptySlot(..)));
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn compensation_of_planes_that_do_not_fit() {
     fails("squared_error", squared_error(&small.view(), &frame.view()), is_size);
     fails("mse", mse(&small.view(), &frame.view()), is_size);
     fails("psnr", psnr(&small.view(), &frame.view()), is_size);
-    assert!(SquaredError::default().psnr_of(255).is_nan());
+    assert_eq!(SquaredError::default().psnr_of(255), f64::INFINITY);
     assert_eq!(Sampling::LUMA.plane_size(usize::MAX, 0), (usize::MAX, 0));
     // Records of blocks that encoders do not have.
     let wide = Field::new((16, 12), (16, 3), &vectors).unwrap();
@@ -419,7 +419,6 @@ fn made_frames() {
     fails("is_scene_cut", input.is_scene_cut([&frame, &frame], &[]), |error| {
         matches!(error, CompensationError::FieldSize { .. })
     });
-    assert!(input.is_scene_cut([&small, &frame], &[MotionVector::default(); 4]).is_err());
 }
 
 #[test]

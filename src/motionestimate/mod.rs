@@ -67,10 +67,8 @@
  * OpenCL. If a requested device does not exist, the error lists all devices that do. Where the CPU searches in place of a
  * device that cannot, a warning says why: once from start to stop for each reason.
  *
- * Devices are opened with the caps, on a thread of their own: a driver may compile kernels for many seconds when it runs them
- * for the first time. With `device=auto` the CPU searches until the GPU is open; the vectors are the same, only `stats` tells. For
- * any other device the streaming thread waits, and progress messages with the code `open` tell of it if it takes long. A change
- * of state never waits.
+ * Devices are opened with the caps, on a thread of their own, as a driver may compile kernels for many seconds. With `device=auto`
+ * the CPU searches until the GPU is open. For other devices frames wait, and progress messages with the code `open` tell of it.
  *
  * A list selects several devices: `gpu,native`, `0:0,0:1`, or `all`. `split` selects how they divide
  * the work and `balance` how much each gets; the vectors are the same for every choice. With

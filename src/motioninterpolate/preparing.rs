@@ -5,7 +5,6 @@ use gst::subclass::prelude::*;
 
 use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
-use super::motion::{MotionChoice, MotionSearch};
 use super::settings::InterpolationSettings;
 use super::state::InterpolateState;
 use super::timeline::Interval;
@@ -65,18 +64,5 @@ impl MotionInterpolate {
         self.warnings.lock().fallback((&*element, *CAT), "Searching", &native.devices.device, error);
         replace(&self.settings, [&state.settings, &native]);
         Some(native)
-    }
-
-    /// Says which devices search and make frames, and why not those that were asked for.
-    fn tell_choice(&self, motion: &MotionSearch, choice: MotionChoice) {
-        let (device, maker) = (motion.device(), motion.maker());
-        let warnings = &mut *self.warnings.lock();
-        warnings.choice((&*self.obj(), *CAT), device, &choice.search);
-        // One reason is enough.
-        if let (Some(reason), None) = (choice.maker, choice.search.fallback) {
-            warnings.fallback((&*self.obj(), *CAT), "Making frames", maker, &reason);
-        }
-        gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
-        self.statistics.lock().set_devices(device, maker);
     }
 }

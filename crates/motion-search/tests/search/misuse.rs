@@ -1,4 +1,4 @@
-//! Every public function with arguments that make no sense: the answer is an error, a documented panic, or a value that says
+//! Public functions with arguments that make no sense: the answer is an error, a documented panic, or a value that says
 //! nothing. `opencl` has its own tests, as it needs a device.
 
 // They are among the arguments.

@@ -107,7 +107,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
 
     /// The mean of a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize) -> Block<S, E, W, H> {
+    fn block<E: InstructionSet>(&self, column: usize) -> MeanSamples<S, E, W, H> {
         let pixel = ((column * W / P) as i32, (self.row * H) as i32);
         let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(self.plane, pixel);
         let Average { weights: [own, others @ ..], change } = &self.averages[column];
@@ -185,7 +185,7 @@ fn of_samples<const W: usize>(averages: &[Average], number: impl Fn(&Average) ->
 }
 
 /// The samples of a block of `W` x `H`, in the instructions of `E`.
-type Block<S, E, const W: usize, const H: usize> =
+type MeanSamples<S, E, const W: usize, const H: usize> =
     [[<<S as CellSource<W, H>>::Cell<E> as PlaneCell<W, H>>::Sample; W]; H];
 
 impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>

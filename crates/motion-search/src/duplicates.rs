@@ -69,6 +69,7 @@ impl DuplicateFinder {
     /// samples the upper eight bits count.
     ///
     /// # Errors
+    /// [`CompensationError::Planes`] if there is not one plane of each frame for each of `samplings`,
     /// [`CompensationError::PlaneSize`] if the frames differ in size.
     pub fn is_duplicate(
         &mut self,
@@ -76,6 +77,9 @@ impl DuplicateFinder {
         next: &[FrameView<'_>],
         samplings: &[Sampling],
     ) -> Result<bool, CompensationError> {
+        if let Some(planes) = [previous, next].into_iter().find(|planes| planes.len() != samplings.len()) {
+            return Err(CompensationError::Planes(samplings.len(), planes.len()));
+        }
         let mut difference = 0;
         for ((previous, next), sampling) in previous.iter().zip(next).zip(samplings) {
             let ((width, height), (other_width, other_height)) = (previous.size(), next.size());

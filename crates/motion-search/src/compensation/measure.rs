@@ -79,9 +79,13 @@ pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
 /// The squared error of two planes of the same size, of samples of eight bits.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] if the sizes differ.
+/// [`CompensationError::PlaneSize`] if the sizes differ, [`CompensationError::BitDepth`] if samples have more
+/// than eight bits.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredError, CompensationError> {
     check_sizes(a, b)?;
+    if let Some(depth) = [a, b].map(|plane| plane.format().depth()).into_iter().find(|&depth| depth != 8) {
+        return Err(CompensationError::BitDepth(8, depth));
+    }
     let rows_a_task = (BAND_BYTES / a.width()).max(1);
     let row = |y: usize| squared_error_of_row(a.row(y), b.row(y));
     let sum = (0..a.height()).into_par_iter().with_min_len(rows_a_task).map(row).sum();
@@ -91,7 +95,7 @@ pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredErro
 /// Mean squared error of two planes of the same size.
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] if the sizes differ.
+/// As [`squared_error`].
 pub fn mse(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.mse())
 }
@@ -99,7 +103,7 @@ pub fn mse(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationErro
 /// Peak signal-to-noise ratio of two planes of the same size, in decibels, as [`SquaredError::psnr`].
 ///
 /// # Errors
-/// [`CompensationError::PlaneSize`] if the sizes differ.
+/// As [`squared_error`].
 pub fn psnr(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<f64, CompensationError> {
     squared_error(a, b).map(|error| error.psnr())
 }

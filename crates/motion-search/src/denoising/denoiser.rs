@@ -120,6 +120,7 @@ impl Denoiser {
         level: Level,
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
+        format.check_chroma(NATIVE)?;
         let (width, height) = format.size;
         let halvings = halvings(format.size);
         if halvings > MOST_HALVINGS {
@@ -132,7 +133,6 @@ impl Denoiser {
         }
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
         let chroma_blocks = if format.samplings.len() > 1 { blocks } else { 0 };
-        format.check_chroma(NATIVE)?;
         let instructions = level.required()?;
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {

@@ -7,7 +7,7 @@ use super::noise::{
     Block, BlockError, are_alike, flickers, least_noise, noise_of, per_sample, with_clipping, worthwhile,
 };
 use super::rules::{BLOCK, SAMPLES};
-use crate::estimator::SetupError;
+use crate::estimator::{Parameters, SetupError};
 use crate::memory;
 
 /// Brightness is divided into as many levels, each with its own noise.
@@ -140,12 +140,13 @@ impl NoiseMap {
     /// For frames of `size` luma samples of `depth` bits.
     ///
     /// # Errors
-    /// [`SetupError::FrameSize`] if they are empty; [`SetupError::Memory`] if there is too little.
+    /// [`SetupError::FrameSize`] if they are empty or too large; [`SetupError::Memory`] if there is too little.
+    ///
+    /// # Panics
+    /// If `depth` is not from 8 to 16.
     pub fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
-        let (width, height) = size;
-        if width == 0 || height == 0 {
-            return Err(SetupError::FrameSize { width, height });
-        }
+        assert!((8..=16).contains(&depth), "no samples have {depth} bits");
+        Parameters::check_frame_size(size)?;
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
         let blocks = memory::values("the noise of blocks", areas.blocks.0 * areas.blocks.1)?;
@@ -172,17 +173,23 @@ impl NoiseMap {
     /// The standard deviation of luma's noise in the last frame at this luma sample.
     ///
     /// # Panics
-    /// If there is no such sample.
+    /// If no block holds such a sample.
     pub fn luma_deviation(&self, x: usize, y: usize) -> f64 {
-        deviation(self.blocks[y / BLOCK * self.areas.blocks.0 + x / BLOCK].luma)
+        deviation(self.block_at(x, y).luma)
     }
 
     /// The same of chroma's noise.
     ///
     /// # Panics
-    /// If there is no such sample.
+    /// If no block holds such a sample.
     pub fn chroma_deviation(&self, x: usize, y: usize) -> f64 {
-        deviation(self.blocks[y / BLOCK * self.areas.blocks.0 + x / BLOCK].chroma)
+        deviation(self.block_at(x, y).chroma)
+    }
+
+    fn block_at(&self, x: usize, y: usize) -> &BlockNoise {
+        let (columns, column) = (self.areas.blocks.0, x / BLOCK);
+        assert!(column < columns, "no block holds luma sample ({x}, {y})");
+        &self.blocks[y / BLOCK * columns + column]
     }
 
     /// The noise of the blocks of the last frame.

@@ -3,10 +3,11 @@
 use super::Reference;
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::noise::{Bends, Block, BlockError, flickers, least_noise};
-use super::rules::{BLOCK, NOISE_GAINS, Strength, chroma_gain, field, halvings};
+use super::rules::{BLOCK, MOST_REFERENCES, NOISE_GAINS, Strength, chroma_gain, field, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, Field, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
+use crate::interpolation::FrameFormat;
 use crate::interpolation::oracle::{chroma_sample, halved_frame};
 
 /// The frame that is searched in place of a luma plane.
@@ -19,6 +20,9 @@ pub fn search_frame(luma: &FrameView<'_>) -> Frame {
 ///
 /// # Errors
 /// [`CompensationError`] if planes or fields have other sizes.
+///
+/// # Panics
+/// If there is no plane, `noise` is of another size of frames, or there are more than [`MOST_REFERENCES`] references.
 pub fn denoise(
     noise: &mut NoiseMap,
     samplings: &[Sampling],
@@ -27,8 +31,13 @@ pub fn denoise(
     strength: Strength,
 ) -> Result<Vec<Frame>, CompensationError> {
     let luma = &planes[0];
+    let format = FrameFormat { size: luma.size(), samplings: samplings.to_vec(), samples: luma.format() };
+    format.check_all(planes)?;
+    references.iter().try_for_each(|reference| format.check_all(reference.planes))?;
+    assert!(references.len() <= MOST_REFERENCES, "{} references", references.len());
     let columns = luma.width().div_ceil(BLOCK);
     let count = columns * luma.height().div_ceil(BLOCK);
+    assert_eq!(noise.blocks().len(), count, "a noise map of other frames");
     // The samples of a plane of chroma, or of one component, in a block.
     let samples_of = |index: usize, component: usize, block: usize| {
         let (plane, sampling) = (&planes[index], samplings[index]);

@@ -63,7 +63,7 @@ pub fn search_parameters(
     height: usize,
     references: References,
 ) -> Result<Parameters, SetupError> {
-    interpolation::halved_parameters((width, height), halvings((width, height)), references)
+    interpolation::halved_parameters((width, height), SEARCHED_SAMPLES, references)
 }
 
 /// The field of a frame of `size` luma samples that was found in its search frame.

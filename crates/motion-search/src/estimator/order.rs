@@ -16,17 +16,19 @@ impl OrderKey {
 
     const Y_BIAS: i32 = 8192;
 
-    /// The key of the candidate displaced by `(x, y)` samples.
+    /// The key of the candidate displaced by `(x, y)` samples. That of a displacement that no
+    /// [`Window`](super::Window) holds says nothing.
     #[inline]
     pub fn new(cost: u32, x: i32, y: i32) -> Self {
         Self(u64::from(cost) << 32 | u64::from(Self::tie(x, y)))
     }
 
-    /// The order of candidates of equal cost: the lower 32 bits of the key.
+    /// The order of candidates of equal cost: the lower 32 bits of the key. It says nothing of a displacement that no
+    /// [`Window`](super::Window) holds.
     #[inline]
     pub fn tie(x: i32, y: i32) -> u32 {
-        let length = x.unsigned_abs() + y.unsigned_abs();
-        length << 16 | ((y + Self::Y_BIAS) as u32) << 1 | u32::from(x > 0)
+        let length = x.unsigned_abs().wrapping_add(y.unsigned_abs());
+        length << 16 | (y.wrapping_add(Self::Y_BIAS) as u32) << 1 | u32::from(x > 0)
     }
 
     /// The candidate's cost.

@@ -24,11 +24,17 @@ pub struct Output {
 
 impl Output {
     /// Room for `blocks` vectors.
+    ///
+    /// # Panics
+    /// If they would have more than `isize::MAX` bytes.
     pub fn new(blocks: usize) -> Self {
         Self::of(vec![MotionVector::default(); blocks].into())
     }
 
     /// Room for `blocks` vectors in an array of `pool`.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
     pub fn from_pool(pool: &RecordPool<MotionVector>, blocks: usize) -> Self {
         Self::of(pool.take(blocks))
     }

@@ -179,10 +179,7 @@ impl Parameters {
                 supported: self.algorithm.block_sizes(),
             });
         }
-        let Self { width, height, .. } = *self;
-        if !(1..=Self::MAX_FRAME_SIDE).contains(&width) || !(1..=Self::MAX_FRAME_SIDE).contains(&height) {
-            return Err(SetupError::FrameSize { width, height });
-        }
+        Self::check_frame_size((self.width, self.height))?;
         if self.algorithm == Algorithm::Hierarchical && self.sub_sample != SubSample::None {
             return Err(SetupError::SubSample { sub_sample: self.sub_sample.name() });
         }
@@ -220,6 +217,18 @@ impl Parameters {
     /// of all.
     pub(crate) fn divides_displacements(&self) -> bool {
         self.algorithm == Algorithm::Full && self.sub_sample == SubSample::None
+    }
+
+    /// Checks that frames have 1 to [`Self::MAX_FRAME_SIDE`] samples an axis.
+    ///
+    /// # Errors
+    /// [`SetupError::FrameSize`].
+    pub(crate) fn check_frame_size((width, height): (usize, usize)) -> Result<(), SetupError> {
+        let sides = 1..=Self::MAX_FRAME_SIDE;
+        if sides.contains(&width) && sides.contains(&height) {
+            return Ok(());
+        }
+        Err(SetupError::FrameSize { width, height })
     }
 
     /// The metric of the costs that come with the vectors: hierarchical search has no other than SAD.
@@ -273,10 +282,15 @@ impl Parameters {
     }
 
     /// The displacements that count for the block at `column`, `row` of the grid.
+    ///
+    /// # Panics
+    /// With [`Border::Restrict`], if the grid has no such block.
     pub fn window_of_block(&self, column: usize, row: usize) -> Window {
         match self.border {
             Border::Extend => self.window,
             Border::Restrict => {
+                let grid = self.grid();
+                assert!(column < grid.columns && row < grid.rows, "no block {column}, {row} in {grid:?}");
                 let (x, y) = (column * self.block_size, row * self.block_size);
                 let right = self.extended_width() - self.block_size - x;
                 let below = self.extended_height() - self.block_size - y;

@@ -18,6 +18,9 @@ pub struct Part {
 
 impl Part {
     /// The whole search.
+    ///
+    /// # Panics
+    /// If the block size is 0, which [`Parameters::validate`] refuses.
     pub fn whole(parameters: &Parameters) -> Self {
         let window = parameters.window;
         Self { first_row: 0, end_row: parameters.grid().rows, first_y: window.y0(), last_y: window.y1() }
@@ -46,6 +49,9 @@ impl Part {
     }
 
     /// Its share of the grid.
+    ///
+    /// # Panics
+    /// If the block size is 0, which [`Parameters::validate`] refuses.
     pub fn grid(&self, parameters: &Parameters) -> Grid {
         Grid { columns: parameters.grid().columns, rows: self.end_row.saturating_sub(self.first_row) }
     }
@@ -60,6 +66,9 @@ impl Part {
     /// # Errors
     /// [`EstimateError::NoSuchPart`], also if the displacements of a search are divided that goes from one to the next
     /// or on from the best of them, or anything of one that searches whole frames.
+    ///
+    /// # Panics
+    /// If the block size is 0, which [`Parameters::validate`] refuses.
     pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
         let whole = Self::whole(parameters);
         let is_divisible = parameters.algorithm.divides_rows();
@@ -97,9 +106,10 @@ impl Part {
         if !parameters.algorithm.divides_rows() {
             return 0..parameters.height;
         }
-        let last = parameters.height as i64 - 1;
-        let first = (self.first_row * parameters.block_size) as i64 + i64::from(up);
-        let end = (self.end_row * parameters.block_size) as i64 + i64::from(down);
+        let last = parameters.height.max(1) as i64 - 1;
+        let sample = |row: usize| row.saturating_mul(parameters.block_size).min(i64::MAX as usize) as i64;
+        let first = sample(self.first_row).saturating_add(i64::from(up));
+        let end = sample(self.end_row).saturating_add(i64::from(down));
         first.clamp(0, last) as usize..end.clamp(1, last + 1) as usize
     }
 }

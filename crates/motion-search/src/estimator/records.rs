@@ -19,6 +19,9 @@ impl<T> Default for RecordPool<T> {
 
 impl<T: Clone + Default> RecordPool<T> {
     /// An array of `count` records with unspecified content.
+    ///
+    /// # Panics
+    /// If it would have more than `isize::MAX` bytes.
     pub fn take(&self, count: usize) -> PooledRecords<T> {
         let mut records = self.0.lock().pop().unwrap_or_default();
         records.resize(count, T::default());

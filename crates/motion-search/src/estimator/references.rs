@@ -28,7 +28,7 @@ impl References {
 
     /// The number of reference frames, and of fields, of a frame.
     pub fn count(&self) -> usize {
-        self.backward + self.forward
+        self.backward.saturating_add(self.forward)
     }
 
     /// The most frames from a frame to one of its reference frames.

@@ -17,10 +17,12 @@ pub struct MotionVector {
 }
 
 impl MotionVector {
-    /// A vector of whole samples, of full or three-step search.
+    /// A vector of whole samples, of full or three-step search. One of more samples than
+    /// [`MAX_DISPLACEMENT`](super::MAX_DISPLACEMENT) says nothing.
     #[inline]
     pub fn from_samples(x: i32, y: i32, cost: u32) -> Self {
-        Self { x: (x * UNITS_PER_SAMPLE) as i16, y: (y * UNITS_PER_SAMPLE) as i16, cost }
+        let units = |samples: i32| samples.wrapping_mul(UNITS_PER_SAMPLE) as i16;
+        Self { x: units(x), y: units(y), cost }
     }
 
     /// The full samples of the displacement: across, and down. The fraction is dropped.
@@ -57,7 +59,7 @@ pub struct Grid {
 impl Grid {
     /// Blocks in all.
     pub fn blocks(&self) -> usize {
-        self.columns * self.rows
+        self.columns.saturating_mul(self.rows)
     }
 
     /// Checks that `records` has one record a block.

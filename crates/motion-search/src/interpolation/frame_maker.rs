@@ -2,7 +2,7 @@
 
 use super::Phase;
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
-use crate::estimator::{EstimateError, FrameView, MotionVector, SampleFormat, SetupError};
+use crate::estimator::{EstimateError, FrameView, MotionVector, Parameters, SampleFormat, SetupError};
 
 /// What the frames are that are loaded and made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +29,7 @@ impl FrameFormat {
     /// # Errors
     /// [`SetupError::FrameSize`]; [`SetupError::DeviceUnsupported`] if there is no plane.
     pub(crate) fn validate(&self, device: &str) -> Result<(), SetupError> {
-        let (width, height) = self.size;
-        if width == 0 || height == 0 {
-            return Err(SetupError::FrameSize { width, height });
-        }
+        Parameters::check_frame_size(self.size)?;
         if self.samplings.is_empty() {
             let reason = "frames need a plane of luma".into();
             return Err(SetupError::DeviceUnsupported { wanted: device.into(), reason });

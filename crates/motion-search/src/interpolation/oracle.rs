@@ -1,10 +1,10 @@
 //! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
 
-use super::Phase;
 use super::rules::{
     BLOCK, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE,
-    STILL_SAMPLES, TOLERANCE, block_of, grid, halved, halvings, window,
+    STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, window,
 };
+use super::{FrameFormat, Phase};
 use crate::compensation::Sampling;
 use crate::estimator::oracle::eight_bits;
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
@@ -34,13 +34,23 @@ pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
 /// say. `field` is what the search of [`search_frame`] finds for the previous frame in the next one.
 ///
 /// # Panics
-/// If sizes do not agree.
+/// If there is no plane, or numbers of planes or sizes do not agree.
 pub fn interpolate(
     [previous, next]: [&[FrameView<'_>]; 2],
     samplings: &[Sampling],
     field: &[MotionVector],
     phase: Phase,
 ) -> Vec<Frame> {
+    let format = FrameFormat {
+        size: previous[0].size(),
+        samplings: samplings.to_vec(),
+        samples: previous[0].format(),
+    };
+    [previous, next]
+        .into_iter()
+        .try_for_each(|planes| format.check_all(planes))
+        .expect("planes of one format");
+    check_field(format.size, field).expect("a field of search frames");
     let luma = [&previous[0], &next[0]];
     let projected = project(luma[0].size(), field, phase);
     let vectors = choose(luma.map(|luma| eight_bits(luma)), &projected, phase);

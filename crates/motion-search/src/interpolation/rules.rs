@@ -70,19 +70,20 @@ pub(crate) fn halved(length: usize, halvings: u32) -> usize {
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched.
 pub fn search_parameters(width: usize, height: usize) -> Result<Parameters, SetupError> {
-    let halvings = halvings(width, height);
-    halved_parameters((width, height), halvings, References { backward: 0, forward: 1 })
+    halved_parameters((width, height), SEARCHED_SAMPLES, References { backward: 0, forward: 1 })
 }
 
-/// The parameters of the search between frames of this size that are halved so often.
+/// The parameters of the search between frames of this size that are halved until they have at most `most` samples.
 ///
 /// # Errors
 /// [`SetupError`] if such frames cannot be searched.
 pub(crate) fn halved_parameters(
     (width, height): (usize, usize),
-    halvings: u32,
+    most: usize,
     references: References,
 ) -> Result<Parameters, SetupError> {
+    Parameters::check_frame_size((width, height))?;
+    let halvings = halvings_to((width, height), most);
     let (width, height) = (halved(width, halvings), halved(height, halvings));
     let parameters = Parameters {
         algorithm: Algorithm::Hierarchical,

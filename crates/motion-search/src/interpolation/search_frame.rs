@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::rules::halved;
+use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
 use crate::memory;
 use crate::simd::{InstructionSet, Instructions, Work};
@@ -38,6 +39,18 @@ impl SearchFrames {
             is_halved: halvings > 0,
             pool: RecordPool::default(),
         })
+    }
+
+    /// Checks that `frame` may be a search frame.
+    ///
+    /// # Errors
+    /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+    pub fn check(&self, frame: &FrameView<'_>) -> Result<(), CompensationError> {
+        let ((width, height), depth) = (self.size, frame.format().depth());
+        if frame.size() != self.size {
+            return Err(CompensationError::PlaneSize(width, height, frame.width(), frame.height()));
+        }
+        if depth == 8 { Ok(()) } else { Err(CompensationError::BitDepth(8, depth)) }
     }
 
     /// The search frame of `luma`.

@@ -6,7 +6,7 @@ use super::rules::{check_field, halvings};
 use super::scene_cut::is_scene_cut;
 use super::search_frame::SearchFrames;
 use crate::compensation::CompensationError;
-use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
+use crate::estimator::{Frame, FrameView, MotionVector, Parameters, SetupError};
 use crate::simd::Instructions;
 use crate::simd::Level;
 
@@ -23,7 +23,7 @@ impl SearchInput {
     /// devices of that number.
     ///
     /// # Errors
-    /// [`SetupError`] if the frames are empty, or threads or memory are missing.
+    /// [`SetupError`] if the frames are empty or too large, or threads or memory are missing.
     pub fn new(size: (usize, usize), threads: usize) -> Result<Self, SetupError> {
         Self::with_level(size, threads, Level::best())
     }
@@ -33,10 +33,7 @@ impl SearchInput {
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
     pub fn with_level(size: (usize, usize), threads: usize, level: Level) -> Result<Self, SetupError> {
-        let (width, height) = size;
-        if width == 0 || height == 0 {
-            return Err(SetupError::FrameSize { width, height });
-        }
+        Parameters::check_frame_size(size)?;
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,
@@ -63,6 +60,7 @@ impl SearchInput {
     /// of the previous one in the next one.
     ///
     /// # Errors
+    /// [`CompensationError::PlaneSize`] or [`CompensationError::BitDepth`] if a frame is none that [`Self::frame`] makes,
     /// [`CompensationError::FieldSize`] if it is not a field of search frames.
     pub fn is_scene_cut(
         &self,
@@ -71,6 +69,7 @@ impl SearchInput {
     ) -> Result<bool, CompensationError> {
         check_field(self.size, field)?;
         let frames = [&previous.view(), &next.view()];
+        frames.into_iter().try_for_each(|frame| self.search_frames.check(frame))?;
         Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, field)))
     }
 }

@@ -175,8 +175,12 @@ fn with_stack_of_compiler<R: Send>(build: impl FnOnce() -> R + Send) -> io::Resu
 /// # Errors
 /// [`SetupError::KernelBuild`] with the compiler's log, [`SetupError::Device`] if the device has no
 /// context.
+///
+/// # Panics
+/// If `source` is blank, which ends the process in PoCL.
 #[doc(hidden)]
 pub fn try_build(device: &OpenClDevice, source: &str) -> Result<(), SetupError> {
+    assert!(!source.trim().is_empty(), "no source");
     build(&*device.context()?, device, Kernel::Reference.name(), source, "").map(drop)
 }
 

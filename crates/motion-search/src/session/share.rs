@@ -6,11 +6,12 @@ use crate::estimator::Part;
 
 /// Divides `units` in proportion to `weights`, rounded by largest remainders: the sum is `units`.
 ///
-/// A weight that is not positive and finite gets nothing; without any other the first gets everything.
+/// A weight that is not positive and finite gets nothing; without any other, or if their sum is infinite, the first gets
+/// everything.
 pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
     let usable = |weight: f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
     let sum: f64 = weights.iter().copied().map(usable).sum();
-    if sum <= 0.0 {
+    if sum <= 0.0 || sum.is_infinite() {
         let mut shares = vec![0; weights.len()];
         if let Some(first) = shares.first_mut() {
             *first = units;
@@ -18,11 +19,17 @@ pub fn divide(units: usize, weights: &[f64]) -> Vec<usize> {
         return shares;
     }
     let exact: Vec<f64> = weights.iter().map(|&weight| units as f64 * usable(weight) / sum).collect();
-    let mut shares: Vec<usize> = exact.iter().map(|share| share.floor() as usize).collect();
+    // Rounding may make them a little too large in all.
+    let mut left = units;
+    let mut whole = |share: &f64| {
+        let share = (share.floor() as usize).min(left);
+        left -= share;
+        share
+    };
+    let mut shares: Vec<usize> = exact.iter().map(&mut whole).collect();
     let mut rest: Vec<usize> = (0..weights.len()).filter(|&index| usable(weights[index]) > 0.0).collect();
     rest.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
-    let given: usize = shares.iter().sum();
-    for &index in rest.iter().cycle().take(units.saturating_sub(given)) {
+    for &index in rest.iter().cycle().take(left) {
         shares[index] += 1;
     }
     shares

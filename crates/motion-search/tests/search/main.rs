@@ -6,6 +6,9 @@ mod costs;
 mod group;
 mod in_flight;
 mod misuse;
+#[cfg(feature = "opencl")]
+mod misuse_devices;
+mod misuse_values;
 mod native;
 #[cfg(feature = "opencl")]
 mod opencl;

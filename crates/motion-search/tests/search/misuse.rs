@@ -1,5 +1,6 @@
 //! Public functions with arguments that make no sense: the answer is an error, a documented panic, or a value that says
-//! nothing. `opencl` has its own tests, as it needs a device.
+//! nothing. Here are the functions of frames, fields, settings, sessions, stages, made frames and packers;
+//! `misuse_values` has the oracles and what computes values, `misuse_devices` what takes OpenCL devices or names them.
 
 // They are among the arguments.
 #![allow(clippy::reversed_empty_ranges)]
@@ -18,7 +19,7 @@ use motion_search::estimator::prediction::median_predictors;
 use motion_search::estimator::{
     Algorithm, CostKind, Device, EstimateError, Frame, FrameError, FrameView, Grid, Metric, MotionField,
     MotionVector, OrderKey, Output, Parameters, Part, Predictor, References, SampleFormat, SetupError, Slot,
-    SubSample, Window, oracle, search,
+    SubSample, Window, search,
 };
 use motion_search::interpolation::{
     self, FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchInput,
@@ -32,27 +33,27 @@ use motion_search::tuning::{Kernel, Tuning};
 use motion_search::{MotionSearch, devices};
 
 /// Checks that `call` panics, as its documentation says.
-fn panics<T>(name: &str, call: impl FnOnce() -> T) {
+pub fn panics<T>(name: &str, call: impl FnOnce() -> T) {
     assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "{name} does not panic");
 }
 
 /// Checks that `result` is the error that `is_expected` describes.
-fn fails<T, E: Debug>(name: &str, result: Result<T, E>, is_expected: impl FnOnce(&E) -> bool) {
+pub fn fails<T, E: Debug>(name: &str, result: Result<T, E>, is_expected: impl FnOnce(&E) -> bool) {
     match result {
         Ok(_) => panic!("{name} is accepted"),
         Err(error) => assert!(is_expected(&error), "{name}: {error:?}"),
     }
 }
 
-fn window() -> Window {
+pub fn window() -> Window {
     Window::symmetric(3, 3).unwrap()
 }
 
-fn parameters() -> Parameters {
+pub fn parameters() -> Parameters {
     Parameters::new(16, 12, 8, window())
 }
 
-fn frame() -> Frame {
+pub fn frame() -> Frame {
     Frame::from_fn(16, 12, |x, y| (x * 13 + y * 7) as u8)
 }
 
@@ -60,12 +61,12 @@ fn native() -> Native {
     Native::new(parameters()).unwrap()
 }
 
-fn format() -> FrameFormat {
+pub fn format() -> FrameFormat {
     FrameFormat { size: (16, 12), samplings: vec![Sampling::LUMA], samples: SampleFormat::EIGHT_BITS }
 }
 
 /// Settings of a search that are refused.
-fn wrong_parameters() -> Vec<Parameters> {
+pub fn wrong_parameters() -> Vec<Parameters> {
     let p = parameters;
     vec![
         Parameters { width: 0, ..p() },
@@ -359,6 +360,10 @@ fn compensation_of_planes_that_do_not_fit() {
     fails("weighted_mean", weighted_mean(&small.view(), &frame.view(), 1, &mut out), is_size);
     panics("weighted_mean", || weighted_mean(&frame.view(), &frame.view(), 65, &mut out));
     fails("squared_error", squared_error(&small.view(), &frame.view()), is_size);
+    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    fails("squared_error", squared_error(&deep.view(), &deep.view()), |error| {
+        matches!(error, CompensationError::BitDepth(8, 10))
+    });
     fails("mse", mse(&small.view(), &frame.view()), is_size);
     fails("psnr", psnr(&small.view(), &frame.view()), is_size);
     assert_eq!(SquaredError::default().psnr_of(255), f64::INFINITY);
@@ -373,11 +378,12 @@ fn compensation_of_planes_that_do_not_fit() {
 
 #[test]
 fn made_frames() {
-    for size in [(0, 12), (16, 0)] {
+    for size in [(0, 12), (16, 0), (usize::MAX, 1), (usize::MAX, usize::MAX)] {
         let empty = FrameFormat { size, ..format() };
         assert!(Interpolator::new(&empty, 1).is_err() && backend::native_maker(&empty, 1).is_err());
         assert!(Denoiser::new(&empty, 1, 2, 1).is_err());
         assert!(interpolation::search_parameters(size.0, size.1).is_err());
+        assert!(NoiseMap::new(size, 8).is_err() && SearchInput::new(size, 1).is_err());
         assert!(denoising::search_parameters(size.0, size.1, References::default()).is_err());
     }
     let no_planes = FrameFormat { samplings: vec![], ..format() };
@@ -414,21 +420,30 @@ fn made_frames() {
     });
     panics("write_plane", || maker.write_plane(1, [&frame.view(), &frame.view()], &mut out));
 
-    assert!(SearchInput::new((0, 0), 1).is_err());
     let mut input = SearchInput::new((16, 12), 1).unwrap();
     fails("frame", input.frame(&small.view()), |error| matches!(error, CompensationError::PlaneSize(..)));
     fails("is_scene_cut", input.is_scene_cut([&frame, &frame], &[]), |error| {
         matches!(error, CompensationError::FieldSize { .. })
     });
+    for frames in [[&small, &frame], [&frame, &small]] {
+        fails("is_scene_cut", input.is_scene_cut(frames, &[MotionVector::default(); 4]), |error| {
+            matches!(error, CompensationError::PlaneSize(16, 12, 8, 8))
+        });
+    }
+    fails("is_scene_cut", input.is_scene_cut([&frame, &deep], &[MotionVector::default(); 4]), |error| {
+        matches!(error, CompensationError::BitDepth(8, 10))
+    });
+    assert!(SearchInput::with_level((16, 0), 1, Level::best()).is_err());
 }
 
 #[test]
 fn denoised_frames() {
     panics("Denoiser::new", || Denoiser::new(&format(), MOST_REFERENCES + 1, 9, 1));
     panics("Denoiser::new", || Denoiser::new(&format(), 1, 0, 1));
-    assert!(NoiseMap::new((0, 0), 8).is_err() && NoiseMap::new((16, 0), 8).is_err());
     let map = NoiseMap::new((16, 12), 8).unwrap();
+    panics("NoiseMap::new", || NoiseMap::new((16, 12), 64));
     panics("luma_deviation", || map.luma_deviation(0, 99));
+    panics("luma_deviation", || map.luma_deviation(16, 0));
     panics("chroma_deviation", || map.chroma_deviation(99, 99));
     assert!([f64::NAN, -1.0, f64::NEG_INFINITY].into_iter().all(|factor| Strength::new(factor).is_none()));
     let mut denoiser = Denoiser::new(&format(), 1, 2, 1).unwrap();
@@ -452,14 +467,4 @@ fn denoised_frames() {
     let mut out = PlaneMut::new(&mut samples, 16, 12, 16).unwrap();
     fails("write_plane", denoiser.write_plane(0, &small.view(), &[], &mut out), is_size);
     panics("write_plane", || denoiser.write_plane(1, &frame.view(), &[], &mut out));
-}
-
-#[test]
-fn oracles() {
-    let (frame, small) = (frame(), Frame::from_fn(8, 8, |_, _| 0));
-    panics("oracle::search", || oracle::search(&parameters(), &small.view(), &frame.view()));
-    panics("oracle::full_search", || oracle::full_search(&parameters(), &small.view(), &frame.view()));
-    panics("oracle::three_step", || oracle::three_step(&parameters(), &small.view(), &frame.view()));
-    panics("oracle::hierarchical", || oracle::hierarchical(&parameters(), &small.view(), &frame.view()));
-    panics("oracle::costs", || oracle::costs(&parameters(), &frame.view(), &frame.view(), &[]));
 }

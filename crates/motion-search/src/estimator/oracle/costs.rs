@@ -9,7 +9,7 @@ const HADAMARD: [[i32; 4]; 4] = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [
 /// A number of a block for each of [`Parameters::costs`], in their order, block after block, row-major.
 ///
 /// # Panics
-/// If a frame does not have the size in `parameters`, or `vectors` not one vector a block.
+/// If the block size is 0, or a frame does not have the size in `parameters`, or `vectors` not one vector a block.
 pub fn costs(
     parameters: &Parameters,
     current: &FrameView<'_>,

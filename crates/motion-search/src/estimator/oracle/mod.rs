@@ -16,7 +16,7 @@ use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameter
 /// The field that `parameters.algorithm` and `parameters.sub_sample` define.
 ///
 /// # Panics
-/// If a frame does not have the size in `parameters`.
+/// If the block size is 0, or a frame does not have the size in `parameters`.
 pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &FrameView<'_>) -> MotionField {
     let mut field = match parameters.algorithm {
         Algorithm::Full => full_search(parameters, current, reference),
@@ -32,7 +32,7 @@ pub fn search(parameters: &Parameters, current: &FrameView<'_>, reference: &Fram
 /// The field of full search, in whole samples.
 ///
 /// # Panics
-/// If a frame does not have the size in `parameters`.
+/// If the block size is 0, or a frame does not have the size in `parameters`.
 pub fn full_search(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -46,7 +46,7 @@ pub fn full_search(
 /// The field of three-step search in whole samples, as [`Algorithm::ThreeStep`] defines it.
 ///
 /// # Panics
-/// If a frame does not have the size in `parameters`.
+/// If the block size is 0, or a frame does not have the size in `parameters`.
 pub fn three_step(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -87,6 +87,10 @@ fn field_of(
 }
 
 /// The cost of the block whose first sample is `origin` and the block at `displacement` from it in the reference frame.
+/// Outside the frames, their edge samples repeat.
+///
+/// # Panics
+/// If a frame does not have the size in `parameters`.
 pub fn cost(
     parameters: &Parameters,
     current: &FrameView<'_>,
@@ -94,13 +98,16 @@ pub fn cost(
     origin: (i32, i32),
     displacement: Displacement,
 ) -> u32 {
+    current.check(parameters).expect("current frame");
+    reference.check(parameters).expect("reference frame");
     let side = parameters.block_size as i32;
-    let mut sum = 0;
-    for y in origin.1..origin.1 + side {
-        for x in origin.0..origin.0 + side {
+    let mut sum = 0_u32;
+    for down in 0..side {
+        for right in 0..side {
+            let (x, y) = (origin.0.saturating_add(right), origin.1.saturating_add(down));
             let c = current.sample(x, y);
-            let r = reference.sample(x + displacement.0, y + displacement.1);
-            sum += parameters.metric.term(c.abs_diff(r));
+            let r = reference.sample(x.saturating_add(displacement.0), y.saturating_add(displacement.1));
+            sum = sum.saturating_add(parameters.metric.term(c.abs_diff(r)));
         }
     }
     sum

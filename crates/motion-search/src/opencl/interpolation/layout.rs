@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::estimator::{Grid, SetupError};
+use crate::estimator::Grid;
 use crate::interpolation::{FrameFormat, found_grid, grid, halvings};
 
 /// Rows and planes begin at multiples of so many bytes. `compensation.cl` writes a row in parts of at most
@@ -75,9 +75,7 @@ pub(super) struct InterpolationLayout {
 }
 
 impl InterpolationLayout {
-    /// # Errors
-    /// [`SetupError::Memory`] if `device` cannot number the points of a frame.
-    pub(super) fn new(format: &FrameFormat, device: &str) -> Result<Self, SetupError> {
+    pub(super) fn new(format: &FrameFormat) -> Self {
         let (width, height) = format.size;
         let mut bytes = 0_usize;
         let place = |index| {
@@ -91,12 +89,7 @@ impl InterpolationLayout {
         let (grid, found) = (grid(width, height), found_grid(format.size));
         let pitch = (width + 2 * COLUMNS_AROUND).next_multiple_of(POINT_ALIGNMENT);
         let plane = pitch * (height + 2 * ROWS_AROUND);
-        let limit = i32::MAX as u64;
-        if plane as u64 > limit {
-            let (device, what) = (device.to_owned(), "luma between samples");
-            return Err(SetupError::Memory { device, what, needed: plane as u64, limit });
-        }
-        // All else is less.
+        // A plane of points of the largest frame is about half of what fits; all else is less.
         let shape = FrameShape {
             width: width as i32,
             height: height as i32,
@@ -107,7 +100,7 @@ impl InterpolationLayout {
             pitch: pitch as i32,
             plane: plane as i32,
         };
-        Ok(Self { planes, bytes, grid, found, shape })
+        Self { planes, bytes, grid, found, shape }
     }
 
     /// Points of a row, and rows of a plane of points.

@@ -115,7 +115,7 @@ impl OpenClInterpolator {
         let context = device.context()?;
         let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
         let (work, download) = (queue()?, queue()?);
-        let layout = Arc::new(InterpolationLayout::new(format, &device.name)?);
+        let layout = Arc::new(InterpolationLayout::new(format));
         let host = |bytes| PinnedBlock::new(&context, device, &work, bytes);
         let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
         let frame = || {

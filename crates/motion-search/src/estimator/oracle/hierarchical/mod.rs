@@ -24,7 +24,7 @@ use level::SearchLevel;
 /// The field of hierarchical search.
 ///
 /// # Panics
-/// If a frame does not have the size in `parameters`.
+/// If the block size is 0, or a frame does not have the size in `parameters`.
 pub fn hierarchical(
     parameters: &Parameters,
     current: &FrameView<'_>,

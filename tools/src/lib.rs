@@ -246,11 +246,13 @@ fn search(options: &Options, out: &Path) -> Result<(), Error> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     start_gstreamer()?;
     let element = properties::element(&words)?;
-    if gst::prelude::ObjectExt::property::<bool>(&element, "drop-duplicates") && !options.range.is_all() {
-        return Err(Error::Usage(
-            "drop-duplicates=true needs the whole video: which frames are dropped depends on those before the range"
-                .into(),
-        ));
+    let drops = ["drop-duplicates", "drop-lossy-duplicates"]
+        .into_iter()
+        .find(|name| gst::prelude::ObjectExt::property::<bool>(&element, name));
+    if let (Some(name), false) = (drops, options.range.is_all()) {
+        return Err(Error::Usage(format!(
+            "{name}=true needs the whole video: which frames are dropped depends on those before the range"
+        )));
     }
     let piece = Piece {
         program: PROGRAM.into(),

@@ -168,7 +168,7 @@ fn wrong_arguments_are_told_with_the_right_ones() {
         (&["--frames", "2"], "invalid option '--frames'"),
         (
             &["--out", "out", "search-rang=4"],
-            "no property \"search-rang\"; there are algorithm, balance, block-size",
+            "no property \"search-rang\"; there are algorithm, balance, black-level",
         ),
         (&["--out", "out", "stats=4"], "no property \"stats\""),
         (&["--out", "out", "search-range"], "\"search-range\" is no property: write NAME=VALUE"),
@@ -186,6 +186,10 @@ fn wrong_arguments_are_told_with_the_right_ones() {
         (
             &["--out", "out", "--range", "0:1", "drop-duplicates=true"],
             "drop-duplicates=true needs the whole video",
+        ),
+        (
+            &["--out", "out", "--range", "0:1", "drop-lossy-duplicates=true"],
+            "drop-lossy-duplicates=true needs the whole video",
         ),
     ] {
         refuses(&clip, &[arguments], 2, told);

@@ -4,13 +4,13 @@ use glib::prelude::*;
 use glib::{ParamSpecDouble, ParamSpecUInt};
 use gst::prelude::*;
 
-use crate::settings::{DeviceSettings, levels, settings};
+use crate::settings::{DeviceSettings, LevelSettings, settings};
 use motion_search::denoising::Strength;
 use motion_search::estimator::References;
 
 settings! {
     /// The values of the writable properties.
-    DenoiseSettings with devices: DeviceSettings;
+    DenoiseSettings with devices: DeviceSettings, with levels: LevelSettings;
     strength: f64 = 1.0,
         "strength", "Strength",
         "How much noise is taken out: factor of the variance of the noise that is measured (0 = frames pass untouched)",
@@ -26,22 +26,9 @@ settings! {
         "significant-bits", "Significant bits",
         "Lower bits of each sample that count, with formats of 16 bits: 12 for cameras that deliver Mono12 as GRAY16",
         |name, default| ParamSpecUInt::builder(name).minimum(9).maximum(16).default_value(default);
-    black_level: u32 = 0,
-        "black-level", "Black level",
-        "Deep samples up to this level are black to the search, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
-    white_level: u32 = u16::MAX.into(),
-        "white-level", "White level",
-        "Deep samples from this level on are white to the search, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
 }
 
 impl DenoiseSettings {
-    /// The black and the white level.
-    pub fn levels(&self) -> [u16; 2] {
-        levels([self.black_level, self.white_level])
-    }
-
     /// The frames that each frame is averaged with; `None` if nothing is to change.
     pub fn references(&self) -> Option<References> {
         let references = References { backward: self.past as usize, forward: self.future as usize };

@@ -100,7 +100,7 @@ impl DenoiseStream {
         references: References,
     ) -> Result<(Self, Choice), SetupError> {
         let layout = FrameLayout::new(info.clone()).with_significant_bits(settings.significant_bits);
-        let layout = layout.with_levels(settings.levels());
+        let layout = layout.with_levels(settings.levels.get());
         let format = layout.format();
         let parameters = search_parameters(format.size.0, format.size.1, references)?;
         let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;

@@ -130,8 +130,9 @@
  * are sums of absolute transformed differences between the block and the same place of the reference
  * frame, the best of four predictions from its own frame, and what its vector leads to; `second` is the
  * least cost of the candidates at least two samples away from the vector, `variance` the sum of
- * squared differences from the mean, and `confidence` says how much the vector is to be trusted, 0 to 255. The meta has two more fields: `cost-names`, an array of strings, and
- * `costs`, a GBytes of one `guint32` for each name a block. `docs/algorithms.md` defines each exactly.
+ * squared differences from the mean, and `confidence` says how much the vector is to be trusted, 0 to 255. The
+ * meta has two more fields: `cost-names`, an array of strings, and `costs`, a GBytes of one `guint32` for each
+ * name a block. `docs/algorithms.md` defines each exactly.
  * They are computed on the CPU, in `threads` threads, also for other devices; `second` takes as long as
  * several searches and is an error with `algorithm=hierarchical`, which has no search window; `confidence` is made of it,
  * of `satd` and `intra` with `algorithm=hierarchical`.

@@ -10,7 +10,7 @@ use super::{
     MotionEstimateKernel, MotionEstimateMetric, MotionEstimatePrediction, MotionEstimateQuality,
     MotionEstimateSceneCut, MotionEstimateSubSample,
 };
-use crate::settings::{DeviceSettings, levels, settings};
+use crate::settings::{DeviceSettings, LevelSettings, settings};
 use motion_search::backend;
 use motion_search::estimator::{Algorithm, Parameters, References, SetupError, Window};
 use motion_search::session::Session;
@@ -23,7 +23,7 @@ const MAX_RANGE: u32 = 1024;
 
 settings! {
     /// The values of the writable properties.
-    Settings with devices: DeviceSettings;
+    Settings with devices: DeviceSettings, with levels: LevelSettings;
     algorithm: MotionEstimateAlgorithm = Default::default(),
         "algorithm", "Algorithm", "Search algorithm. It decides which vectors are found",
         ParamSpecEnum::builder_with_default;
@@ -54,14 +54,6 @@ settings! {
     border: MotionEstimateBorder = Default::default(),
         "border", "Border", "How candidates outside the reference frame are treated",
         ParamSpecEnum::builder_with_default;
-    black_level: u32 = 0,
-        "black-level", "Black level",
-        "Deep samples up to this level are black to algorithm=hierarchical, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
-    white_level: u32 = u16::MAX.into(),
-        "white-level", "White level",
-        "Deep samples from this level on are white to algorithm=hierarchical, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
     direction: MotionEstimateDirection = Default::default(),
         "direction", "Direction", "Whether each frame is searched in earlier frames, in later ones, or in both",
         ParamSpecEnum::builder_with_default;
@@ -99,11 +91,6 @@ settings! {
 }
 
 impl Settings {
-    /// The black and the white level.
-    pub fn levels(&self) -> [u16; 2] {
-        levels([self.black_level, self.white_level])
-    }
-
     /// Whether frames that repeat the frame before are dropped.
     pub fn drops_duplicates(&self) -> bool {
         self.drop_duplicates || self.drop_lossy_duplicates

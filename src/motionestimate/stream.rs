@@ -103,7 +103,7 @@ impl Stream {
     pub fn new(info: VideoInfo, settings: Settings, (session, opening): Sessions) -> Self {
         Self {
             opening,
-            layout: FrameLayout::new(info).with_levels(settings.levels()),
+            layout: FrameLayout::new(info).with_levels(settings.levels.get()),
             settings,
             allocator: session.host_memory().map(Allocator::new),
             session,
@@ -214,8 +214,8 @@ impl Stream {
         (mut session, opening): Sessions,
     ) -> Result<Self, EstimateError> {
         let mut sequence = VecDeque::new();
-        let [black, white] = settings.levels();
-        if self.settings.levels() != [black, white] {
+        let [black, white] = settings.levels.get();
+        if self.settings.levels != settings.levels {
             self.sequence.clear();
         }
         let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
@@ -449,7 +449,7 @@ impl Stream {
         // Hierarchical search sees eight bits of deeper samples.
         let sees_all_bits = self.layout.format().samples.depth() == parameters.bit_depth;
         let has_levels = !sees_all_bits && !self.layout.has_levels([0, u16::MAX]);
-        let levels = has_levels.then_some((self.settings.black_level, self.settings.white_level));
+        let levels = has_levels.then_some((self.settings.levels.black, self.settings.levels.white));
         let is_duplicate = sees_all_bits && output.vectors.iter().all(is_still);
         let is_scene_cut = output.is_scene_cut;
         let vectors = glib::Bytes::from_owned(output.vectors);

@@ -90,7 +90,7 @@ impl Maker {
             return Ok(None);
         }
         let devices = &settings.devices;
-        let layout = self.layout.clone().with_levels(settings.levels());
+        let layout = self.layout.clone().with_levels(settings.levels.get());
         let mut opened = None;
         if settings.mode == MotionInterpolateMode::Motion {
             let (chosen, format) = (devices.clone(), layout.format().clone());
@@ -106,7 +106,9 @@ impl Maker {
     pub fn is_prepared(&self, settings: &InterpolationSettings) -> bool {
         let needs_motion = settings.mode == MotionInterpolateMode::Motion;
         self.motion.as_ref().map_or(!needs_motion, |motion| {
-            needs_motion && *motion.devices() == settings.devices && self.layout.has_levels(settings.levels())
+            needs_motion
+                && *motion.devices() == settings.devices
+                && self.layout.has_levels(settings.levels.get())
         })
     }
 

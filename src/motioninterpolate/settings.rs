@@ -1,30 +1,22 @@
 //! The writable properties.
 
 use glib::prelude::*;
-use glib::{ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum, ParamSpecUInt};
+use glib::{ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum};
 use gst::prelude::*;
 
 use super::ratio::Ratio;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
-use crate::settings::{DeviceSettings, levels, settings};
+use crate::settings::{DeviceSettings, LevelSettings, settings};
 
 settings! {
     /// The values of the writable properties.
-    InterpolationSettings with devices: DeviceSettings;
+    InterpolationSettings with devices: DeviceSettings, with levels: LevelSettings;
     mode: MotionInterpolateMode = Default::default(),
         "mode", "Mode", "What a frame between two input frames is made of",
         ParamSpecEnum::builder_with_default;
     scene_cut: MotionInterpolateSceneCut = Default::default(),
         "scene-cut", "Scene cut", "What mode=motion does between two input frames of different scenes",
         ParamSpecEnum::builder_with_default;
-    black_level: u32 = 0,
-        "black-level", "Black level",
-        "Deep samples up to this level are black to the search, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
-    white_level: u32 = u16::MAX.into(),
-        "white-level", "White level",
-        "Deep samples from this level on are white to the search, which sees what is between in eight bits",
-        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
     rate: f64 = 1.0,
         "rate", "Rate",
         "Speed of the output: 0.5 is slow motion of half the speed, which takes twice as long",
@@ -38,11 +30,6 @@ settings! {
 }
 
 impl InterpolationSettings {
-    /// The black and the white level.
-    pub fn levels(&self) -> [u16; 2] {
-        levels([self.black_level, self.white_level])
-    }
-
     /// The frames that may wait while they are searched.
     pub fn delay(&self) -> usize {
         if self.mode == MotionInterpolateMode::Motion { self.devices.pipeline_depth as usize - 1 } else { 0 }

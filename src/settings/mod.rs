@@ -26,26 +26,24 @@ pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
-/// property's name, nick, blurb, and what makes a builder of its specification from name and default. `with field: Type`
+/// property's name, nick, blurb, and what makes a builder of its specification from name and default. Each `with field: Type`
 /// behind the structure's name adds the properties of another such structure, which is the field.
 macro_rules! settings {
-    (@otherwise $name:ident) => { unreachable!("no property {}", $name) };
-    (@otherwise $name:ident $part:expr) => { $part };
     (
         $(#[$doc:meta])*
-        $settings:ident $(with $part:ident: $parts:ty)?;
+        $settings:ident $(with $part:ident: $parts:ty),*;
         $($field:ident: $type:ty = $default:expr, $name:literal, $nick:literal, $blurb:literal, $spec:expr;)+
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $settings {
             $(pub $field: $type,)+
-            $(pub $part: $parts,)?
+            $(pub $part: $parts,)*
         }
 
         impl Default for $settings {
             fn default() -> Self {
-                Self { $($field: $default,)+ $($part: Default::default(),)? }
+                Self { $($field: $default,)+ $($part: Default::default(),)* }
             }
         }
 
@@ -57,8 +55,14 @@ macro_rules! settings {
                     let spec = $spec;
                     spec($name, default.$field).nick($nick).blurb($blurb).mutable_playing().build()
                 },)+];
-                $(let specs = [specs, <$parts>::param_specs()].concat();)?
+                $(let specs = [specs, <$parts>::param_specs()].concat();)*
                 specs
+            }
+
+            /// Whether there is a property `name`: only structures that are parts of others are asked.
+            #[allow(dead_code)]
+            pub fn has(name: &str) -> bool {
+                matches!(name, $($name)|+) $(|| <$parts>::has(name))*
             }
 
             /// Sets the property `name` to `value`, which GObject has checked to be of its type. NULL
@@ -67,7 +71,8 @@ macro_rules! settings {
                 let value = &*$crate::settings::readable(value);
                 match name {
                     $($name => self.$field = value.get().unwrap_or(Self::default().$field),)+
-                    _ => $crate::settings::settings!(@otherwise name $(self.$part.set(name, value))?),
+                    $(_ if <$parts>::has(name) => self.$part.set(name, value),)*
+                    _ => unreachable!("no property {name}"),
                 }
             }
 
@@ -75,7 +80,8 @@ macro_rules! settings {
             pub fn value(&self, name: &str) -> glib::Value {
                 match name {
                     $($name => self.$field.to_value(),)+
-                    _ => $crate::settings::settings!(@otherwise name $(self.$part.value(name))?),
+                    $(_ if <$parts>::has(name) => self.$part.value(name),)*
+                    _ => unreachable!("no property {name}"),
                 }
             }
         }
@@ -92,9 +98,24 @@ pub(crate) fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
     }
 }
 
-/// Two properties that are levels of samples, none of which is above [`u16::MAX`].
-pub fn levels(properties: [u32; 2]) -> [u16; 2] {
-    properties.map(|level| u16::try_from(level).unwrap_or(u16::MAX))
+settings! {
+    /// The part of deep samples that is searched, where not all of their bits are.
+    LevelSettings;
+    black: u32 = 0,
+        "black-level", "Black level",
+        "Deep samples up to this level are black to hierarchical search, which sees what is between in eight bits",
+        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
+    white: u32 = u16::MAX.into(),
+        "white-level", "White level",
+        "Deep samples from this level on are white to hierarchical search, which sees what is between in eight bits",
+        |name, default| ParamSpecUInt::builder(name).maximum(u16::MAX.into()).default_value(default);
+}
+
+impl LevelSettings {
+    /// The black and the white level.
+    pub fn get(&self) -> [u16; 2] {
+        [self.black, self.white].map(|level| u16::try_from(level).unwrap_or(u16::MAX))
+    }
 }
 
 /// The default of `device`.

@@ -83,7 +83,8 @@ pub(super) fn squared_error_of_row(a: &[u8], b: &[u8]) -> u64 {
 /// than eight bits.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<SquaredError, CompensationError> {
     check_sizes(a, b)?;
-    if let Some(depth) = [a, b].map(|plane| plane.format().depth()).into_iter().find(|&depth| depth != 8) {
+    let depth = a.format().depth();
+    if depth != 8 {
         return Err(CompensationError::BitDepth(8, depth));
     }
     let rows_a_task = (BAND_BYTES / a.width()).max(1);

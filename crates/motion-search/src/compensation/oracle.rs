@@ -1,6 +1,6 @@
 //! The definition of compensation, one sample at a time.
 
-use super::measure::{check_depths, check_sizes};
+use super::measure::check_sizes;
 use super::{CompensationError, Field, Sampling};
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Frame, FrameView, SampleFormat};
@@ -58,7 +58,6 @@ pub(super) fn sample(
 /// [`CompensationError::PlaneSize`] where the planes' sizes differ, [`CompensationError::BitDepth`] where their depths do.
 pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<Frame, CompensationError> {
     check_sizes(current, prediction)?;
-    check_depths(current, prediction)?;
     let format = current.format();
     Ok(Frame::deep_from_fn(format.depth(), current.size(), |x, y| {
         residual_of(format, current.sample(x as i32, y as i32), prediction.sample(x as i32, y as i32))
@@ -77,7 +76,6 @@ pub(super) fn residual_of(format: SampleFormat, current: u16, prediction: u16) -
 /// [`CompensationError::PlaneSize`] if the sizes differ, [`CompensationError::BitDepth`] if the depths do.
 pub fn squared_error(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<u64, CompensationError> {
     check_sizes(a, b)?;
-    check_depths(a, b)?;
     let places = (0..a.height() as i32).flat_map(|y| (0..a.width() as i32).map(move |x| (x, y)));
     Ok(places.map(|(x, y)| u64::from(a.sample(x, y).abs_diff(b.sample(x, y))).pow(2)).sum())
 }

@@ -68,15 +68,26 @@ impl FrameFormat {
     /// # Errors
     /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
     pub(crate) fn check(&self, index: usize, plane: &FrameView<'_>) -> Result<(), CompensationError> {
-        let ((width, height), depth) = (self.plane_size(index), self.samples.depth());
-        if plane.size() != (width, height) {
-            return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
-        }
-        if plane.format().depth() != depth {
-            return Err(CompensationError::BitDepth(depth, plane.format().depth()));
-        }
-        Ok(())
+        check_plane(plane, self.plane_size(index), self.samples.depth())
     }
+}
+
+/// Checks that `plane` has this size and depth.
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+pub(super) fn check_plane(
+    plane: &FrameView<'_>,
+    (width, height): (usize, usize),
+    depth: u32,
+) -> Result<(), CompensationError> {
+    if plane.size() != (width, height) {
+        return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
+    }
+    if plane.format().depth() != depth {
+        return Err(CompensationError::BitDepth(depth, plane.format().depth()));
+    }
+    Ok(())
 }
 
 /// Why a frame is not made.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::frame_maker::check_plane;
 use super::rules::halved;
 use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
@@ -44,13 +45,9 @@ impl SearchFrames {
     /// Checks that `frame` may be a search frame.
     ///
     /// # Errors
-    /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+    /// As [`check_plane`].
     pub fn check(&self, frame: &FrameView<'_>) -> Result<(), CompensationError> {
-        let ((width, height), depth) = (self.size, frame.format().depth());
-        if frame.size() != self.size {
-            return Err(CompensationError::PlaneSize(width, height, frame.width(), frame.height()));
-        }
-        if depth == 8 { Ok(()) } else { Err(CompensationError::BitDepth(8, depth)) }
+        check_plane(frame, self.size, 8)
     }
 
     /// The search frame of `luma`.

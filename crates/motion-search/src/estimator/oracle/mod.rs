@@ -80,7 +80,7 @@ fn field_of(
     for (index, vector) in field.vectors.iter_mut().enumerate() {
         let (column, row) = (index % columns, index / columns);
         let origin = ((column * parameters.block_size) as i32, (row * parameters.block_size) as i32);
-        let key = |(x, y)| OrderKey::new(cost(parameters, current, reference, origin, (x, y)), x, y);
+        let key = |(x, y)| OrderKey::new(cost_of_block(parameters, current, reference, origin, (x, y)), x, y);
         *vector = best(parameters.window_of_block(column, row), &key).vector();
     }
     field
@@ -100,6 +100,17 @@ pub fn cost(
 ) -> u32 {
     current.check(parameters).expect("current frame");
     reference.check(parameters).expect("reference frame");
+    cost_of_block(parameters, current, reference, origin, displacement)
+}
+
+/// The same of frames that have been checked.
+fn cost_of_block(
+    parameters: &Parameters,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
+    origin: (i32, i32),
+    displacement: Displacement,
+) -> u32 {
     let side = parameters.block_size as i32;
     let mut sum = 0_u32;
     for down in 0..side {

@@ -10,7 +10,8 @@ use crate::estimator::oracle::eight_bits;
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Frame, FrameView, MotionVector};
 
-/// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at half the size as often as it takes.
+/// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at
+/// half the size as often as it takes.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
     halved_frame(luma, halvings(luma.width(), luma.height()))
 }

@@ -56,8 +56,8 @@ impl SearchInput {
         Ok(threads.install(|| search_frames.make(*instructions, luma)))
     }
 
-    /// Whether two frames that [`Self::frame`] has made show different scenes, so that nothing should be made between them, by the field
-    /// of the previous one in the next one.
+    /// Whether two frames that [`Self::frame`] has made show different scenes, so that nothing should be made between them,
+    /// by the field of the previous one in the next one.
     ///
     /// # Errors
     /// [`CompensationError::PlaneSize`] or [`CompensationError::BitDepth`] if a frame is none that [`Self::frame`] makes,

@@ -116,8 +116,20 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// Runs the compilation of `work` for these instructions.
+    /// Runs the compilation of `work` for these instructions; in unit tests the one for every CPU. To compile all searches
+    /// for each instruction set once more takes a minute, and the programs in `tests/` compare them.
+    #[cfg(not(test))]
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
+        self.run_compiled(work)
+    }
+
+    #[cfg(test)]
+    pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
+        Portable.run(work)
+    }
+
+    /// Runs the compilation of `work` for these instructions, in unit tests too.
+    pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             Self::Portable(engine) => engine.run(work),
             #[cfg(target_arch = "aarch64")]
@@ -137,9 +149,9 @@ impl Instructions {
     /// two engines only, as a search takes the compiler seconds for each.
     pub fn run_deep<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             Self::Avx2(engine) => engine.run(work),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             Self::Avx512(engine) => engine.avx2().run(work),
             _ => Portable.run(work),
         }

@@ -10,7 +10,7 @@ use crate::simd::{Level, Work, WorkForAll};
 
 /// Runs `work` with every engine of this CPU.
 fn for_every_engine<W: WorkForAll<()> + Copy>(work: W) {
-    Level::available().for_each(|level| level.instructions().unwrap().run(work));
+    Level::available().for_each(|level| level.instructions().unwrap().run_compiled(work));
 }
 
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Motion estimation for GStreamer: elements that find block motion in video and use it.
 //!
 //! What is public is for applications with GStreamer: [`plugin_register_static`]; [`meta`], which reads and attaches motion
-//! fields; and a module for each element with its documentation, its type, and the enums of its properties. The search
-//! itself, without GStreamer, is the crate `motion_search`.
+//! fields; [`quantizer`], offsets for encoders; and a module for each element with its documentation, its type, and the
+//! enums of its properties. The search itself, without GStreamer, is the crate `motion_search`.
 //!
 //! All of it follows Semantic Versioning. While the first number is 0, a change that breaks users raises the second. The
 //! values of properties are `non_exhaustive`: they may grow.
@@ -19,8 +19,16 @@ pub mod motioninterpolate;
 pub mod motionoverlay;
 pub mod motionserialize;
 mod plugin;
+pub mod quantizer;
 mod settings;
 mod video;
+
+/// For plugins of this workspace: it follows no version.
+#[doc(hidden)]
+pub mod shared {
+    pub use crate::settings::{MissingFields, readable};
+    pub use crate::video::frame::{FrameLayout, PlaneError};
+}
 
 pub use plugin::plugin_register_static;
 

@@ -15,9 +15,16 @@ pub struct MissingFields {
     /// When the first of them is shown.
     since: Option<gst::ClockTime>,
     is_told: bool,
+    /// Whether a field is of use with costs alone.
+    needs_costs: bool,
 }
 
 impl MissingFields {
+    /// Where only fields with the costs `intra` and `satd` are of use.
+    pub fn with_costs() -> Self {
+        Self { needs_costs: true, ..Self::default() }
+    }
+
     /// Notes the frame in `buffer` of `element`, with a field that it can use or without. After a second without one, warns once.
     /// A discontinuity, as after a seek, has no field and begins anew.
     pub fn note(
@@ -48,11 +55,12 @@ impl MissingFields {
             }
             false => "put motionestimate upstream",
         };
-        gst::warning!(category, obj = element, "No motion field for a second of frames: {advice}");
+        let costs = if self.needs_costs { "; it needs sub-sample=quarter costs=zero+intra+satd" } else { "" };
+        gst::warning!(category, obj = element, "No motion field for a second of frames: {advice}{costs}");
         gst::element_warning!(
             element,
             gst::StreamError::Format,
-            ("No frame has had a motion field that fits it for a second: {advice}"),
+            ("No frame has had a motion field that fits it for a second: {advice}{costs}"),
             ["At {pts:?}; this warning is posted once"]
         );
     }

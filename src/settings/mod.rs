@@ -91,7 +91,7 @@ macro_rules! settings {
 pub(crate) use settings;
 
 /// `value`; if it is a string that is not UTF-8, as C can pass, with replacement characters. Reading it would panic.
-pub(crate) fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
+pub fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
     match value.get::<Option<PathBuf>>() {
         Ok(Some(text)) if text.to_str().is_none() => Cow::Owned(text.to_string_lossy().to_value()),
         _ => Cow::Borrowed(value),

@@ -181,10 +181,12 @@ impl FrameLayout {
         self.format.samples == self.format.samples.with_levels(black, white)
     }
 
+    /// What the caps say of its frames.
     pub fn info(&self) -> &VideoInfo {
         &self.info
     }
 
+    /// What the search is told of its frames.
     pub fn format(&self) -> &FrameFormat {
         &self.format
     }

@@ -11,6 +11,7 @@ mod motioninterpolate;
 mod motionoverlay;
 mod motionserialize;
 mod pools;
+mod quantizer;
 mod scenarios;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.

@@ -47,7 +47,7 @@
 //! | for | what |
 //! |---|---|
 //! | applications | [`MotionSearch`] and what stands beside it here |
-//! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders |
+//! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders; [`quantizer`]: where an encoder's bits pay off |
 //! | what needs no field | [`duplicates`]: frames that repeat others |
 //! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
@@ -86,6 +86,7 @@ mod pace;
 pub mod packers;
 #[allow(unsafe_code)]
 mod pyramid;
+pub mod quantizer;
 mod search;
 pub mod session;
 #[allow(unsafe_code)]

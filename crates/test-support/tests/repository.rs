@@ -21,7 +21,7 @@ const LAYERS: [&[&str]; 13] = [
     &["pyramid"],
     &["native"],
     &["compensation"],
-    &["duplicates", "packers", "interpolation"],
+    &["duplicates", "packers", "interpolation", "quantizer"],
     &["opencl", "denoising"],
     &["stages"],
     &["session"],
@@ -409,17 +409,23 @@ fn declared_in<'a>(path: &[String], modules: &BTreeMap<&'a [String], &'a Source>
 fn licences_are_allowed() {
     let text = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
     let rules: toml::Table = text.parse().expect("TOML");
-    let allowed: Vec<&str> = rules["licenses"]["allow"]
+    let names = |list: &toml::Value| -> Vec<String> {
+        list.as_array().expect("a list").iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+    };
+    let allowed = names(&rules["licenses"]["allow"]);
+    let exceptions: BTreeMap<&str, Vec<String>> = rules["licenses"]["exceptions"]
         .as_array()
         .expect("a list")
         .iter()
-        .filter_map(|name| name.as_str())
+        .map(|of| (of["crate"].as_str().expect("a name"), names(&of["allow"])))
         .collect();
     // An old separator, "/", stands for OR.
-    let is_allowed = |licence: &str| {
+    let is_allowed = |package: &str, licence: &str| {
         let licence = licence.replace('/', " OR ").replace(['(', ')'], " ");
+        let of_package = exceptions.get(package).into_iter().flatten();
+        let names: Vec<&String> = allowed.iter().chain(of_package).collect();
         let mut all = licence.split(" AND ");
-        all.all(|any| any.split(" OR ").any(|name| allowed.contains(&name.trim())))
+        all.all(|any| any.split(" OR ").any(|name| names.iter().any(|allowed| *allowed == name.trim())))
     };
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)
@@ -434,7 +440,8 @@ fn licences_are_allowed() {
     let mut faults = Vec::new();
     for package in packages {
         let (licence, source) = (package["license"].as_str(), package["source"].as_str());
-        if !is_allowed(licence.unwrap_or_default())
+        let name = package["name"].as_str().expect("a name");
+        if !is_allowed(name, licence.unwrap_or_default())
             || source.is_some_and(|place| !place.starts_with("registry+"))
         {
             faults.push(format!("{} {}: {licence:?} from {source:?}", package["name"], package["version"]));

@@ -1,0 +1,230 @@
+//! Quantiser offsets for an encoder that may not look ahead, from vectors and costs of frames that have passed.
+//!
+//! What was well predicted so far will likely be predicted from again, so more bits there pay off in later frames. Two rules
+//! of `docs/encoders.md`: *past*, for any frame, and *pulse*, which also makes each sixth frame better than the others.
+
+/// The side of a macroblock, in samples of luma.
+pub const MACROBLOCK: usize = 16;
+
+/// An offset is at most this far from zero.
+pub const MAX_OFFSET: f32 = 8.0;
+
+/// The frames of a period of *pulse*.
+pub const PERIOD: u32 = 6;
+
+/// The most frames that a block counts as having been predicted through.
+const MAX_AGE: f32 = 40.0;
+
+/// What a search found of a macroblock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockMotion {
+    /// The way to its match in the previous frame, right and down, in macroblocks.
+    pub vector: [f32; 2],
+    /// The cost `intra`.
+    pub intra: f32,
+    /// The cost `satd`.
+    pub satd: f32,
+}
+
+impl BlockMotion {
+    /// How much of the block its match explains, 0 to 1.
+    pub fn explained(&self) -> f32 {
+        (1.0 - self.satd / self.intra.max(1.0)).clamp(0.0, 1.0)
+    }
+}
+
+/// How offsets follow from motion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// All frames alike.
+    Past,
+    /// Each frame that begins a period is better than the others.
+    #[default]
+    Pulse,
+}
+
+/// Quantiser offsets of the macroblocks of one frame after another.
+#[derive(Clone, Debug)]
+pub struct MotionOffsets {
+    columns: usize,
+    rows: usize,
+    /// Frames since the last key unit.
+    distance: u32,
+    /// The number of frames that each macroblock was predicted through, weighted by how well; and space for the next frame's.
+    ages: Vec<f32>,
+    next: Vec<f32>,
+    offsets: Vec<f32>,
+}
+
+impl MotionOffsets {
+    /// For frames of `columns` x `rows` macroblocks.
+    pub fn new(columns: usize, rows: usize) -> Self {
+        let zeros = vec![0.0; columns * rows];
+        Self { columns, rows, distance: 0, ages: zeros.clone(), next: zeros.clone(), offsets: zeros }
+    }
+
+    /// Columns and rows of macroblocks.
+    pub fn grid(&self) -> (usize, usize) {
+        (self.columns, self.rows)
+    }
+
+    /// Frames since the last key unit.
+    pub fn distance(&self) -> u32 {
+        self.distance
+    }
+
+    /// The next frame is the one at `distance` from the last key unit; 0: it begins one.
+    pub fn set_distance(&mut self, distance: u32) {
+        self.distance = distance;
+    }
+
+    /// Passes a frame without motion: what came before it is forgotten.
+    pub fn skip(&mut self) {
+        self.ages.fill(0.0);
+        self.distance = self.distance.saturating_add(1);
+    }
+
+    /// The offsets of the next frame, row-major, of the motion of its macroblocks.
+    ///
+    /// # Panics
+    /// If there are not as many `blocks` as macroblocks.
+    pub fn next(&mut self, blocks: &[BlockMotion], rule: Rule) -> &[f32] {
+        assert_eq!(blocks.len(), self.ages.len(), "macroblocks");
+        for (index, block) in blocks.iter().enumerate() {
+            let at = [(index % self.columns) as f32, (index / self.columns) as f32];
+            let age = self.age_at([at[0] + block.vector[0], at[1] + block.vector[1]]);
+            self.next[index] = ((1.0 + age) * block.explained()).min(MAX_AGE);
+        }
+        std::mem::swap(&mut self.ages, &mut self.next);
+        for (offset, age) in self.offsets.iter_mut().zip(&self.ages) {
+            *offset = -(1.0 + age).log2();
+        }
+        let mean = mean(self.offsets.iter().copied());
+        self.offsets.iter_mut().for_each(|offset| *offset -= mean);
+        if rule == Rule::Pulse {
+            self.pulse(blocks);
+        }
+        self.offsets.iter_mut().for_each(|offset| *offset = offset.clamp(-MAX_OFFSET, MAX_OFFSET));
+        self.distance = self.distance.saturating_add(1);
+        &self.offsets
+    }
+
+    /// The age at a position on the grid of macroblocks: bilinear, and clamped at the edges.
+    fn age_at(&self, [x, y]: [f32; 2]) -> f32 {
+        let place = |position: f32, count: usize| {
+            let position = position.clamp(0.0, (count - 1) as f32);
+            let first = position as usize;
+            (first, (first + 1).min(count - 1), position - first as f32)
+        };
+        let ((left, right, across), (top, bottom, down)) = (place(x, self.columns), place(y, self.rows));
+        let row = |y: usize| {
+            let row = &self.ages[y * self.columns..][..self.columns];
+            row[left] + (row[right] - row[left]) * across
+        };
+        row(top) + (row(bottom) - row(top)) * down
+    }
+
+    /// Makes *pulse* of *past*.
+    fn pulse(&mut self, blocks: &[BlockMotion]) {
+        // Half of what texture explains of the offsets is taken away.
+        let texture = |block: &BlockMotion| (1.0 + block.intra).log2();
+        let mean_texture = mean(blocks.iter().map(texture));
+        let (mut together, mut alone) = (0.0, 0.0);
+        for (offset, block) in self.offsets.iter().zip(blocks) {
+            let texture = texture(block) - mean_texture;
+            together += offset * texture;
+            alone += texture * texture;
+        }
+        let half_slope = if alone > 0.0 { together / alone / 2.0 } else { 0.0 };
+        let mean_explained = mean(blocks.iter().map(BlockMotion::explained));
+        let weight = if self.distance.is_multiple_of(PERIOD) { -3.0 } else { 1.0 };
+        for (offset, block) in self.offsets.iter_mut().zip(blocks) {
+            let explained = block.explained();
+            *offset -= half_slope * (texture(block) - mean_texture);
+            *offset += weight * explained - 2.0 * (explained - mean_explained);
+        }
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f32>) -> f32 {
+    let count = values.len().max(1) as f32;
+    values.sum::<f32>() / count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(vector: [f32; 2], explained: f32) -> BlockMotion {
+        BlockMotion { vector, intra: 1000.0, satd: 1000.0 * (1.0 - explained) }
+    }
+
+    fn is_near(found: &[f32], expected: &[f32]) -> bool {
+        found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4)
+    }
+
+    #[test]
+    fn past_counts_along_vectors() {
+        let mut offsets = MotionOffsets::new(4, 1);
+        let right = |explained: [f32; 4]| explained.map(|explained| of([-1.0, 0.0], explained));
+        // Ages 1, 0, 0.5, 0: base-two logarithms 1, 0, 0.585, 0.
+        let found = offsets.next(&right([1.0, 0.0, 0.5, 0.0]), Rule::Past).to_vec();
+        assert!(is_near(&found, &[-0.60376, 0.39624, -0.18872, 0.39624]), "{found:?}");
+        // The content has moved right by one: ages 2, 2, 0.5, 1.5.
+        let found = offsets.next(&right([1.0, 1.0, 0.5, 1.0]), Rule::Past).to_vec();
+        let logs = [3.0_f32, 3.0, 1.5, 2.5].map(f32::log2);
+        let mean = logs.iter().sum::<f32>() / 4.0;
+        assert!(is_near(&found, &logs.map(|log| mean - log)), "{found:?}");
+        // What came before a gap is forgotten.
+        offsets.skip();
+        let found = offsets.next(&right([1.0, 0.0, 0.5, 0.0]), Rule::Past).to_vec();
+        assert!(is_near(&found, &[-0.60376, 0.39624, -0.18872, 0.39624]), "{found:?}");
+    }
+
+    #[test]
+    fn vectors_between_macroblocks_and_beyond_the_edge() {
+        let mut offsets = MotionOffsets::new(2, 2);
+        let still = [1.0, 0.0, 0.0, 0.0].map(|explained| of([0.0; 2], explained));
+        offsets.next(&still, Rule::Past);
+        assert_eq!(offsets.age_at([0.5, 0.5]), 0.25);
+        assert_eq!(offsets.age_at([-9.0, -0.5]), 1.0);
+        assert_eq!(offsets.age_at([40.0, 0.0]), 0.0);
+    }
+
+    #[test]
+    fn pulse_has_a_period_from_the_key_unit_on() {
+        let mut offsets = MotionOffsets::new(3, 2);
+        let all = [of([0.0; 2], 1.0); 6];
+        offsets.skip();
+        // Alike blocks: only the period is left.
+        let mut sequence =
+            |count: usize| -> Vec<f32> { (0..count).map(|_| offsets.next(&all, Rule::Pulse)[4]).collect() };
+        assert_eq!(sequence(7), [1.0, 1.0, 1.0, 1.0, 1.0, -3.0, 1.0]);
+        offsets.set_distance(0);
+        assert_eq!(offsets.next(&all, Rule::Pulse)[0], -3.0);
+        assert_eq!(offsets.next(&all, Rule::Past)[0], 0.0);
+    }
+
+    #[test]
+    fn pulse_takes_half_of_texture_away() {
+        // Ages grow with texture alone: the slope of the offsets on it is halved.
+        let blocks: Vec<_> = (1..=4)
+            .map(|k| BlockMotion { vector: [0.0; 2], intra: 2.0_f32.powi(k) - 1.0, satd: 0.0 })
+            .collect();
+        let mut offsets = MotionOffsets::new(4, 1);
+        offsets.ages = vec![1.0, 3.0, 7.0, 15.0].into_iter().map(|age: f32| age - 1.0).collect();
+        offsets.set_distance(1);
+        let found = offsets.next(&blocks, Rule::Pulse).to_vec();
+        assert!(is_near(&found, &[1.75, 1.25, 0.75, 0.25]), "{found:?}");
+    }
+
+    #[test]
+    fn offsets_are_limited_and_finite() {
+        let mut offsets = MotionOffsets::new(2, 1);
+        let odd = [of([1e9, -1e9], 1.0), BlockMotion { vector: [0.0; 2], intra: 0.0, satd: u32::MAX as f32 }];
+        for _ in 0..50 {
+            let found = offsets.next(&odd, Rule::Pulse);
+            assert!(found.iter().all(|offset| offset.abs() <= MAX_OFFSET), "{found:?}");
+        }
+    }
+}

@@ -17,6 +17,15 @@ pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
     })
 }
 
+/// The offset of a quantiser, in steps, from which on its colour is full.
+const FULL_OFFSET: f32 = 6.0;
+
+/// The colour of a quantiser offset, green below zero and red above, and how much of it is seen, 0 to 1.
+pub(super) fn of_offset(offset: f32) -> (Rgb, f32) {
+    let color = if offset < 0.0 { [0.1, 0.8, 0.2] } else { [0.9, 0.15, 0.1] };
+    (color, (offset.abs() / FULL_OFFSET).min(1.0))
+}
+
 /// Orange, light blue, green, yellow, blue, red, pink and grey, distinguishable with colour vision
 /// deficiency.
 const DEVICES: [Rgb; 8] = [

@@ -7,6 +7,7 @@ use super::settings::OverlaySettings;
 use crate::meta::MotionVectorMeta;
 use crate::video::frame::WritableFrame;
 use motion_search::estimator::{MotionVector, SampleFormat};
+use motion_search::quantizer::MACROBLOCK;
 
 const ARROW: Rgb = [1.0, 0.87, 0.2];
 const RIM: Rgb = [0.0, 0.0, 0.0];
@@ -137,6 +138,25 @@ impl Drawing {
         each_component(frame, |index, mut component| {
             for (y, tint) in (0..height).step_by(side).zip(&self.tints) {
                 component.tint(0..width, y..(y + side).min(height), tint[index], DEVICE_OPACITY);
+            }
+        })
+    }
+
+    /// Tints each macroblock by the offset of its quantiser, row-major in so many columns.
+    pub fn draw_offsets(
+        &mut self,
+        frame: &mut WritableFrame<'_>,
+        (offsets, columns): (&[f32], usize),
+    ) -> Result<(), glib::BoolError> {
+        let size = (frame.info().width() as usize, frame.info().height() as usize);
+        let end = |start: usize, size: usize| (start + MACROBLOCK).min(size);
+        let model = self.model;
+        each_component(frame, |index, mut component| {
+            for (place, &offset) in offsets.iter().enumerate() {
+                let (x, y) = (place % columns * MACROBLOCK, place / columns * MACROBLOCK);
+                let (color, share) = color::of_offset(offset);
+                let opacity = (f32::from(TINT_OPACITY) * share) as u8;
+                component.tint(x..end(x, size.0), y..end(y, size.1), model.components(color)[index], opacity);
             }
         })
     }

@@ -150,8 +150,7 @@ impl BaseTransformImpl for MotionOverlay {
             None
         });
         self.missing.lock().note((&*self.obj(), *CAT), field.is_some(), buffer);
-        let Some(field) = field else { return Ok(gst::FlowSuccess::Ok) };
-        stream.draw(buffer, &field, &settings).map_err(|error| {
+        stream.draw(buffer, field.as_ref(), &settings).map_err(|error| {
             gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
             gst::FlowError::Error
         })?;

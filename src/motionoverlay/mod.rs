@@ -26,6 +26,8 @@
  *   `motionestimate` runs on several devices with `split=rows` or `split=frames`. The colours, in
  *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,
  *   then again from the start. A frame that one device searched alone is not tinted.
+ * - `style=quantizer`: every macroblock is tinted by the quantiser offset that `motionx264enc` adds there, for a field with
+ *   the costs `intra` and `satd` and for regions of interest: green gets more bits, red gets fewer, in full at 6 steps.
  *
  * If a frame was searched in several frames, `reference-offset` chooses the field: -1 for the previous frame, +1 for the
  * next one, and so on. By default the first field is drawn.
@@ -59,6 +61,12 @@ pub enum MotionOverlayStyle {
     /// One tint per row of blocks.
     #[enum_value(name = "A tint per row of blocks: the device that searched it", nick = "devices")]
     Devices = 2,
+    /// One tint per macroblock.
+    #[enum_value(
+        name = "A tint per macroblock: green gets more bits of motionx264enc, red gets fewer",
+        nick = "quantizer"
+    )]
+    Quantizer = 3,
 }
 
 glib::wrapper! {

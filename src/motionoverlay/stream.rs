@@ -4,17 +4,20 @@ use super::MotionOverlayStyle;
 use super::drawing::Drawing;
 use super::settings::OverlaySettings;
 use crate::meta::MotionVectorMeta;
+use crate::quantizer::{QuantizerOffsets, Rule};
 use crate::video::frame::FrameLayout;
 
 /// What holds from one caps to the next.
 pub struct OverlayStream {
     layout: FrameLayout,
     drawing: Drawing,
+    /// Made when offsets are first drawn.
+    quantizer: Option<QuantizerOffsets>,
 }
 
 impl OverlayStream {
     pub fn new(info: gst_video::VideoInfo) -> Self {
-        Self { drawing: Drawing::new(&info), layout: FrameLayout::new(info) }
+        Self { drawing: Drawing::new(&info), quantizer: None, layout: FrameLayout::new(info) }
     }
 
     /// The width and height of its frames.
@@ -22,23 +25,37 @@ impl OverlayStream {
         (self.layout.info().width(), self.layout.info().height())
     }
 
-    /// Draws `field` into the frame in `buffer`.
+    /// Draws `field`, if there is one, into the frame in `buffer`.
     ///
     /// # Errors
     /// If the buffer does not hold a frame, or the frame is too large.
     pub fn draw(
         &mut self,
         buffer: &mut gst::BufferRef,
-        field: &MotionVectorMeta,
+        field: Option<&MotionVectorMeta>,
         settings: &OverlaySettings,
     ) -> Result<(), glib::BoolError> {
-        let Self { layout, drawing } = self;
+        let size = self.size();
+        let Self { layout, drawing, quantizer } = self;
+        if settings.style == MotionOverlayStyle::Quantizer {
+            let quantizer = quantizer.get_or_insert_with(|| QuantizerOffsets::new(size));
+            // Regions of interest have offsets too.
+            if !quantizer.next(buffer, field, (1.0, Rule::default())).any() {
+                return Ok(());
+            }
+        } else if field.is_none() {
+            return Ok(());
+        }
         let frame = layout.write(buffer).map_err(|error| glib::bool_error!("the frame has {error}"));
         let frame = &mut frame?;
-        match settings.style {
-            MotionOverlayStyle::Arrows => drawing.draw_arrows(frame, field, settings),
-            MotionOverlayStyle::Color => drawing.draw_tints(frame, field, settings),
-            MotionOverlayStyle::Devices => drawing.draw_devices(frame, field),
+        match (settings.style, field, quantizer) {
+            (MotionOverlayStyle::Arrows, Some(field), _) => drawing.draw_arrows(frame, field, settings),
+            (MotionOverlayStyle::Color, Some(field), _) => drawing.draw_tints(frame, field, settings),
+            (MotionOverlayStyle::Devices, Some(field), _) => drawing.draw_devices(frame, field),
+            (MotionOverlayStyle::Quantizer, _, Some(quantizer)) => {
+                drawing.draw_offsets(frame, (quantizer.offsets(), quantizer.grid().0))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -37,6 +37,8 @@ pub fn init() {
         });
         gst::init().expect("GStreamer");
         gstmotionestimate::plugin_register_static().expect("the plugin registers");
+        #[cfg(feature = "x264")]
+        gstmotionx264::plugin_register_static().expect("the plugin registers");
     });
 }
 

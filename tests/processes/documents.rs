@@ -23,9 +23,11 @@ fn run(documents: impl Iterator<Item = PathBuf>) -> usize {
     for name in ["media", "docs", "examples", "scripts"] {
         std::os::unix::fs::symlink(root.join(name), scratch.path(name)).expect("a link");
     }
+    let has_encoder = scratch.path("plugins/libgstmotionx264.so").exists();
+    let can_run = |pipeline: &String| has_encoder || !pipeline.contains("motionx264enc");
     let mut count = 0;
     for document in documents {
-        for pipeline in pipelines(&document) {
+        for pipeline in pipelines(&document).into_iter().filter(can_run) {
             let mut command = scratch.command("bash");
             let command = command.args(["-ec", &pipeline]).current_dir(scratch.path("."));
             let output = command.env("G_DEBUG", "fatal_warnings").output().expect("bash");

@@ -1,0 +1,8 @@
+//! The element `motionx264enc` beside `x264enc`, in harnesses and in real pipelines.
+
+mod events;
+mod identical;
+mod regions;
+mod streams;
+mod support;
+mod told;

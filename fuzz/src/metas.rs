@@ -190,6 +190,7 @@ fn overlay(plan: &mut Plan<'_>, frames: &[Made], info: &VideoInfo) {
 /// Regions of interest come with the fields.
 #[cfg(feature = "x264")]
 fn encode(plan: &mut Plan<'_>, mut frames: Vec<Made>, info: &VideoInfo) {
+    use gst::prelude::*;
     use gst_video::VideoRegionOfInterestMeta as Region;
     let strength = plan.one_of(&["1", "0", "4"]);
     let tune = plan.one_of(&[
@@ -198,12 +199,15 @@ fn encode(plan: &mut Plan<'_>, mut frames: Vec<Made>, info: &VideoInfo) {
         "tune=zerolatency option-string=scenecut=0",
     ]);
     let launch = format!("motionx264enc speed-preset=superfast threads=1 motion-strength={strength} {tune}");
-    let (mut harness, _element, bus) = setup::harness(&launch);
-    harness.play();
-    harness.push_event(gst::event::StreamStart::new("stream"));
-    if !harness.push_event(gst::event::Caps::new(&info.to_caps().expect("caps"))) {
+    let (mut harness, element, bus) = setup::harness(&launch);
+    let caps = info.to_caps().expect("caps");
+    let is_taken = |pad: gst::Pad| caps.is_subset(&pad.pad_template_caps());
+    if !element.static_pad("sink").is_some_and(is_taken) {
         return;
     }
+    harness.play();
+    harness.push_event(gst::event::StreamStart::new("stream"));
+    harness.push_event(gst::event::Caps::new(&caps));
     harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
     let mut sound = 0;
     for frame in &mut frames {
@@ -224,7 +228,7 @@ fn encode(plan: &mut Plan<'_>, mut frames: Vec<Made>, info: &VideoInfo) {
         }
         match harness.push(frame.buffer.clone()) {
             Ok(_) => sound += 1,
-            // The base class has only taken note of the caps: x264 has no odd sides.
+            // x264 has no odd sides of frames with chroma.
             Err(gst::FlowError::NotNegotiated) => {
                 assert!(setup::error_on(&bus).is_some(), "an error on the bus");
                 return;

@@ -6,7 +6,7 @@ use crate::meta::MotionVectorMeta;
 
 /// How the macroblocks of an axis cover the blocks of a field.
 #[derive(Default)]
-struct Coverage {
+struct MacroblockShares {
     /// Samples of the frame, and the side of the field's blocks.
     of: (u32, u32),
     /// For each macroblock: the block that holds its centre, and where its shares begin.
@@ -15,7 +15,7 @@ struct Coverage {
     shares: Vec<(usize, f32)>,
 }
 
-impl Coverage {
+impl MacroblockShares {
     /// Brings it up to date for `samples` of the frame in blocks of `side`.
     fn set(&mut self, samples: u32, side: u32) {
         if std::mem::replace(&mut self.of, (samples, side)) == (samples, side) {
@@ -49,8 +49,8 @@ impl Coverage {
 /// Gives macroblocks what fields say of their blocks.
 #[derive(Default)]
 pub struct Resampler {
-    across: Coverage,
-    down: Coverage,
+    across: MacroblockShares,
+    down: MacroblockShares,
     blocks: Vec<BlockMotion>,
 }
 

@@ -1,8 +1,8 @@
 //! Made frames of real clips: every second frame is left out, made again and compared.
 //!
-//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...` prints for each clip the mean PSNR of luma,
-//! that of the mean of both neighbours, and the median times of a frame: loading it, searching it, making the frame
-//! between, with 4:2:0 chroma. Devices are named as by the property `device`, native unless given; frames that are not made
+//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...` prints for each clip and quality the mean PSNR
+//! of luma, that of the mean of both neighbours, the mean SSIM, false edges, and the median times of a frame: loading it,
+//! searching it, making the frame between, with 4:2:0 chroma. Devices are named as by the property `device`, native unless given; frames that are not made
 //! on the CPU are compared with those that the CPU makes. N is the number of the CPU's threads, 1 unless given, 0 for one a
 //! core.
 #![allow(missing_docs)]
@@ -15,9 +15,11 @@ use std::time::{Duration, Instant};
 use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::compensation::{PlaneMut, Sampling, psnr};
 use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
-use motion_search::interpolation::{FrameFormat, FrameMaker, Phase, SearchInput, search_parameters};
+use motion_search::interpolation::{
+    FrameFormat, FrameMaker, FrameQuality, Phase, SearchInput, search_parameters,
+};
 use motion_search::tuning::{Kernel, Tuning};
-use test_support::gstreamer::clips::luma;
+use test_support::gstreamer::clips;
 
 /// Frames of a clip.
 const FRAMES: usize = 41;
@@ -41,17 +43,24 @@ fn main() -> Result<()> {
         return Ok(());
     }
     println!(
-        "clip: PSNR of made frames (of the mean of both); ms to load, to search, to make a frame, in all"
+        "clip, quality: PSNR of made frames (of the mean of both), SSIM, false edges; ms to load, to search, to make a frame, in all"
     );
     for clip in &clips {
-        let frames = luma(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
-        println!("{clip}: {}", measure(&frames, &device, threads)?);
+        let frames = clips::planes(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
+        for quality in [FrameQuality::Fast, FrameQuality::Balanced] {
+            println!("{clip}, {quality:?}: {}", measure(&frames, &device, quality, threads)?);
+        }
     }
     Ok(())
 }
 
-fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<String> {
-    let (width, height) = frames.first().ok_or("no frames")?.view().size();
+fn measure(
+    frames: &[Vec<Frame>],
+    device: &DeviceSelector,
+    quality: FrameQuality,
+    threads: usize,
+) -> Result<String> {
+    let (width, height) = frames.first().ok_or("no frames")?[0].view().size();
     let chroma = Sampling { halved_x: true, halved_y: true, interleaved: false };
     let format = FrameFormat {
         size: (width, height),
@@ -63,15 +72,15 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
     let parameters = search_parameters(width, height)?;
     let (mut session, _) =
         backend::open::<()>(device, Kernel::Auto, &tuning, Grouping::default(), &parameters)?;
-    let (mut maker, _) = backend::open_maker(device, &format, threads)?;
-    let mut reference = backend::native_maker(&format, threads)?;
+    let (mut maker, _) = backend::open_maker(device, &format, quality, threads)?;
+    let mut reference = backend::native_maker(&format, quality, threads)?;
     let mut searched = SearchInput::new(format.size, threads)?;
     let [mut memory, mut expected] = [(); 2].map(|()| sizes.map(|(width, height)| vec![0; width * height]));
     let mut stages = [const { Vec::new() }; 3];
-    let (mut made_psnr, mut mean_psnr) = (Vec::new(), Vec::new());
+    let [mut made_psnr, mut mean_psnr, mut likeness, mut edges] = [const { Vec::new() }; 4];
     let mut newest = None;
     for (index, frame) in frames.iter().enumerate().step_by(2) {
-        let planes = planes(frame, &sizes)?;
+        let planes: Vec<_> = frame.iter().map(Frame::view).collect();
         reference.load_frame(&planes)?;
         let start = Instant::now();
         maker.load_frame(&planes)?;
@@ -84,7 +93,7 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         let (_, found) = session.finish_search()?;
         session.release_frame(previous);
         stages[1].push(start.elapsed());
-        let previous = self::planes(&frames[index - 2], &sizes)?;
+        let previous: Vec<_> = frames[index - 2].iter().map(Frame::view).collect();
         let start = Instant::now();
         make(&mut *maker, &found.vectors, [&previous, &planes], &mut memory)?;
         stages[2].push(start.elapsed());
@@ -92,9 +101,12 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         if memory != expected {
             return Err(format!("{} makes another frame {} than the CPU", maker.device(), index - 1).into());
         }
-        let original = frames[index - 1].view();
-        made_psnr.push(psnr(&FrameView::new(&memory[0], width, height, width)?, &original)?);
-        let [before, after] = [&frames[index - 2], frame].map(Frame::view);
+        let original = frames[index - 1][0].view();
+        let made = FrameView::new(&memory[0], width, height, width)?;
+        made_psnr.push(psnr(&made, &original)?);
+        likeness.push(ssim(&made, &original));
+        edges.push(false_edges(&made, &original));
+        let [before, after] = [&frames[index - 2], frame].map(|planes| planes[0].view());
         let mean = Frame::from_fn(width, height, |x, y| {
             let [a, b] = [before, after].map(|view| u16::from(view.row(y)[x]));
             ((a + b + 1) >> 1) as u8
@@ -107,9 +119,11 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
         1e3 * times[times.len() / 2].as_secs_f64()
     });
     Ok(format!(
-        "{:.2} dB ({:.2}); {:.2} + {:.2} + {:.2} = {:.2} ms, frames by {}",
+        "{:.2} dB ({:.2}), {:.4}, {:.3}; {:.2} + {:.2} + {:.2} = {:.2} ms, frames by {}",
         mean(&made_psnr),
         mean(&mean_psnr),
+        mean(&likeness),
+        mean(&edges),
         times[0],
         times[1],
         times[2],
@@ -118,11 +132,52 @@ fn measure(frames: &[Frame], device: &DeviceSelector, threads: usize) -> Result<
     ))
 }
 
-/// The planes of a frame: luma in the place of chroma, which takes as long.
-fn planes<'a>(frame: &'a Frame, sizes: &[(usize, usize)]) -> Result<Vec<FrameView<'a>>> {
-    let luma = frame.view();
-    let plane = |&(width, height)| FrameView::new(luma.as_bytes(), width, height, luma.stride());
-    Ok(sizes.iter().map(plane).collect::<std::result::Result<_, _>>()?)
+/// The structural similarity of two planes: the mean over windows of 8 x 8 samples, 4 apart.
+fn ssim(one: &FrameView<'_>, other: &FrameView<'_>) -> f64 {
+    const SIDE: usize = 8;
+    let starts = |length: usize| (0..(length + 1).saturating_sub(SIDE)).step_by(SIDE / 2);
+    let window = |left: usize, top: usize| {
+        let [mut a, mut b, mut aa, mut bb, mut ab] = [0.0; 5];
+        for y in top..top + SIDE {
+            for x in left..left + SIDE {
+                let [p, q] = [one, other].map(|plane| f64::from(plane.row(y)[x]));
+                (a, b, aa, bb, ab) = (a + p, b + q, aa + p * p, bb + q * q, ab + p * q);
+            }
+        }
+        let count = (SIDE * SIDE) as f64;
+        let (a, b) = (a / count, b / count);
+        let [variances, covariance] = [(aa + bb) / count - a * a - b * b, ab / count - a * b];
+        let [c1, c2] = [0.01, 0.03].map(|part: f64| (255.0 * part).powi(2));
+        (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variances + c2))
+    };
+    let windows = starts(one.height()).flat_map(|y| starts(one.width()).map(move |x| (x, y)));
+    let values: Vec<_> = windows.map(|(x, y)| window(x, y)).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// What shreds and seams add: the mean of how far the gradient of `made` is above the largest one of `original` within 3
+/// samples on each axis. A gradient is the sum of the absolute differences to the samples to the right and below.
+fn false_edges(made: &FrameView<'_>, original: &FrameView<'_>) -> f64 {
+    const REACH: usize = 3;
+    let (width, height) = (made.width() - 1, made.height() - 1);
+    let gradients = |plane: &FrameView<'_>| -> Vec<Vec<u16>> {
+        let row = |y: usize| {
+            let (own, below) = (plane.row(y), plane.row(y + 1));
+            let gradient = |x: usize| own[x].abs_diff(own[x + 1]) as u16 + own[x].abs_diff(below[x]) as u16;
+            (0..width).map(gradient).collect()
+        };
+        (0..height).map(row).collect()
+    };
+    let around = |at: usize, length: usize| at.saturating_sub(REACH)..length.min(at + REACH + 1);
+    let across = gradients(original).into_iter().map(|row| -> Vec<u16> {
+        (0..width).map(|x| row[around(x, width)].iter().copied().max().unwrap_or_default()).collect()
+    });
+    let across: Vec<_> = across.collect();
+    let beyond = |(y, row): (usize, &Vec<u16>)| -> u64 {
+        let largest = |x: usize| across[around(y, height)].iter().map(|row| row[x]).max().unwrap_or_default();
+        row.iter().enumerate().map(|(x, gradient)| u64::from(gradient.saturating_sub(largest(x)))).sum()
+    };
+    gradients(made).iter().enumerate().map(beyond).sum::<u64>() as f64 / (width * height) as f64
 }
 
 /// Makes the frame half way.

@@ -2,7 +2,8 @@
 //
 // docs/algorithms.md defines them. In the order in which the host launches these kernels:
 //
-//   make_points        for each frame that is loaded
+//   make_points        for each frame that is loaded, as
+//   make_chroma        if there is chroma that is compared
 //   clear_projection   the following for each frame that is made
 //   project_costs      the least cost of the vectors that go through a block
 //   project_firsts     the first vector with this cost
@@ -11,6 +12,7 @@
 //   found       the field of the search, of the previous frame in the next one
 //   projection  2 x columns x rows numbers: the least cost of the vectors that go through each block, then the number of
 //               the first block with this cost; ~0 where no vector goes through a block
+//   chroma      with -D COMPONENTS: both components of a pixel at half of luma's size, eight bits, row by row without a margin
 //   chosen      a PhaseVector of block (column, row) at row * columns + column
 
 #include "common.cl"
@@ -33,6 +35,14 @@
 #ifndef LOWER
 #define LOWER (DEPTH - 8)
 #endif
+
+// The components of chroma that are compared, 0 to 2. HALVED_X, HALVED_Y and PIXEL are those of compensation.cl.
+#ifndef COMPONENTS
+#define COMPONENTS 0
+#endif
+
+// What a level of difference in chroma costs.
+#define CHROMA_COST 4
 
 // The largest component of a vector, in half samples.
 #define LONGEST 2048
@@ -116,6 +126,69 @@ __kernel void make_points(__global const raw_t *luma, int pitch, __global uchar 
         *(__global ushort4 *)(deep + (size_t)plane * (size_t)f.plane + at) = convert_ushort4(vload4((size_t)plane, made));
 #endif
 }
+
+#if COMPONENTS
+// Pixels of chroma across and down.
+static inline int2 chroma_size(FrameShape f)
+{
+    return ((int2)(f.width, f.height) + 1) / 2;
+}
+
+// Makes the chroma of a frame that is compared: the means of 2 x 2, 2 x 1, 1 x 2 or 1 x 1 samples. An item makes a pixel.
+__kernel void make_chroma(__global const uchar *planes, __global uchar2 *chroma, FrameShape f, PlanesShape plane)
+{
+    const int x = (int)get_global_id(0), y = (int)get_global_id(1);
+    const int across = 2 - HALVED_X, down = 2 - HALVED_Y;
+    const int2 size = chroma_size(f);
+    if (x >= size.x || y >= size.y)
+        return;
+    uint made[2] = {0, 0};
+    for (int component = 0; component < COMPONENTS; ++component) {
+        const int of_pixel = PIXEL == 2 ? component : 0;
+        __global const uchar *from = planes + plane.first + (ulong)(component - of_pixel) * plane.bytes;
+        uint sum = (uint)(across * down / 2);
+        for (int i = 0; i < across * down; ++i) {
+            const int column = min(across * x + i % across, plane.columns - 1);
+            const int row = min(down * y + i / across, plane.rows - 1);
+            __global const raw_t *samples = (__global const raw_t *)(from + (size_t)row * (size_t)plane.pitch);
+            sum += (uint)sample_of(samples[column * PIXEL + of_pixel]);
+        }
+        made[component] = sum / (uint)(across * down) >> (DEPTH - 8);
+    }
+    chroma[(size_t)y * (size_t)size.x + (size_t)x] = (uchar2)((uchar)made[0], (uchar)made[1]);
+}
+
+// Reads four pixels of chroma from `position` on, in eighths of a pixel.
+static inline void chroma_row(__global const uchar2 *chroma, FrameShape f, int2 position, uint2 *pixels)
+{
+    const int2 whole = position >> 3, size = chroma_size(f);
+    const uint right = (uint)position.x & 7, down = (uint)position.y & 7;
+    __global const uchar2 *upper = chroma + (size_t)clamp(whole.y, 0, size.y - 1) * (size_t)size.x;
+    __global const uchar2 *lower = chroma + (size_t)clamp(whole.y + 1, 0, size.y - 1) * (size_t)size.x;
+    uint2 sums[SIDE / 2 + 1];
+#pragma unroll
+    for (int i = 0; i <= SIDE / 2; ++i) {
+        const int at = clamp(whole.x + i, 0, size.x - 1);
+        sums[i] = (8 - down) * convert_uint2(upper[at]) + down * convert_uint2(lower[at]);
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE / 2; ++i)
+        pixels[i] = ((8 - right) * sums[i] + right * sums[i + 1] + 32) >> 6;
+}
+
+// The sum of absolute differences of four pixels of chroma at both ends of a vector.
+static inline uint chroma_difference(__global const uchar2 *previous, __global const uchar2 *next, FrameShape f, int2 start,
+                                     int2 way)
+{
+    uint2 a[SIDE / 2], b[SIDE / 2], sum = 0;
+    chroma_row(previous, f, start, a);
+    chroma_row(next, f, start + way, b);
+#pragma unroll
+    for (int i = 0; i < SIDE / 2; ++i)
+        sum += abs_diff(a[i], b[i]);
+    return sum.x + sum.y;
+}
+#endif
 
 // Where a vector of `length` half samples starts, in quarter samples.
 static inline int start_of(int length, Phase phase)
@@ -242,7 +315,11 @@ typedef struct {
 // Chooses the vector of each block. Items ITEMS * l to ITEMS * (l + 1) - 1 of a group share its block l.
 __kernel __attribute__((reqd_work_group_size(ITEMS * LANES, 1, 1)))
 void choose_vectors(__global const uchar *previous, __global const uchar *next, __global const MotionVector *found,
-                    __global const uint *projection, __global PhaseVector *chosen, FrameShape f, Phase phase)
+                    __global const uint *projection, __global PhaseVector *chosen, FrameShape f, Phase phase
+#if COMPONENTS
+                    , __global const uchar2 *previous_chroma, __global const uchar2 *next_chroma
+#endif
+)
 {
     __local BlockChoice lanes[LANES];
     const int item = (int)get_local_id(0) % ITEMS, lane = (int)get_local_id(0) / ITEMS;
@@ -281,6 +358,13 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
             const int2 start = 4 * (SIDE * block + (int2)(0, row)) + vector.xy;
             const uint2 a = eight_samples(previous, f, start), b = eight_samples(next, f, start + vector.zw);
             cost = compare_four(a.y, b.y, compare_four(a.x, b.x, cost));
+#if COMPONENTS
+            // With luma below 2^16: 64 · 255 + 4 · 32 · 255.
+            if (row < SIDE / 2) {
+                const int2 from = 8 * (SIDE / 2 * block + (int2)(0, row)) + vector.xy;
+                cost += CHROMA_COST * chroma_difference(previous_chroma, next_chroma, f, from, vector.zw);
+            }
+#endif
             if (c == 0)
                 cost += still_samples(previous, next, f, 4 * (SIDE * block + (int2)(0, row))) << 16;
         }

@@ -1,4 +1,4 @@
-// What the kernels that make frames share: the shape of frames, and luma between samples. Included after common.cl.
+// What the kernels that make frames share: the shapes of frames and planes, and luma between samples. Included after common.cl.
 //
 // docs/algorithms.md defines made frames. Built with -D DEPTH: the bits of a sample of the frames, and -D SHIFT: the bits
 // below it in its two bytes, if it has more than eight.
@@ -35,6 +35,15 @@ typedef struct {
     int pitch;          // points from one row to the next
     int plane;          // points from a plane to the next
 } FrameShape;
+
+// The same fields as the host's `PlanesShape`.
+typedef struct {
+    ulong first;        // the plane's first byte; that of the first one of several
+    ulong bytes;        // from a plane to the next
+    int columns, rows;  // in pixels
+    int width;          // samples a row
+    int pitch;          // bytes from one row to the next
+} PlanesShape;
 
 // A vector at a phase, in quarter samples: from the place that it is for to where it starts in the previous frame (x, y),
 // and from there to where it ends in the next one (z, w).

@@ -137,7 +137,8 @@ def by_flow(clip, _):
 
 
 CONTESTANTS = {
-    "motioninterpolate": (by_element, ""),
+    "motioninterpolate": (by_element, "quality=fast"),
+    "motioninterpolate balanced": (by_element, "quality=balanced"),
     "mean of both": (by_element, "mode=blend"),
     "DIS medium, warped": (by_flow, ""),
 } | {name: (by_minterpolate, settings) for name, settings in MINTERPOLATE.items()}
@@ -162,7 +163,7 @@ def compare(paths, skip, count, quick, progress):
     """Measures all contestants on the clips and prints the tables."""
     cv2.setNumThreads(1)
     ours.make_element()
-    contestants = dict(list(CONTESTANTS.items())[: 4 if quick else None])
+    contestants = dict(list(CONTESTANTS.items())[: 5 if quick else None])
     totals = {name: [] for name in contestants}
     rows = []
     for path in paths:

@@ -71,7 +71,7 @@ const TUNING: [&str; 20] = [
 ];
 
 /// What numbers, flags and names of enum values are made of.
-const VALUES: [&str; 31] = [
+const VALUES: [&str; 33] = [
     "0",
     "1",
     "2",
@@ -103,6 +103,8 @@ const VALUES: [&str; 31] = [
     "rows",
     "candidates",
     "frames",
+    "fast",
+    "balanced",
 ];
 
 /// Runs the target.

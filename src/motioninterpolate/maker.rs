@@ -94,7 +94,9 @@ impl Maker {
         let mut opened = None;
         if settings.mode == MotionInterpolateMode::Motion {
             let (chosen, format) = (devices.clone(), layout.format().clone());
-            opened = Some(devices.open_apart(waiting, move || MotionSearch::open(&chosen, &format))?);
+            let quality = settings.quality.into();
+            let open = move || MotionSearch::open(&chosen, quality, &format);
+            opened = Some(devices.open_apart(waiting, open)?);
         }
         let (motion, choice) = opened.unzip();
         self.layout = layout;
@@ -107,7 +109,7 @@ impl Maker {
         let needs_motion = settings.mode == MotionInterpolateMode::Motion;
         self.motion.as_ref().map_or(!needs_motion, |motion| {
             needs_motion
-                && *motion.devices() == settings.devices
+                && motion.is_for(&settings.devices, settings.quality.into())
                 && self.layout.has_levels(settings.levels.get())
         })
     }

@@ -8,7 +8,7 @@ use motion_search::backend::{self, Choice};
 use motion_search::compensation::CompensationError;
 use motion_search::estimator::{EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError};
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, InterpolationError, Phase, SearchInput, search_parameters,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, SearchInput, search_parameters,
 };
 use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
@@ -20,6 +20,7 @@ pub type Planes<'a> = [FrameView<'a>];
 /// The devices that search, what they have found between the two newest frames, and what makes frames of that.
 pub struct MotionSearch {
     devices: DeviceSettings,
+    quality: FrameQuality,
     format: FrameFormat,
     session: Session,
     input: SearchInput,
@@ -65,16 +66,21 @@ pub struct MotionChoice {
 }
 
 impl MotionSearch {
-    /// Opens `devices` for frames of `format`.
+    /// Opens `devices` for frames of `format`, which are made in `quality`.
     ///
     /// # Errors
     /// [`SetupError`] of the devices, or if there is too little memory.
-    pub fn open(devices: &DeviceSettings, format: &FrameFormat) -> Result<(Self, MotionChoice), SetupError> {
+    pub fn open(
+        devices: &DeviceSettings,
+        quality: FrameQuality,
+        format: &FrameFormat,
+    ) -> Result<(Self, MotionChoice), SetupError> {
         let parameters = search_parameters(format.size.0, format.size.1)?;
-        let (maker, fallback) = devices.open_maker(format)?;
+        let (maker, fallback) = devices.open_maker(format, quality)?;
         let (session, search) = devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
         let mut opened = Self {
             devices: devices.clone(),
+            quality,
             format: format.clone(),
             session,
             input: SearchInput::new(format.size, devices.threads as usize)?,
@@ -122,7 +128,12 @@ impl MotionSearch {
         }
     }
 
-    /// Those for which it was opened.
+    /// Whether it was opened for these.
+    pub fn is_for(&self, devices: &DeviceSettings, quality: FrameQuality) -> bool {
+        (&self.devices, self.quality) == (devices, quality)
+    }
+
+    /// The devices for which it was opened.
     pub fn devices(&self) -> &DeviceSettings {
         &self.devices
     }
@@ -297,7 +308,8 @@ impl MotionSearch {
         if self.devices.on_device_failure == MotionEstimateOnDeviceFailure::Error {
             return Err(MotionError::Make(error));
         }
-        let Ok(maker) = backend::native_maker(&self.format, self.devices.threads as usize) else {
+        let threads = self.devices.threads as usize;
+        let Ok(maker) = backend::native_maker(&self.format, self.quality, threads) else {
             return Err(MotionError::Make(error));
         };
         let name = maker.device();

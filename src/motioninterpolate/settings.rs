@@ -5,7 +5,7 @@ use glib::{ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum};
 use gst::prelude::*;
 
 use super::ratio::Ratio;
-use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
+use super::{MotionInterpolateMode, MotionInterpolateQuality, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, LevelSettings, settings};
 
 settings! {
@@ -13,6 +13,9 @@ settings! {
     InterpolationSettings with devices: DeviceSettings, with levels: LevelSettings;
     mode: MotionInterpolateMode = Default::default(),
         "mode", "Mode", "What a frame between two input frames is made of",
+        ParamSpecEnum::builder_with_default;
+    quality: MotionInterpolateQuality = Default::default(),
+        "quality", "Quality", "How much mode=motion does for the frames that it makes",
         ParamSpecEnum::builder_with_default;
     scene_cut: MotionInterpolateSceneCut = Default::default(),
         "scene-cut", "Scene cut", "What mode=motion does between two input frames of different scenes",

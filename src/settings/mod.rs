@@ -10,7 +10,7 @@ use gst::prelude::*;
 
 use motion_search::backend::{self, DeviceSelector, OnDeviceFailure};
 use motion_search::estimator::{Parameters, SetupError};
-use motion_search::interpolation::FrameFormat;
+use motion_search::interpolation::{FrameFormat, FrameQuality};
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -215,8 +215,12 @@ impl DeviceSettings {
     ///
     /// # Errors
     /// As [`backend::open_maker`].
-    pub fn open_maker(&self, format: &FrameFormat) -> Result<backend::OpenedMaker, SetupError> {
-        backend::open_maker(&self.selector(), format, self.threads as usize)
+    pub fn open_maker(
+        &self,
+        format: &FrameFormat,
+        quality: FrameQuality,
+    ) -> Result<backend::OpenedMaker, SetupError> {
+        backend::open_maker(&self.selector(), format, quality, self.threads as usize)
     }
 }
 

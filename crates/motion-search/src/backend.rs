@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Device, Parameters, SetupError};
-use crate::interpolation::{FrameFormat, FrameMaker, Interpolator};
+use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, Interpolator};
 use crate::native::{Level, Native};
 use crate::session::{Options, Session};
 use crate::tuning::{Kernel, Tuning};
@@ -264,30 +264,35 @@ pub fn open_device(
 pub fn open_maker(
     device: &DeviceSelector,
     format: &FrameFormat,
+    quality: FrameQuality,
     threads: usize,
 ) -> Result<OpenedMaker, SetupError> {
     let fallback = match device {
         DeviceSelector::Native => None,
-        DeviceSelector::Auto => match opencl::open_best_maker(format) {
+        DeviceSelector::Auto => match opencl::open_best_maker(format, quality) {
             Some(Ok(maker)) => return Ok((maker, None)),
             Some(Err(error)) => Some(error),
             None => None,
         },
         DeviceSelector::Several(list) => match several::first_gpu(list)? {
-            Some(gpu) => return Ok((opencl::open_maker(&gpu, format)?, None)),
+            Some(gpu) => return Ok((opencl::open_maker(&gpu, format, quality)?, None)),
             None => None,
         },
-        one => return Ok((opencl::open_maker(one, format)?, None)),
+        one => return Ok((opencl::open_maker(one, format, quality)?, None)),
     };
-    Ok((native_maker(format, threads)?, fallback))
+    Ok((native_maker(format, quality, threads)?, fallback))
 }
 
 /// Opens the CPU without OpenCL, to make frames of `format` in so many threads, 0 for one a core.
 ///
 /// # Errors
 /// [`SetupError`] if memory or threads are missing.
-pub fn native_maker(format: &FrameFormat, threads: usize) -> Result<Box<dyn FrameMaker>, SetupError> {
-    Ok(Box::new(Interpolator::new(format, threads)?))
+pub fn native_maker(
+    format: &FrameFormat,
+    quality: FrameQuality,
+    threads: usize,
+) -> Result<Box<dyn FrameMaker>, SetupError> {
+    Ok(Box::new(Interpolator::new(format, quality, threads)?))
 }
 
 fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Device>, SetupError> {
@@ -353,7 +358,7 @@ mod opencl {
         no_such_device,
     };
     use crate::estimator::{Parameters, SetupError};
-    use crate::interpolation::{FrameFormat, FrameMaker};
+    use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality};
     use crate::opencl::{self, DeviceKind, OpenCl, OpenClDevice, OpenClInterpolator};
     use crate::tuning::{Kernel, Tuning};
 
@@ -457,21 +462,29 @@ mod opencl {
         Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
     }
 
-    fn maker_on(device: &OpenClDevice, format: &FrameFormat) -> Result<Box<dyn FrameMaker>, SetupError> {
-        Ok(Box::new(OpenClInterpolator::new(device, format)?))
+    fn maker_on(
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        quality: FrameQuality,
+    ) -> Result<Box<dyn FrameMaker>, SetupError> {
+        Ok(Box::new(OpenClInterpolator::new(device, format, quality)?))
     }
 
     /// Opens the first device that `selector` names, to make frames.
     pub(super) fn open_maker(
         selector: &DeviceSelector,
         format: &FrameFormat,
+        quality: FrameQuality,
     ) -> Result<Box<dyn FrameMaker>, SetupError> {
-        maker_on(&find(selector)?, format)
+        maker_on(&find(selector)?, format, quality)
     }
 
     /// Opens the best GPU to make frames, as [`open_best`].
-    pub(super) fn open_best_maker(format: &FrameFormat) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
-        first_that_opens(false, |device| maker_on(device, format))
+    pub(super) fn open_best_maker(
+        format: &FrameFormat,
+        quality: FrameQuality,
+    ) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
+        first_that_opens(false, |device| maker_on(device, format, quality))
     }
 
     /// Whether there is a GPU.
@@ -490,7 +503,7 @@ mod opencl {
 mod opencl {
     use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
     use crate::estimator::{Parameters, SetupError};
-    use crate::interpolation::{FrameFormat, FrameMaker};
+    use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
@@ -519,11 +532,15 @@ mod opencl {
     pub(super) fn open_maker(
         selector: &DeviceSelector,
         _: &FrameFormat,
+        _: FrameQuality,
     ) -> Result<Box<dyn FrameMaker>, SetupError> {
         Err(no_such_device(selector))
     }
 
-    pub(super) fn open_best_maker(_: &FrameFormat) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
+    pub(super) fn open_best_maker(
+        _: &FrameFormat,
+        _: FrameQuality,
+    ) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
         None
     }
 

@@ -4,7 +4,7 @@ use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
 use motion_search::estimator::{Frame, SampleFormat, oracle as search};
-use motion_search::interpolation::{Phase, oracle, search_parameters};
+use motion_search::interpolation::{FrameQuality, Phase, oracle, search_parameters};
 
 use super::support::*;
 
@@ -58,14 +58,19 @@ fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>)
     (0..info.n_planes()).map(plane).unzip()
 }
 
-/// What the oracle makes at `phase` between two frames.
-fn expected(info: &VideoInfo, [previous, next]: [&gst::Buffer; 2], phase: Phase) -> Vec<u32> {
+/// What the oracle makes in `quality` at `phase` between two frames.
+fn expected(
+    quality: FrameQuality,
+    info: &VideoInfo,
+    [previous, next]: [&gst::Buffer; 2],
+    phase: Phase,
+) -> Vec<u32> {
     let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
     let parameters = search_parameters(SIZE.0 as usize, SIZE.1 as usize).unwrap();
     let luma = [&previous, &next].map(|planes| oracle::search_frame(&planes[0].view()));
     let field = search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors;
     let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
-    let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, phase);
+    let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, quality, phase);
     let samples = |frame: &Frame| {
         let view = frame.view();
         let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));
@@ -82,7 +87,9 @@ pub fn devices() -> Vec<String> {
 
 #[test]
 fn made_frames_are_those_of_the_oracle_on_every_device() {
-    for format in [VideoFormat::I420, VideoFormat::Nv12, VideoFormat::Gray8, VideoFormat::P01010le] {
+    let formats = [VideoFormat::I420, VideoFormat::Nv12, VideoFormat::Gray8, VideoFormat::P01010le];
+    let qualities = [("fast", FrameQuality::Fast), ("balanced", FrameQuality::Balanced)];
+    for (format, (name, quality)) in formats.into_iter().flat_map(|f| qualities.map(|q| (f, q))) {
         let info = video(format, SIZE, RATE);
         let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
         for device in devices() {
@@ -90,16 +97,17 @@ fn made_frames_are_those_of_the_oracle_on_every_device() {
             if device != "native" && ![VideoFormat::Nv12, VideoFormat::P01010le].contains(&format) {
                 continue;
             }
-            let mut harness = harness(&format!("motioninterpolate device=\"{device}\""), &info, (75, 1));
+            let launch = format!("motioninterpolate quality={name} device=\"{device}\"");
+            let mut harness = harness(&launch, &info, (75, 1));
             frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
             let found = pull(&mut harness);
             assert_eq!(found.len(), 10);
             for (pair, frames) in frames.windows(2).enumerate() {
                 for third in [1, 2] {
                     let phase = Phase::new(third as u32, 3).unwrap();
-                    let expected = expected(&info, [&frames[0], &frames[1]], phase);
+                    let expected = expected(quality, &info, [&frames[0], &frames[1]], phase);
                     let found = samples(&found[3 * pair + third], &info);
-                    assert_eq!(found, expected, "{format:?}, {device}, pair {pair}, {third}/3");
+                    assert_eq!(found, expected, "{format:?}, {name}, {device}, pair {pair}, {third}/3");
                 }
             }
             assert_eq!((count(&harness, "made"), count(&harness, "scene-cuts")), (6, 0));
@@ -133,28 +141,31 @@ fn at_a_scene_cut_the_nearer_frame_is_repeated() {
 }
 
 #[test]
-fn mode_and_devices_may_change_between_frames() {
+fn mode_devices_and_quality_may_change_between_frames() {
     let info = video(VideoFormat::I420, SIZE, RATE);
-    let frames: Vec<_> = (0..6).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
+    let frames: Vec<_> = (0..8).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
     let mut harness = harness("motioninterpolate mode=blend device=native", &info, (50, 1));
     frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));
     // The frame before this one has not been searched: it is blended once more.
     element(&harness).set_property_from_str("mode", "motion");
     frames[2..4].iter().for_each(|frame| push(&mut harness, frame.clone()));
     element(&harness).set_property("threads", 1_u32);
-    frames[4..].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    frames[4..6].iter().for_each(|frame| push(&mut harness, frame.clone()));
+    element(&harness).set_property_from_str("quality", "balanced");
+    frames[6..].iter().for_each(|frame| push(&mut harness, frame.clone()));
     let found = pull(&mut harness);
     let mean = |pair: usize| {
         let [p, n] = [pair, pair + 1].map(|k| samples(&frames[k], &info));
         p.iter().zip(n).map(|(p, n)| (32 * p + 32 * n + 32) >> 6).collect::<Vec<_>>()
     };
-    for pair in 0..5 {
+    for pair in 0..7 {
         let found = samples(&found[2 * pair + 1], &info);
-        if [2, 4].contains(&pair) {
-            assert_eq!(found, expected(&info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE), "{pair}");
-        } else {
-            assert_eq!(found, mean(pair), "{pair}");
-        }
+        let quality = if pair < 5 { FrameQuality::Fast } else { FrameQuality::Balanced };
+        let expected = match pair {
+            2 | 4 | 6 => expected(quality, &info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE),
+            _ => mean(pair),
+        };
+        assert_eq!(found, expected, "{pair}");
     }
 }
 
@@ -168,7 +179,7 @@ fn a_list_of_devices_searches_and_the_cpu_makes_frames() {
     frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
     let found = pull(&mut harness);
     for pair in 0..2 {
-        let expected = expected(&info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE);
+        let expected = expected(FrameQuality::Fast, &info, [&frames[pair], &frames[pair + 1]], Phase::MIDDLE);
         assert_eq!(samples(&found[2 * pair + 1], &info), expected, "{pair}");
     }
     assert_eq!(stats(&harness).get::<&str>("make-device"), Ok("native"));
@@ -190,7 +201,7 @@ fn a_change_of_mode_gives_up_what_a_device_has_begun() {
     push(&mut harness, frames[3].clone());
     let found = pull(&mut harness);
     for number in 1..5 {
-        let expected = expected(&info, [&frames[0], &frames[1]], phase(number));
+        let expected = expected(FrameQuality::Fast, &info, [&frames[0], &frames[1]], phase(number));
         assert_eq!(samples(&found[number as usize], &info), expected, "{number}/5");
     }
     assert_eq!(found.len(), 16);

@@ -1,6 +1,7 @@
 //! The samples of planes at any position, in cells.
 
-use super::cells::{DeepCell, PlaneCell, RegisterCell};
+use super::cells::{DeepCell, RegisterCell};
+use super::mixed_cells::MixedCell;
 use super::rules::{BLOCK, block_of};
 use crate::compensation::Sampling;
 use crate::estimator::{FrameView, half_samples_around, six_taps};
@@ -11,7 +12,7 @@ use crate::simd::{InstructionSet, Instructions, WorkForAll};
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
 pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
     /// The samples of a cell, in the instructions of `E`.
-    type Cell<E: InstructionSet>: PlaneCell<W, H>;
+    type Cell<E: InstructionSet>: MixedCell<W, H>;
 
     /// The samples from a position on, which may be anywhere: outside the frame its edge samples repeat.
     fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> Self::Cell<E>;

@@ -140,7 +140,7 @@ pub(crate) struct RegisterCell<E: InstructionSet, const N: usize>(pub [E::Words;
 
 impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
     #[inline(always)]
-    fn store<const W: usize, const H: usize>(self) -> [[u8; W]; H] {
+    pub fn store<const W: usize, const H: usize>(self) -> [[u8; W]; H] {
         const { assert!(16 * N == W * H) };
         let mut cell = [[0; W]; H];
         for (words, to) in self.0.into_iter().zip(cell.as_flattened_mut().as_chunks_mut().0) {
@@ -332,7 +332,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 
 /// 16 of the numbers of a cell.
 #[inline(always)]
-fn words<E: InstructionSet, const W: usize, const H: usize>(
+pub(super) fn words<E: InstructionSet, const W: usize, const H: usize>(
     numbers: &CellNumbers<W, H>,
     n: usize,
 ) -> E::Words {
@@ -346,7 +346,7 @@ pub(crate) struct DeepCell<const W: usize, const H: usize>(pub [[u32; W]; H]);
 
 impl<const W: usize, const H: usize> DeepCell<W, H> {
     #[inline(always)]
-    fn each(mut self, other: Self, compute: impl Fn(u32, u32) -> u32) -> Self {
+    pub fn each(mut self, other: Self, compute: impl Fn(u32, u32) -> u32) -> Self {
         for (row, others) in self.0.iter_mut().zip(&other.0) {
             for (number, &other) in row.iter_mut().zip(others) {
                 *number = compute(*number, other);

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::chroma_pairs::ChromaPairs;
 use super::rules::{
-    AHEAD, BLOCK, HalfVector, MOST_DIFFERENCE, MOTION_COST, PREFETCHED, SMOOTHNESS, STILL_DETAIL,
-    STILL_DIFFERENCE, STILL_SAMPLES,
+    AHEAD, BLOCK, CHROMA_COST, HalfVector, MOST_DIFFERENCE, MOTION_COST, PREFETCHED, SMOOTHNESS,
+    STILL_DETAIL, STILL_DIFFERENCE, STILL_SAMPLES,
 };
 use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
@@ -21,10 +22,32 @@ const PLACES: [(usize, usize); 9] = [(1, 1), (0, 0), (1, 0), (2, 0), (0, 1), (2,
 /// The vectors that a block chooses from: these, and zero.
 const CANDIDATES: usize = PLACES.len() + 1;
 
+/// The sum of the absolute differences at both `ends` of a vector, of 8 x 8 samples from `origin` on, in quarter samples.
+#[inline(always)]
+pub(super) fn block_difference<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> u32 {
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
+    let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
+    let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe {
+        let mut sums = E::Samples::zero();
+        for n in 0..REGISTERS {
+            sums = Register::add_differences(sums, start[n], end[n]);
+        }
+        sums.total()
+    }
+}
+
 /// The choice at a phase.
 pub(super) struct VectorChoice<'a> {
     /// The luma of the previous and of the next frame.
     pub luma: [QuarterSamples<'a>; 2],
+    /// Their chroma, if it is compared.
+    pub chroma: Option<&'a [ChromaPairs; 2]>,
     pub starts: &'a Starts,
     pub grid: Grid,
     pub projected: &'a [HalfVector],
@@ -49,23 +72,6 @@ impl VectorChoice<'_> {
     fn prefetch<E: InstructionSet>(&self, engine: E, origin: (i32, i32), vector: HalfVector) {
         for (luma, end) in self.luma.iter().zip(self.ends(origin, vector)) {
             luma.prefetch_anywhere::<E, BLOCK>(engine, end);
-        }
-    }
-
-    /// The sum of the absolute differences of both ends of `vector`, from a block at `origin` in quarter samples.
-    #[inline(always)]
-    fn difference<E: InstructionSet>(&self, origin: (i32, i32), vector: HalfVector) -> u32 {
-        let [previous, next] = &self.luma;
-        let [start, end] = self.ends(origin, vector);
-        let start = previous.load_anywhere::<E, BLOCK, REGISTERS>(start);
-        let end = next.load_anywhere::<E, BLOCK, REGISTERS>(end);
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        unsafe {
-            let mut sums = E::Samples::zero();
-            for n in 0..REGISTERS {
-                sums = Register::add_differences(sums, start[n], end[n]);
-            }
-            sums.total()
         }
     }
 
@@ -222,7 +228,14 @@ impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
                             continue;
                         }
                         let vector = candidate(index);
-                        let cost = choice.difference::<E>(origin, vector) + penalty;
+                        let ends = choice.starts.ends(vector);
+                        let mut cost = block_difference::<E>(&choice.luma, origin, ends) + penalty;
+                        if cost < least
+                            && let Some(chroma) = choice.chroma
+                        {
+                            let block = (first + lane, row);
+                            cost += CHROMA_COST * ChromaPairs::difference::<E>(chroma, block, ends);
+                        }
                         if cost < least {
                             (best, least) = (vector, cost);
                         }

@@ -90,6 +90,18 @@ pub(super) fn check_plane(
     Ok(())
 }
 
+/// How much is done for the frames that are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FrameQuality {
+    /// A sample is the mean of what the vectors of the four nearest blocks predict, weighted by their distance.
+    #[default]
+    Fast,
+    /// A sample is the mean of what all vectors around its block predict, weighted by their distance and by how well the two
+    /// frames match along them.
+    Balanced,
+}
+
 /// Why a frame is not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

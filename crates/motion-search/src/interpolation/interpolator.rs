@@ -5,12 +5,15 @@ use std::sync::Arc;
 use super::Phase;
 use super::cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
-use super::frame_maker::{FrameFormat, FrameMaker, InterpolationError};
+use super::chroma_pairs::ChromaPairs;
+use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
 use super::luma_points::LumaPoints;
+use super::mixing::Mixing;
 use super::overlap::{Both, Overlap, PlaneShape};
 use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
+use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};
 use crate::memory;
@@ -19,7 +22,8 @@ use crate::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples.
+/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples; 88 more, and a byte a luma
+/// sample for both frames, with [`FrameQuality::Balanced`].
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -32,6 +36,10 @@ pub struct Interpolator {
     /// Of the chosen vectors.
     ends: Vec<BlockEnds>,
     starts: Starts,
+    /// With [`FrameQuality::Balanced`].
+    weighting: Option<Weighting>,
+    /// The chroma of both frames, if it is compared.
+    chroma: Option<[ChromaPairs; 2]>,
     /// Whether a frame has begun that is not finished.
     has_begun: bool,
 }
@@ -43,17 +51,26 @@ impl Interpolator {
     /// # Errors
     /// [`SetupError`] if there are no such frames, interleaved chroma is not halved on both axes, or memory or threads are
     /// missing.
-    pub fn new(format: &FrameFormat, threads: usize) -> Result<Self, SetupError> {
-        Self::with_level(format, threads, Level::best())
+    pub fn new(format: &FrameFormat, quality: FrameQuality, threads: usize) -> Result<Self, SetupError> {
+        Self::with_level(format, quality, threads, Level::best())
     }
 
     /// The same with the instructions of `level`.
     ///
     /// # Errors
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-    pub fn with_level(format: &FrameFormat, threads: usize, level: Level) -> Result<Self, SetupError> {
+    pub fn with_level(
+        format: &FrameFormat,
+        quality: FrameQuality,
+        threads: usize,
+        level: Level,
+    ) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
+        let is_balanced = quality == FrameQuality::Balanced;
+        let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1));
+        let pairs = || Ok::<_, SetupError>([ChromaPairs::new(format.size)?, ChromaPairs::new(format.size)?]);
+        let has_chroma = format.samplings.len() > 1;
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,
@@ -64,13 +81,27 @@ impl Interpolator {
             projected: memory::values("a field", grid.blocks())?,
             ends: memory::values("a field", grid.blocks())?,
             starts: Starts::new(Phase::MIDDLE),
+            weighting: is_balanced.then(weighting).transpose()?,
+            chroma: (is_balanced && has_chroma).then(pairs).transpose()?,
             has_begun: false,
         })
     }
 
-    fn overlap<S>(&self, shape: PlaneShape, sources: [S; 2]) -> Overlap<'_, S> {
+    /// Writes a plane.
+    fn write<S, const W: usize, const H: usize>(
+        &self,
+        shape: PlaneShape,
+        sources: [S; 2],
+        plane: &mut PlaneMut<'_>,
+    ) where
+        S: CellSource<W, H>,
+    {
         let both = Both::new(self.starts.phase(), self.format.samples.depth());
-        Overlap { shape, sources, both, grid: self.grid, ends: &self.ends }
+        let overlap = Overlap { shape, sources, both, grid: self.grid, ends: &self.ends };
+        match &self.weighting {
+            Some(weighting) => Mixing { overlap, weighting }.write::<W, H>(self.instructions, plane),
+            None => overlap.write::<W, H>(self.instructions, plane),
+        }
     }
 }
 
@@ -85,9 +116,13 @@ impl FrameMaker for Interpolator {
 
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
         self.format.check_all(planes)?;
-        let Self { instructions, threads, luma, .. } = self;
+        let Self { instructions, threads, format, luma, chroma, .. } = self;
         luma.swap(0, 1);
         threads.install(|| luma[1].fill(*instructions, &planes[0]));
+        if let Some(chroma) = chroma {
+            chroma.swap(0, 1);
+            threads.install(|| chroma[1].fill(&planes[1..], &format.samplings[1..]));
+        }
         Ok(())
     }
 
@@ -103,12 +138,18 @@ impl FrameMaker for Interpolator {
         if std::mem::replace(&mut self.has_begun, true) {
             return Err(EstimateError::InFlight(1).into());
         }
-        let Self { instructions, threads, grid, luma, found, projected, ends, starts, .. } = self;
+        let Self {
+            instructions, threads, grid, luma, found, projected, ends, starts, weighting, chroma, ..
+        } = self;
         threads.install(|| {
             starts.set(phase);
             found.project(starts, *grid, projected);
             let luma = luma.each_ref().map(LumaPoints::quarter_samples);
-            VectorChoice { luma, starts, grid: *grid, projected }.choose(*instructions, ends);
+            let chroma = chroma.as_ref();
+            VectorChoice { luma, chroma, starts, grid: *grid, projected }.choose(*instructions, ends);
+            if let Some(weighting) = weighting {
+                weighting.compute(*instructions, luma, ends);
+            }
         });
         Ok(())
     }
@@ -134,12 +175,9 @@ impl FrameMaker for Interpolator {
         let shape = PlaneShape::new(sources[0], sampling, index == 0);
         self.threads.install(|| match (index, depth) {
             (0, 8) => {
-                let sources = self.luma.each_ref().map(LumaPoints::quarter_samples);
-                self.overlap(shape, sources).write(self.instructions, plane);
+                self.write(shape, self.luma.each_ref().map(LumaPoints::quarter_samples), plane);
             }
-            (0, _) => {
-                self.overlap(shape, sources.map(|plane| DeepLuma(*plane))).write(self.instructions, plane);
-            }
+            (0, _) => self.write(shape, sources.map(|plane| DeepLuma(*plane)), plane),
             _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane }),
         });
         Ok(())
@@ -164,6 +202,6 @@ impl<'a> ChromaWork<'a> for MadeChroma<'a, '_> {
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
         let sources = self.sources.map(|plane| S::from(*plane));
-        self.maker.overlap(self.shape, sources).write::<W, H>(self.maker.instructions, self.plane);
+        self.maker.write::<S, W, H>(self.shape, sources, self.plane);
     }
 }

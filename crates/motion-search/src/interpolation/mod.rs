@@ -11,9 +11,12 @@
 mod cell_sources;
 mod cells;
 mod choice;
+mod chroma_pairs;
 mod frame_maker;
 mod interpolator;
 mod luma_points;
+mod mixed_cells;
+mod mixing;
 pub mod oracle;
 mod overlap;
 mod phase;
@@ -23,17 +26,18 @@ mod scene_cut;
 mod search_frame;
 mod search_input;
 mod starts;
+mod weighting;
 
 pub(crate) use cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{BandMut, PlaneCell, StoredSample};
-pub use frame_maker::{FrameFormat, FrameMaker, InterpolationError};
+pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
-pub use rules::{SEARCHED_SAMPLES, search_parameters};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{block_of, check_field, found_grid, grid};
+pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid};
+pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;

@@ -1,14 +1,16 @@
 //! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
 
+mod weighted;
+
 use super::rules::{
-    BLOCK, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE,
-    STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, window,
+    BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL,
+    STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, window,
 };
-use super::{FrameFormat, Phase};
+use super::{FrameFormat, FrameQuality, Phase};
 use crate::compensation::Sampling;
 use crate::estimator::oracle::eight_bits;
 use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
-use crate::estimator::{Frame, FrameView, MotionVector};
+use crate::estimator::{Frame, FrameView, Grid, MotionVector};
 
 /// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at
 /// half the size as often as it takes.
@@ -40,6 +42,7 @@ pub fn interpolate(
     [previous, next]: [&[FrameView<'_>]; 2],
     samplings: &[Sampling],
     field: &[MotionVector],
+    quality: FrameQuality,
     phase: Phase,
 ) -> Vec<Frame> {
     let format = FrameFormat {
@@ -52,14 +55,30 @@ pub fn interpolate(
         .try_for_each(|planes| format.check_all(planes))
         .expect("planes of one format");
     check_field(format.size, field).expect("a field of search frames");
-    let luma = [&previous[0], &next[0]];
-    let projected = project(luma[0].size(), field, phase);
-    let vectors = choose(luma.map(|luma| eight_bits(luma)), &projected, phase);
-    let planes = previous.iter().zip(next).zip(samplings).enumerate();
-    let compensate = |(index, ((previous, next), &sampling))| {
-        compensate([previous, next], (sampling, index == 0), luma[0].size(), &vectors, phase)
+    let luma = [&previous[0], &next[0]].map(|luma| eight_bits(luma));
+    let luma = luma.each_ref().map(Frame::view);
+    let chroma = match quality {
+        FrameQuality::Fast => Vec::new(),
+        FrameQuality::Balanced => weighted::chroma_pairs([&previous[1..], &next[1..]], &samplings[1..]),
     };
-    planes.map(compensate).collect()
+    let vectors = choose(&luma, &chroma, &project(format.size, field, phase), phase);
+    let planes = previous.iter().zip(next).zip(samplings).enumerate();
+    let pairs = planes.map(|(index, ((previous, next), &sampling))| PlanePair {
+        frames: [previous, next],
+        sampling,
+        is_luma: index == 0,
+        phase,
+    });
+    match quality {
+        FrameQuality::Fast => {
+            let grid = grid(format.size.0, format.size.1);
+            pairs.map(|planes| compensate(&planes, grid, &vectors)).collect()
+        }
+        FrameQuality::Balanced => {
+            let weighted = weighted::WeightedVectors::new(&luma, vectors, phase);
+            pairs.map(|planes| weighted.compensate(&planes)).collect()
+        }
+    }
 }
 
 /// The blocks of a frame: column and row, row by row.
@@ -91,12 +110,16 @@ fn project((width, height): (usize, usize), field: &[MotionVector], phase: Phase
     projected.collect()
 }
 
-/// For each block the best vector among those around it, by the luma of both frames.
-fn choose([previous, next]: [Frame; 2], projected: &[HalfVector], phase: Phase) -> Vec<HalfVector> {
-    let (previous, next) = (previous.view(), next.view());
-    let grid = grid(previous.width(), previous.height());
+/// For each block the best vector among those around it, by the luma of both frames and these components of their chroma.
+fn choose(
+    luma: &[FrameView<'_>; 2],
+    chroma: &[[Frame; 2]],
+    projected: &[HalfVector],
+    phase: Phase,
+) -> Vec<HalfVector> {
+    let grid = grid(luma[0].width(), luma[0].height());
     let best = |(column, row): (usize, usize)| {
-        if stands_still([&previous, &next], (BLOCK * column) as i32, (BLOCK * row) as i32) {
+        if stands_still(luma, (BLOCK * column) as i32, (BLOCK * row) as i32) {
             return HalfVector::default();
         }
         let neighbour = |right: i32, down: i32| {
@@ -107,32 +130,50 @@ fn choose([previous, next]: [Frame; 2], projected: &[HalfVector], phase: Phase) 
         let around = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
         let around: Vec<_> = around.filter(|&step| step != (0, 0)).map(|(x, y)| neighbour(x, y)).collect();
         let cost = |vector: HalfVector| {
-            let difference: u32 = (0..BLOCK * BLOCK)
-                .map(|at| {
-                    let [x, y] =
-                        [BLOCK * column + at % BLOCK, BLOCK * row + at / BLOCK].map(|at| 4 * at as i32);
-                    let [(x, to_x), (y, to_y)] = [(x, vector.x), (y, vector.y)].map(|(at, length)| {
-                        let start = at + i32::from(phase.start(length));
-                        (start, start + 2 * i32::from(length))
-                    });
-                    luma_sample(&previous, x, y).abs_diff(luma_sample(&next, to_x, to_y))
-                })
-                .sum();
+            let place = [column, row].map(|at| (BLOCK * at) as i32);
+            let difference = block_difference(luma, place, vector, phase);
             let differences: u32 = around.iter().map(|&other| vector.difference(other)).sum();
             let moves = u32::from(vector != HalfVector::default());
-            difference + SMOOTHNESS * differences + MOTION_COST * moves
+            let of_chroma = |pair: &[Frame; 2]| {
+                weighted::chroma_difference(&pair.each_ref().map(Frame::view), (column, row), vector, phase)
+            };
+            let chroma: u32 = chroma.iter().map(of_chroma).sum();
+            difference + CHROMA_COST * chroma + SMOOTHNESS * differences + MOTION_COST * moves
         };
         let own = [neighbour(0, 0)].into_iter();
         let candidates = own.chain(around.iter().copied()).chain([HalfVector::default()]);
         // The first of those with the least cost.
         candidates.min_by_key(|&vector| cost(vector)).unwrap_or_default()
     };
-    blocks(previous.size()).map(best).collect()
+    blocks(luma[0].size()).map(best).collect()
+}
+
+/// Where a vector starts in the previous frame and ends in the next one on an axis, in quarter luma samples from the place
+/// that it is for.
+fn ends(length: i16, phase: Phase) -> [i32; 2] {
+    let start = i32::from(phase.start(length));
+    [start, start + 2 * i32::from(length)]
+}
+
+/// The sum of absolute differences between both ends of `vector` over 8 x 8 samples of luma from `place` on.
+fn block_difference(
+    [previous, next]: &[FrameView<'_>; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    phase: Phase,
+) -> u32 {
+    let difference = |at: usize| {
+        let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
+        let [[x, to_x], [y, to_y]] =
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| ends(length, phase).map(|way| at + way));
+        luma_sample(previous, x, y).abs_diff(luma_sample(next, to_x, to_y))
+    };
+    (0..BLOCK * BLOCK).map(difference).sum()
 }
 
 /// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are
 /// alike in both frames, and they differ from one of these.
-fn stands_still([previous, next]: [&FrameView<'_>; 2], x: i32, y: i32) -> bool {
+fn stands_still([previous, next]: &[FrameView<'_>; 2], x: i32, y: i32) -> bool {
     let is_still_detail = |&at: &i32| {
         let (x, y) = (x + at % BLOCK as i32, y + at / BLOCK as i32);
         let around = [(x, y), (x + 1, y), (x, y + 1)];
@@ -146,24 +187,22 @@ fn stands_still([previous, next]: [&FrameView<'_>; 2], x: i32, y: i32) -> bool {
     (0..(BLOCK * BLOCK) as i32).filter(is_still_detail).count() >= STILL_SAMPLES as usize
 }
 
-/// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
-/// nearest, weighted by their windows.
-fn compensate(
-    [previous, next]: [&FrameView<'_>; 2],
-    (sampling, is_luma): (Sampling, bool),
-    (width, height): (usize, usize),
-    vectors: &[HalfVector],
+/// A plane of both frames, from which that of a made frame is predicted.
+struct PlanePair<'a> {
+    frames: [&'a FrameView<'a>; 2],
+    sampling: Sampling,
+    is_luma: bool,
     phase: Phase,
-) -> Frame {
-    let (grid, (block_width, block_height)) = (grid(width, height), block_of(sampling));
-    let shift = 6 + (4 * block_width * block_height).ilog2();
-    let predict = |x: usize, y: usize, component: usize, vector: HalfVector| {
+}
+
+impl PlanePair<'_> {
+    /// 64 times what `vector` predicts for a component of the pixel at `(x, y)`.
+    fn predict(&self, (x, y): (usize, usize), component: usize, vector: HalfVector) -> u32 {
+        let Self { frames: [previous, next], sampling, is_luma, phase } = *self;
         let axis = |at: usize, length: i16, halved: bool| {
-            let start = i32::from(phase.start(length));
-            let [start, end] = [start, start + 2 * i32::from(length)];
             // Quarter samples of luma; eighths in the other planes.
             let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
-            [start, end].map(|way| unit * at as i32 + (way << finer))
+            ends(length, phase).map(|way| unit * at as i32 + (way << finer))
         };
         let [own_x, own_y] = [x, y].map(|at| axis(at, 0, true)[0]);
         let [[x, to_x], [y, to_y]] =
@@ -196,9 +235,23 @@ fn compensate(
                 weight * within(start, end) + (64 - weight) * within(end, start)
             }
         }
-    };
-    let sample = |column: usize, y: usize| {
-        let (x, component) = (column / sampling.pixel(), column % sampling.pixel());
+    }
+
+    /// The plane whose samples `sample` returns, given a pixel and the component.
+    fn made(&self, sample: impl Fn((usize, usize), usize) -> u32) -> Frame {
+        let (plane, pixel) = (self.frames[0], self.sampling.pixel());
+        Frame::deep_from_fn(plane.format().depth(), plane.size(), |column, y| {
+            sample((column / pixel, y), column % pixel) as u16
+        })
+    }
+}
+
+/// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
+/// nearest, weighted by their windows.
+fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Frame {
+    let (block_width, block_height) = block_of(planes.sampling);
+    let shift = 6 + (4 * block_width * block_height).ilog2();
+    planes.made(|(x, y), component| {
         // Between the centres of two blocks: the number of the second, and the weight of each.
         let between = |at: usize, side: usize| {
             let (second, at) = ((at + side / 2) / side, (at + side / 2) % side);
@@ -210,13 +263,12 @@ fn compensate(
                 let row = row.min(grid.rows - 1);
                 between(x, block_width).map(|(column, other)| {
                     let vector = vectors[row * grid.columns + column.min(grid.columns - 1)];
-                    weight * other * predict(x, y, component, vector)
+                    weight * other * planes.predict((x, y), component, vector)
                 })
             })
             .sum();
-        ((sum + (1 << (shift - 1))) >> shift) as u16
-    };
-    Frame::deep_from_fn(previous.format().depth(), previous.size(), sample)
+        (sum + (1 << (shift - 1))) >> shift
+    })
 }
 
 /// The luma sample at `(x, y)`, in quarter samples, by the interpolation of H.264.

@@ -147,7 +147,7 @@ impl<S> Overlap<'_, S> {
     /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`. `own` has the
     /// least and the largest samples of both frames there, once a vector needs them.
     #[inline(always)]
-    fn predict<E: InstructionSet, const W: usize, const H: usize>(
+    pub fn predict<E: InstructionSet, const W: usize, const H: usize>(
         &self,
         origin: (i32, i32),
         own: &mut Option<[S::Cell<E>; 2]>,

@@ -23,6 +23,9 @@ pub(super) const SMOOTHNESS: u32 = 4;
 /// mean of both frames takes away.
 pub(super) const MOTION_COST: u32 = 192;
 
+/// What a level of difference in chroma costs, in pixels of half of luma's size on both axes.
+pub(super) const CHROMA_COST: u32 = 4;
+
 /// A block stands still if at least so many of its samples are still detail.
 pub(super) const STILL_SAMPLES: u32 = 8;
 
@@ -35,6 +38,39 @@ pub(super) const STILL_DETAIL: u8 = 64;
 /// The most by which a sample at the end of a vector may lie outside the range of the other end and of the two samples
 /// at the place that the vector is for, of eight bits.
 pub(super) const MOST_BEYOND: u16 = 8;
+
+/// The side of a cell in luma samples: how well a vector matches is measured around each of the four cells of a block.
+pub(crate) const CELL: usize = BLOCK / 2;
+
+/// The vectors that predict the samples of a block: those of the block and of its neighbours, and coarse ones.
+pub(crate) const FINE: usize = 9;
+pub(crate) const HYPOTHESES: usize = FINE + 4;
+
+/// What is added to the difference of a match, of 64 samples, before it is compared with others; and 3/4 of the badness.
+pub(crate) const SOFTNESS: u32 = 256;
+
+/// From this badness on coarse vectors count, with one more of [`MOST_COARSE`] parts for every `2^BADNESS_SHIFT`.
+pub(crate) const COARSE_BADNESS: u32 = 1024;
+pub(crate) const BADNESS_SHIFT: u32 = 6;
+pub(crate) const MOST_COARSE: u32 = 16;
+
+/// 7 times the windows of coarse vectors and their parts is divided by `2^COARSE_BITS`.
+pub(crate) const COARSE_BITS: u32 = 7;
+
+/// A spatial weight times that of a match is divided by `2^WEIGHT_BITS`. The weights of a sample then add up to 9630 at most:
+/// the spatial ones to 39 · 39 + 896, and 255 of a match. So the sum of what is weighted, in quarter levels, is below 2^24
+/// with samples of eight bits, and below 2^32 with 16.
+pub(crate) const WEIGHT_BITS: u32 = 6;
+
+/// The candidates of a coarse block are the vectors of coarse blocks up to so many away on each axis: those of their first
+/// blocks.
+pub(crate) const COARSE_REACH: i32 = 2;
+
+/// The matches of a coarse vector are compared in so many squares of 8 x 8 samples on each axis.
+pub(crate) const COARSE_SQUARES: i32 = 3;
+
+/// What half a sample of a coarse vector costs.
+pub(crate) const COARSE_LENGTH: u32 = 8;
 
 /// How far outside a frame, in quarter luma samples, a sample still counts as one of it.
 pub(crate) const TOLERANCE: i32 = 2;
@@ -115,6 +151,13 @@ pub(crate) fn grid(width: usize, height: usize) -> Grid {
     Grid { columns: width.div_ceil(BLOCK), rows: height.div_ceil(BLOCK) }
 }
 
+/// The coarse blocks of a frame with these blocks that is halved so often to be searched: each has 2 << halvings blocks on a
+/// side.
+pub(crate) fn coarse_grid(grid: Grid, halvings: u32) -> Grid {
+    let coarse = |blocks: usize| blocks.div_ceil(2 << halvings);
+    Grid { columns: coarse(grid.columns), rows: coarse(grid.rows) }
+}
+
 /// A vector from the previous to the next frame, in half luma samples. Quarter samples gain nothing: both ends of half
 /// samples lie at quarter samples in the middle, and those of finer vectors would be rounded differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,6 +189,15 @@ impl HalfVector {
 #[inline(always)]
 pub(crate) fn window(side: usize, at: usize) -> u32 {
     2 * (side - at) as u32 - 1
+}
+
+/// The window of a block `step` blocks away on an axis, -1 to 1, at sample `at` of a block with so many samples on a side. It
+/// falls from 23 in the middle of its block by 2 for each luma sample.
+#[inline(always)]
+pub(crate) fn fine_window(side: usize, at: usize, step: i32) -> u32 {
+    let block = BLOCK as i32;
+    let sample = (block / side as i32) * (2 * at as i32 + 1);
+    (3 * block - (sample - block - 2 * block * step).abs()).max(0) as u32
 }
 
 /// The samples of a block on each axis in a plane.

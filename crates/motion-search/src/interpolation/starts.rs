@@ -18,6 +18,13 @@ impl BlockEnds {
         let Self { x, y } = self;
         [(x[0].into(), y[0].into()), (x[1].into(), y[1].into())]
     }
+
+    /// The length of the vector on both axes, in half luma samples.
+    #[inline(always)]
+    pub fn length(self) -> u32 {
+        let axis = |[start, end]: [i16; 2]| u32::from(end.abs_diff(start)) / 2;
+        axis(self.x) + axis(self.y)
+    }
 }
 
 /// The starts of all vectors at a phase: a look-up takes less time than a division.

@@ -12,7 +12,7 @@ use crate::estimator::{Parameters, SetupError};
 use crate::tuning::Kernel;
 
 /// Files that others include. A file that includes another comes before it.
-const INCLUDED: [(&str, &str); 7] = [
+const INCLUDED: [(&str, &str); 9] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("groups.cl", include_str!("../../kernels/groups.cl")),
     ("spans.cl", include_str!("../../kernels/spans.cl")),
@@ -20,6 +20,8 @@ const INCLUDED: [(&str, &str); 7] = [
     ("levels.cl", include_str!("../../kernels/levels.cl")),
     ("fields.cl", include_str!("../../kernels/fields.cl")),
     ("points.cl", include_str!("../../kernels/points.cl")),
+    ("prediction.cl", include_str!("../../kernels/prediction.cl")),
+    ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
 
 /// A file of kernels.
@@ -41,6 +43,8 @@ pub(super) enum KernelFile {
     Blocks,
     Interpolation,
     Compensation,
+    Weighting,
+    Mixing,
 }
 
 impl KernelFile {
@@ -62,6 +66,8 @@ impl KernelFile {
             Self::Blocks => include_str!("../../kernels/blocks.cl"),
             Self::Interpolation => include_str!("../../kernels/interpolation.cl"),
             Self::Compensation => include_str!("../../kernels/compensation.cl"),
+            Self::Weighting => include_str!("../../kernels/weighting.cl"),
+            Self::Mixing => include_str!("../../kernels/mixing.cl"),
         }
     }
 

@@ -44,7 +44,7 @@ impl LevelFrame {
 
     /// Writes the frame by `write`, given the number of the first of some rows, which writes margins at their
     /// sides too.
-    fn write_bands(&mut self, write: impl Fn(usize, &mut [u8], &LevelLayout) + Sync) {
+    pub(crate) fn write_bands(&mut self, write: impl Fn(usize, &mut [u8], &LevelLayout) + Sync) {
         let (layout, rows_a_task) = (self.layout, self.rows_a_task());
         let samples = self.samples_mut();
         let inside = &mut samples[ABOVE * layout.pitch..][..layout.height * layout.pitch];

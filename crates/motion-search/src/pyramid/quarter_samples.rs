@@ -8,8 +8,11 @@ use crate::pyramid::strips::{self, HalfSamples, PLANES, ROW};
 use crate::simd::InstructionSet;
 use crate::simd::register::{Register, SampleRegister};
 
-/// Samples from a whole sample to the last one of 8 × 8 half samples around it.
-const READ: usize = (PLANES - 1) * LINE + ROW + 1 + square_length(CELL, ROW);
+/// The most rows that are read at once: a cell, and as many as half of it.
+const ROWS: usize = CELL + CELL / 2;
+
+/// Samples from a whole sample to the last one of `CELL` columns and `ROWS` rows of half samples around it.
+const READ: usize = (PLANES - 1) * LINE + ROW + 1 + (ROWS - 1) * ROW + CELL;
 
 /// For each fraction, 4 y + x: the distances of the two samples whose average it is from the whole sample.
 const PARTS: [[u16; 2]; 16] = {
@@ -30,6 +33,7 @@ const fn part((x, y): (usize, usize)) -> u16 {
 }
 
 /// The reference frame, readable at quarter samples.
+#[derive(Clone, Copy)]
 pub struct QuarterSamples<'a> {
     layout: LevelLayout,
     samples: &'a [u8],
@@ -55,7 +59,8 @@ impl<'a> QuarterSamples<'a> {
         average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector))
     }
 
-    /// The same from a position in quarter samples on, which may be anywhere: outside the frame its edge samples repeat.
+    /// As many rows of `W` samples as `N` registers have, at most 12, from a position in quarter samples on, which may be
+    /// anywhere: outside the frame its edge samples repeat.
     #[inline(always)]
     pub fn load_anywhere<E: InstructionSet, const W: usize, const N: usize>(
         &self,
@@ -114,12 +119,12 @@ impl<'a> QuarterSamples<'a> {
     }
 }
 
-/// The averages of the squares at the two distances from the whole sample, which [`QuarterSamples::parts`] returns.
+/// The averages of the rows at the two distances from the whole sample, which [`QuarterSamples::parts`] returns.
 #[inline(always)]
 fn average<E: InstructionSet, const W: usize, const N: usize>(
     (samples, [first, second]): (*const u8, [u16; 2]),
 ) -> [E::Samples; N] {
-    // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and a square.
+    // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and `ROWS` rows.
     unsafe {
         let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
         let second = load_square::<E, W, N>(samples.add(second.into()), ROW);
@@ -136,7 +141,7 @@ const fn square_length(side: usize, pitch: usize) -> usize {
     (side - 1) * pitch + side
 }
 
-/// `W` × `W` samples in registers of `16 / W` rows, which are `pitch` apart.
+/// Rows of `W` samples in registers of `16 / W` rows, which are `pitch` apart.
 ///
 /// # Safety
 /// The CPU must have the instructions of `E`, and the rows must be readable.
@@ -145,7 +150,7 @@ pub unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
     samples: *const u8,
     pitch: usize,
 ) -> [E::Samples; N] {
-    const { assert!(N * 16 == W * W && W <= CELL) };
+    const { assert!((N * 16).is_multiple_of(W) && N * 16 / W <= ROWS && W <= CELL) };
     // SAFETY: the caller's promises.
     unsafe {
         let mut registers = [E::Samples::zero(); N];
@@ -162,6 +167,7 @@ pub fn load_current<E: InstructionSet, const W: usize, const N: usize>(
     current: &LevelFrame,
     (x, y): (i32, i32),
 ) -> [E::Samples; N] {
+    const { assert!(N * 16 == W * W) };
     let layout = &current.layout;
     let samples = &current.samples()[layout.at(x, y)..][..square_length(W, layout.pitch)];
     // SAFETY: an engine exists, so that the CPU has its instructions, and the slice has the square.

@@ -118,6 +118,29 @@ unsafe impl WordRegister for __m256i {
             [_mm256_unpacklo_epi16(self, other), _mm256_unpackhi_epi16(self, other)]
         }
 
+        fn upper_product(self, other: Self) -> Self { _mm256_mulhi_epu16(self, other) }
+
+        fn add_products([low, high]: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
+            let zero = _mm256_setzero_si256();
+            let (numbers, weights) = (numbers.interleave(zero), weights.interleave(zero));
+            [
+                _mm256_add_epi32(low, _mm256_madd_epi16(numbers[0], weights[0])),
+                _mm256_add_epi32(high, _mm256_madd_epi16(numbers[1], weights[1])),
+            ]
+        }
+
+        fn quotients(sums: [Self; 2], totals: Self) -> Self {
+            let totals = totals.interleave(_mm256_setzero_si256());
+            let mut quotients = totals;
+            for i in 0..2 {
+                let double = _mm256_slli_epi32::<1>(totals[i]);
+                let dividend = _mm256_cvtepi32_ps(_mm256_add_epi32(sums[i], double));
+                let divisor = _mm256_cvtepi32_ps(_mm256_slli_epi32::<1>(double));
+                quotients[i] = _mm256_cvttps_epi32(_mm256_div_ps(dividend, divisor));
+            }
+            _mm256_packs_epi32(quotients[0], quotients[1])
+        }
+
         fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
             let half = _mm256_set1_epi32(1 << (shift - 1));
             let shift = _mm_cvtsi32_si128(shift as i32);

@@ -202,6 +202,31 @@ unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
     }
 
     #[inline(always)]
+    unsafe fn upper_product(self, other: Self) -> Self {
+        self.each(other, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16)
+    }
+
+    /// The lower halves of all sums, then the upper halves.
+    #[inline(always)]
+    unsafe fn add_products([mut low, mut high]: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
+        for i in 0..16 {
+            let sum = u32::from(high.0[i]) << 16 | u32::from(low.0[i]);
+            let sum = sum + u32::from(numbers.0[i]) * u32::from(weights.0[i]);
+            (low.0[i], high.0[i]) = (sum as u16, (sum >> 16) as u16);
+        }
+        [low, high]
+    }
+
+    #[inline(always)]
+    unsafe fn quotients([low, high]: [Self; 2], totals: Self) -> Self {
+        let quotient = |i: usize| {
+            let (sum, total) = (u32::from(high.0[i]) << 16 | u32::from(low.0[i]), u32::from(totals.0[i]));
+            ((sum + 2 * total) / (4 * total)) as u16
+        };
+        Self(std::array::from_fn(quotient), PhantomData)
+    }
+
+    #[inline(always)]
     unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
         let mut means = [0; 16];
         for (i, mean) in means.iter_mut().enumerate() {

@@ -105,6 +105,15 @@ pub unsafe trait WordRegister: Copy {
     /// The numbers of both in turn.
     unsafe fn interleave(self, other: Self) -> [Self; 2];
 
+    /// The upper 16 bits of the products of numbers without signs.
+    unsafe fn upper_product(self, other: Self) -> Self;
+
+    /// `sums` plus the products of numbers below 2^15, in 32 bits: an order of its own.
+    unsafe fn add_products(sums: [Self; 2], numbers: Self, weights: Self) -> [Self; 2];
+
+    /// `(sums[i] + 2 * totals[i]) / (4 * totals[i])`, of sums of [`Self::add_products`]; both numbers are below 2^24.
+    unsafe fn quotients(sums: [Self; 2], totals: Self) -> Self;
+
     /// `(self[0] * weights[0] + … + self[3] * weights[3] + 2^(shift - 1)) >> shift`, in 32 bits, of numbers below 2^15.
     /// `weights` are interleaved: the first two, and the others.
     unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self;

@@ -153,6 +153,34 @@ unsafe impl WordRegister for [__m128i; 2] {
             [low, [_mm_unpacklo_epi16(self[1], other[1]), _mm_unpackhi_epi16(self[1], other[1])]]
         }
 
+        fn upper_product(self, other: Self) -> Self {
+            [_mm_mulhi_epu16(self[0], other[0]), _mm_mulhi_epu16(self[1], other[1])]
+        }
+
+        fn add_products(mut sums: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
+            let zero = [_mm_setzero_si128(); 2];
+            let (numbers, weights) = (numbers.interleave(zero), weights.interleave(zero));
+            for i in 0..2 {
+                for j in 0..2 {
+                    sums[i][j] = _mm_add_epi32(sums[i][j], _mm_madd_epi16(numbers[i][j], weights[i][j]));
+                }
+            }
+            sums
+        }
+
+        fn quotients(sums: [Self; 2], totals: Self) -> Self {
+            let mut quotients = totals.interleave([_mm_setzero_si128(); 2]);
+            for i in 0..2 {
+                for j in 0..2 {
+                    let double = _mm_slli_epi32::<1>(quotients[i][j]);
+                    let dividend = _mm_cvtepi32_ps(_mm_add_epi32(sums[i][j], double));
+                    let divisor = _mm_cvtepi32_ps(_mm_slli_epi32::<1>(double));
+                    quotients[i][j] = _mm_cvttps_epi32(_mm_div_ps(dividend, divisor));
+                }
+            }
+            quotients.map(|[low, high]| _mm_packs_epi32(low, high))
+        }
+
         fn weighted_mean([a, b, c, d]: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self {
             let half = _mm_set1_epi32(1 << (shift - 1));
             let shift = _mm_cvtsi32_si128(shift as i32);

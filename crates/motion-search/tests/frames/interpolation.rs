@@ -3,7 +3,8 @@
 use motion_search::compensation::{CompensationError, PlaneMut, Sampling};
 use motion_search::estimator::{Frame, FrameView, MotionVector, oracle as search};
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchInput, oracle, search_parameters,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, Interpolator, Phase, SearchInput, oracle,
+    search_parameters,
 };
 use motion_search::native::Level;
 #[cfg(feature = "opencl")]
@@ -92,15 +93,25 @@ impl Pair {
         FrameFormat { size: luma.size(), samplings: self.samplings.clone(), samples: luma.format() }
     }
 
-    /// Compares the frame at each of `phases` with the oracle's, by all of `makers`.
+    /// Compares the frame at each of `phases` with the oracle's, in all qualities and by all of `makers`.
     fn check(&self, makers: Makers, field: &[MotionVector], phases: &[(u32, u32)]) {
+        QUALITIES.into_iter().for_each(|quality| self.check_quality(quality, makers, field, phases));
+    }
+
+    fn check_quality(
+        &self,
+        quality: FrameQuality,
+        makers: Makers,
+        field: &[MotionVector],
+        phases: &[(u32, u32)],
+    ) {
         let [previous, next] = self.views();
         let sources = [&previous[..], &next[..]];
         let phases: Vec<_> = phases.iter().map(|&(n, d)| Phase::new(n, d).unwrap()).collect();
-        let expected: Vec<_> =
-            phases.iter().map(|&phase| oracle::interpolate(sources, &self.samplings, field, phase)).collect();
+        let expected = |&phase| oracle::interpolate(sources, &self.samplings, field, quality, phase);
+        let expected: Vec<_> = phases.iter().map(expected).collect();
         let size = previous[0].size();
-        for (name, mut maker) in makers(&self.format()) {
+        for (name, mut maker) in makers(&self.format(), quality) {
             for planes in sources {
                 maker.load_frame(planes).unwrap();
             }
@@ -115,27 +126,29 @@ impl Pair {
                 maker.finish_frame().unwrap();
                 for (index, (made, expected)) in made(&*maker, sources).iter().zip(expected).enumerate() {
                     let expected = &samples(expected);
-                    assert_eq!(made, expected, "plane {index} of {size:?} at {phase:?}, {name}");
+                    assert_eq!(made, expected, "plane {index} of {size:?} at {phase:?}, {quality:?}, {name}");
                 }
             }
         }
     }
 }
 
+const QUALITIES: [FrameQuality; 2] = [FrameQuality::Fast, FrameQuality::Balanced];
+
 /// What makes frames of a format, by name.
-type Makers = fn(&FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)>;
+type Makers = fn(&FrameFormat, FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)>;
 
 /// The CPU with each of its instruction sets.
-fn cpu(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+fn cpu(format: &FrameFormat, quality: FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)> {
     let maker = |level: Level| -> (String, Box<dyn FrameMaker>) {
-        (level.to_string(), Box::new(Interpolator::with_level(format, 1, level).unwrap()))
+        (level.to_string(), Box::new(Interpolator::with_level(format, quality, 1, level).unwrap()))
     };
     Level::available().map(maker).collect()
 }
 
 /// All OpenCL devices, with the groups of their kind and with those of a GPU.
 #[cfg(feature = "opencl")]
-fn opencl(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+fn opencl(format: &FrameFormat, quality: FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)> {
     let mut devices = crate::all_devices();
     for mut device in devices.clone() {
         if device.kind != DeviceKind::Gpu {
@@ -145,7 +158,7 @@ fn opencl(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
     }
     let maker = |device: &OpenClDevice| -> (String, Box<dyn FrameMaker>) {
         let name = format!("{} as {}", device.name, device.kind.name());
-        (name, Box::new(OpenClInterpolator::new(device, format).unwrap()))
+        (name, Box::new(OpenClInterpolator::new(device, format, quality).unwrap()))
     };
     devices.iter().map(maker).collect()
 }
@@ -260,7 +273,8 @@ fn made_luma(luma: [Frame; 2], columns: i16) -> Frame {
     let vector = MotionVector { x: 32 * columns, y: 0, cost: 0 };
     let field = vec![vector; pair.random_field(0).len()];
     let [previous, next] = pair.views();
-    oracle::interpolate([&previous, &next], &pair.samplings, &field, Phase::MIDDLE).remove(0)
+    oracle::interpolate([&previous, &next], &pair.samplings, &field, FrameQuality::Fast, Phase::MIDDLE)
+        .remove(0)
 }
 
 /// Grain from `darkest` on, of so many levels, that moves by `columns`, and what is before it.
@@ -341,19 +355,19 @@ mod opencl_devices {
 
     #[test]
     fn small_groups_and_little_local_memory_are_enough() {
-        fn limited(format: &FrameFormat) -> Vec<(String, Box<dyn FrameMaker>)> {
+        fn limited(format: &FrameFormat, quality: FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)> {
             let mut makers: Vec<(String, Box<dyn FrameMaker>)> = Vec::new();
             for mut device in crate::all_devices() {
                 device.kind = DeviceKind::Gpu;
                 for (largest_group, local_memory) in [(4, 280), (7, 1000), (24, 2000), (1024, 440)] {
                     (device.largest_group, device.local_memory) = (largest_group, local_memory);
                     device.largest_second = largest_group;
-                    let maker = Box::new(OpenClInterpolator::new(&device, format).unwrap());
+                    let maker = Box::new(OpenClInterpolator::new(&device, format, quality).unwrap());
                     makers.push((format!("groups of {largest_group}"), maker));
                 }
                 for (largest_group, local_memory) in [(3, 2000), (1024, 439)] {
                     (device.largest_group, device.local_memory) = (largest_group, local_memory);
-                    let refused = OpenClInterpolator::new(&device, format).err();
+                    let refused = OpenClInterpolator::new(&device, format, quality).err();
                     assert!(matches!(refused, Some(SetupError::DeviceUnsupported { .. })), "{refused:?}");
                 }
             }
@@ -368,7 +382,7 @@ mod opencl_devices {
         let samplings = vec![Sampling::LUMA];
         let format = FrameFormat { size: (1 << 16, 1 << 15), samplings, samples: SampleFormat::EIGHT_BITS };
         for device in crate::all_devices() {
-            let refused = OpenClInterpolator::new(&device, &format).err();
+            let refused = OpenClInterpolator::new(&device, &format, FrameQuality::Balanced).err();
             assert!(matches!(refused, Some(SetupError::FrameSize { .. })), "{refused:?}");
         }
     }
@@ -379,8 +393,8 @@ mod opencl_devices {
         let pairs = [Content::Moved, Content::Noise, Content::Checkerboard]
             .map(|content| Pair::new(content, (50, 36), &[HALVED, HALVED], 8));
         let frames: Vec<_> = pairs.iter().flat_map(|pair| &pair.frames).collect();
-        let samplings = &pairs[0].samplings;
-        for (name, mut maker) in opencl(&pairs[0].format()) {
+        let (samplings, quality) = (&pairs[0].samplings, FrameQuality::Balanced);
+        for (name, mut maker) in opencl(&pairs[0].format(), quality) {
             for (index, frame) in frames.iter().enumerate() {
                 let next: Vec<_> = frame.iter().map(Frame::view).collect();
                 maker.load_frame(&next).unwrap();
@@ -395,7 +409,7 @@ mod opencl_devices {
                 }
                 maker.finish_frame().unwrap();
                 let sources = [&previous[..], &next[..]];
-                let expected = oracle::interpolate(sources, samplings, &field, Phase::MIDDLE);
+                let expected = oracle::interpolate(sources, samplings, &field, quality, Phase::MIDDLE);
                 let expected: Vec<_> = expected.iter().map(samples).collect();
                 assert_eq!(made(&*maker, sources), expected, "{name}, frame {index}");
             }
@@ -428,9 +442,9 @@ fn planes_of_another_size_are_refused() {
     let size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
     let too_few = &other.random_field(10)[1..];
     let field_size = |error: &CompensationError| matches!(error, CompensationError::FieldSize { .. });
-    let makers = cpu(&pair.format()).into_iter();
+    let makers = cpu(&pair.format(), FrameQuality::Balanced).into_iter();
     #[cfg(feature = "opencl")]
-    let makers = makers.chain(opencl(&pair.format()));
+    let makers = makers.chain(opencl(&pair.format(), FrameQuality::Balanced));
     for (name, mut maker) in makers {
         let of_planes = |error: InterpolationError| match error {
             InterpolationError::Planes(error) => error,
@@ -454,10 +468,10 @@ fn planes_of_another_size_are_refused() {
         [((0, 32), vec![Sampling::LUMA]), ((32, 0), vec![Sampling::LUMA]), ((32, 32), vec![])]
     {
         let format = FrameFormat { size, samplings, samples: pair.format().samples };
-        assert!(Interpolator::new(&format, 1).is_err(), "{format:?}");
+        assert!(Interpolator::new(&format, FrameQuality::Balanced, 1).is_err(), "{format:?}");
         #[cfg(feature = "opencl")]
         for device in motion_search::opencl::devices() {
-            assert!(OpenClInterpolator::new(&device, &format).is_err(), "{format:?}");
+            assert!(OpenClInterpolator::new(&device, &format, FrameQuality::Balanced).is_err(), "{format:?}");
         }
     }
     let mut searched = SearchInput::new((32, 32), 1).unwrap();

@@ -3,7 +3,7 @@
 use motion_search::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device, open_maker};
 use motion_search::compensation::Sampling;
 use motion_search::estimator::{Algorithm, Parameters, SampleFormat, SetupError, Window};
-use motion_search::interpolation::FrameFormat;
+use motion_search::interpolation::{FrameFormat, FrameQuality};
 use motion_search::tuning::{Kernel, Tuning};
 
 fn parameters() -> Parameters {
@@ -45,7 +45,7 @@ fn frames_are_made_on_the_device_that_is_named_or_the_first_gpu_of_a_list() {
     let samplings = vec![Sampling::LUMA];
     let format = FrameFormat { size: (16, 16), samplings, samples: SampleFormat::EIGHT_BITS };
     let maker = |device: &str| {
-        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, 1)?;
+        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, FrameQuality::Balanced, 1)?;
         assert!(fallback.is_none(), "{device}: {fallback:?}");
         Ok::<_, SetupError>(maker.device().to_owned())
     };

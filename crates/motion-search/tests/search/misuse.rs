@@ -22,7 +22,7 @@ use motion_search::estimator::{
     SubSample, Window, search,
 };
 use motion_search::interpolation::{
-    self, FrameFormat, FrameMaker, InterpolationError, Interpolator, Phase, SearchInput,
+    self, FrameFormat, FrameMaker, FrameQuality, InterpolationError, Interpolator, Phase, SearchInput,
 };
 use motion_search::native::{Level, Native};
 use motion_search::packers::x265::{self, CodingTree};
@@ -140,7 +140,7 @@ fn names_of_devices() {
         assert!(backend::open::<()>(device, kernel, tuning, grouping, &parameters()).is_err(), "{name}");
     }
     for name in ["missing", "9:9", ","] {
-        assert!(backend::open_maker(&name.into(), &format(), 1).is_err(), "{name}");
+        assert!(backend::open_maker(&name.into(), &format(), FrameQuality::Fast, 1).is_err(), "{name}");
     }
     assert!(!devices().is_empty());
 }
@@ -380,18 +380,21 @@ fn compensation_of_planes_that_do_not_fit() {
 fn made_frames() {
     for size in [(0, 12), (16, 0), (usize::MAX, 1), (usize::MAX, usize::MAX)] {
         let empty = FrameFormat { size, ..format() };
-        assert!(Interpolator::new(&empty, 1).is_err() && backend::native_maker(&empty, 1).is_err());
+        assert!(Interpolator::new(&empty, FrameQuality::Balanced, 1).is_err());
+        assert!(backend::native_maker(&empty, FrameQuality::Fast, 1).is_err());
         assert!(Denoiser::new(&empty, 1, 2, 1).is_err());
         assert!(interpolation::search_parameters(size.0, size.1).is_err());
         assert!(NoiseMap::new(size, 8).is_err() && SearchInput::new(size, 1).is_err());
         assert!(denoising::search_parameters(size.0, size.1, References::default()).is_err());
     }
     let no_planes = FrameFormat { samplings: vec![], ..format() };
-    assert!(Interpolator::new(&no_planes, 1).is_err() && Denoiser::new(&no_planes, 1, 2, 1).is_err());
+    assert!(Interpolator::new(&no_planes, FrameQuality::Fast, 1).is_err());
+    assert!(Denoiser::new(&no_planes, 1, 2, 1).is_err());
     let interleaved = Sampling { interleaved: true, ..Sampling::LUMA };
     let odd = FrameFormat { samplings: vec![Sampling::LUMA, interleaved], ..format() };
-    assert!(Interpolator::new(&odd, 1).is_err());
-    assert!(Interpolator::with_level(&format(), usize::MAX, Level::best()).is_err());
+    assert!(Interpolator::new(&odd, FrameQuality::Fast, 1).is_err());
+    let (quality, level) = (FrameQuality::Fast, Level::best());
+    assert!(Interpolator::with_level(&format(), quality, usize::MAX, level).is_err());
     panics("plane_size", || format().plane_size(1));
     assert_eq!(
         (Phase::new(0, 1), Phase::new(1, 1), Phase::new(1, 0), Phase::new(2, 1)),
@@ -402,7 +405,7 @@ fn made_frames() {
     let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
     let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
     let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
-    let mut maker = Interpolator::new(&format(), 1).unwrap();
+    let mut maker = Interpolator::new(&format(), FrameQuality::Balanced, 1).unwrap();
     fails("load_frame", maker.load_frame(&[]), is_planes);
     fails("load_frame", maker.load_frame(&[small.view()]), is_planes);
     fails("load_frame", maker.load_frame(&[deep.view()]), is_planes);

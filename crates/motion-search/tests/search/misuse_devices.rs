@@ -7,7 +7,7 @@ use motion_search::backend::{self, DeviceSelector, Entry, Table, TuningWarning};
 use motion_search::compensation::{CompensationError, PlaneMut};
 use motion_search::compilation;
 use motion_search::estimator::{Algorithm, Device as _, EstimateError, Frame, SetupError, Slot};
-use motion_search::interpolation::{FrameFormat, FrameMaker as _, InterpolationError, Phase};
+use motion_search::interpolation::{FrameFormat, FrameMaker as _, FrameQuality, InterpolationError, Phase};
 use motion_search::opencl::{OpenCl, OpenClInterpolator, try_build};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 
@@ -72,13 +72,13 @@ fn made_frames_on_devices() {
             FrameFormat { size: (usize::MAX, usize::MAX), ..format() },
             FrameFormat { samplings: vec![], ..format() },
         ] {
-            assert!(OpenClInterpolator::new(&device, &wrong).is_err(), "{wrong:?}");
+            assert!(OpenClInterpolator::new(&device, &wrong, FrameQuality::Fast).is_err(), "{wrong:?}");
         }
         let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
         let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
         let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
         let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
-        let mut maker = OpenClInterpolator::new(&device, &format()).unwrap();
+        let mut maker = OpenClInterpolator::new(&device, &format(), FrameQuality::Balanced).unwrap();
         fails("load_frame", maker.load_frame(&[]), is_planes);
         fails("load_frame", maker.load_frame(&[small.view()]), is_planes);
         fails("load_frame", maker.load_frame(&[deep.view()]), is_planes);

@@ -11,7 +11,7 @@ use motion_search::estimator::{
     Parameters, Part, Predictor, Quality, RecordPool, References, SetupError, Slot, StageTimes, SubSample,
     oracle,
 };
-use motion_search::interpolation::{self, Phase};
+use motion_search::interpolation::{self, FrameQuality, Phase};
 use motion_search::session::{Balance, Split, divide};
 use motion_search::stages;
 use motion_search::tuning::{Kernel, Tuning};
@@ -124,7 +124,10 @@ fn oracles_of_made_frames() {
         ("a long field", [&one, &one], &luma, &[VECTORS[0]; 5]),
     ];
     for (name, frames, samplings, field) in wrong {
-        panics(name, || interpolation::oracle::interpolate(frames, samplings, field, Phase::MIDDLE));
+        panics(name, || {
+            let quality = FrameQuality::Balanced;
+            interpolation::oracle::interpolate(frames, samplings, field, quality, Phase::MIDDLE)
+        });
     }
 
     let strength = Strength::new(1.0);

@@ -5,7 +5,7 @@ use motion_search::compensation::{PlaneMut, Sampling};
 use motion_search::estimator::{
     Algorithm, Border, Frame, Metric, MotionVector, Parameters, Quality, SubSample, Window,
 };
-use motion_search::interpolation::{FrameFormat, FrameMaker, Phase, oracle};
+use motion_search::interpolation::{FrameFormat, FrameMaker, FrameQuality, Phase, oracle};
 use motion_search::opencl::{DeviceKind, OpenCl, OpenClInterpolator, devices};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 use test_support::{Case, Content, Noise, check, frames};
@@ -166,13 +166,14 @@ fn made_frames_are_exact() {
             let field: Vec<_> = (0..15).map(&mut vector).collect();
             let phase = Phase::new(2, 5).unwrap();
             let format = FrameFormat { size, samplings: samplings.clone(), samples: previous[0].format() };
-            let mut maker = OpenClInterpolator::new(&device, &format).unwrap();
+            let quality = FrameQuality::Balanced;
+            let mut maker = OpenClInterpolator::new(&device, &format, quality).unwrap();
             maker.load_frame(&previous).unwrap();
             maker.load_frame(&next).unwrap();
             maker.set_motion(&field).unwrap();
             maker.start_frame(phase).unwrap();
             maker.finish_frame().unwrap();
-            let expected = oracle::interpolate([&previous, &next], &samplings, &field, phase);
+            let expected = oracle::interpolate([&previous, &next], &samplings, &field, quality, phase);
             for (index, expected) in expected.iter().enumerate() {
                 let expected = expected.view();
                 let mut memory = vec![0; expected.row_bytes() * expected.height()];

@@ -21,22 +21,39 @@ pub fn luma(video: &Path, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
     if video.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m")) {
         return Ok(y4m(&fs::read(video)?, count)?);
     }
+    let planes = decoded(video, count, "I420,YV12,Y42B,Y444,NV12,NV21,NV16,NV24,GRAY8", 1)?;
+    Ok(planes.into_iter().flatten().collect())
+}
+
+/// The planes of the first `count` frames of a video file with 4:2:0 chroma.
+///
+/// # Errors
+/// As [`luma`], and a file that decodes to other chroma.
+pub fn planes(video: &Path, count: usize) -> Result<Vec<Vec<Frame>>, Box<dyn Error>> {
+    decoded(video, count, "I420", 3)
+}
+
+/// The first `planes` planes of the first `count` frames, of one of these formats.
+fn decoded(
+    video: &Path,
+    count: usize,
+    formats: &str,
+    planes: u32,
+) -> Result<Vec<Vec<Frame>>, Box<dyn Error>> {
     gst::init()?;
     let uri = glib::filename_to_uri(fs::canonicalize(video)?, None)?;
     let pipeline = gst::parse::launch(&format!(
         "uridecodebin uri={uri} \
          ! appsink name=sink sync=false max-buffers=4 \
-         caps=video/x-raw,format={{I420,YV12,Y42B,Y444,NV12,NV21,NV16,NV24,GRAY8}}"
+         caps=video/x-raw,format={{{formats}}}"
     ))?
     .downcast::<gst::Pipeline>()
     .map_err(|_| "not a pipeline")?;
     let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().ok_or("no appsink")?;
     let bus = pipeline.bus().ok_or("a pipeline has a bus")?;
     pipeline.set_state(gst::State::Playing)?;
-    let frames = pull(&sink, &bus, count).map_err(|error| {
-        let advice = "frames are read as planes of luma of 8 bits, which the decoder of the file has to give";
-        format!("{error} ({advice})").into()
-    });
+    let frames = pull(&sink, &bus, count, planes)
+        .map_err(|error| format!("{error} (the decoder of the file has to give frames of {formats})").into());
     pipeline.set_state(gst::State::Null)?;
     frames
 }
@@ -52,7 +69,12 @@ pub fn scene(video: &Path) -> Result<Scene, Box<dyn Error>> {
     }
 }
 
-fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<Frame>, Box<dyn Error>> {
+fn pull(
+    sink: &gst_app::AppSink,
+    bus: &gst::Bus,
+    count: usize,
+    planes: u32,
+) -> Result<Vec<Vec<Frame>>, Box<dyn Error>> {
     let mut frames = Vec::new();
     while frames.len() < count && !sink.is_eos() {
         if let Some(message) = bus.pop_filtered(&[gst::MessageType::Error])
@@ -64,10 +86,13 @@ fn pull(sink: &gst_app::AppSink, bus: &gst::Bus, count: usize) -> Result<Vec<Fra
         let info = gst_video::VideoInfo::from_caps(sample.caps().ok_or("no caps")?)?;
         let buffer = sample.buffer().ok_or("no buffer")?;
         let frame = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, &info)?;
-        let stride = usize::try_from(frame.plane_stride()[0])?;
-        let (width, height) = (frame.width() as usize, frame.height() as usize);
-        let plane = FrameView::new(frame.plane_data(0)?, width, height, stride)?;
-        frames.push(Frame::from_fn(width, height, |x, y| plane.row(y)[x]));
+        let plane = |index: u32| {
+            let stride = usize::try_from(frame.plane_stride()[index as usize])?;
+            let (width, height) = (frame.comp_width(index) as usize, frame.comp_height(index) as usize);
+            let plane = FrameView::new(frame.plane_data(index)?, width, height, stride)?;
+            Ok::<_, Box<dyn Error>>(Frame::from_fn(width, height, |x, y| plane.row(y)[x]))
+        };
+        frames.push((0..planes).map(plane).collect::<Result<_, _>>()?);
     }
     Ok(frames)
 }

@@ -1,28 +1,22 @@
-//! The kernels that make frames (`kernels/interpolation.cl`, `compensation.cl`), their buffers and their launches.
+//! The kernels that make frames (`kernels/interpolation.cl`, `compensation.cl`, `mixing.cl`), their buffers and their launches.
 
-use std::ffi::CStr;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::cl::{self, Arg, Buffer, Event, KernelObject, Program, Queue};
+use super::super::cl::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::context::Context;
-use super::super::device::{DeviceKind, OpenClDevice};
+use super::super::device::OpenClDevice;
 use super::super::program::{self, KernelFile};
+use super::groups::{ChoiceShape, GroupedKernel, LIST_GROUP, PLANE_GROUP};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
+use super::weighting::WeightingKernels;
 use crate::compensation::Sampling;
 use crate::estimator::{MotionVector, SetupError};
-use crate::interpolation::{BLOCK, FrameFormat, Phase, block_of};
+use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
 
 /// What an error calls these kernels.
 const NAME: &str = "interpolation";
-
-/// Items of a group of kernels without local memory, on two axes: of those that work on planes, and on lists.
-const PLANE_GROUP: [usize; 2] = [32, 4];
-const LIST_GROUP: [usize; 2] = [128, 1];
-
-/// The vectors that a block chooses from: `CANDIDATES` in `interpolation.cl`.
-const CANDIDATES: usize = 10;
 
 /// Field for field `Phase` in `interpolation.cl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -30,80 +24,6 @@ const CANDIDATES: usize = 10;
 struct PhaseArg {
     numerator: i32,
     denominator: i32,
-}
-
-/// How the blocks of `choose_vectors` are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ChoiceShape {
-    /// Items that share a block.
-    items: usize,
-    /// Blocks of a group.
-    lanes: usize,
-}
-
-impl ChoiceShape {
-    /// The fewest items of a group: PoCL 6.0 compiles `choose_vectors` wrongly for groups of one or two.
-    const LEAST_GROUP: usize = 4;
-
-    /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if the device has too little local memory, or too small groups.
-    fn new(device: &OpenClDevice) -> Result<Self, SetupError> {
-        let most = |wanted: usize, limit: usize| 1 << wanted.min(limit.max(1)).ilog2();
-        // A CPU does the items of a group in turn, with more to do the more of them share a block.
-        let items = if device.kind == DeviceKind::Cpu { 1 } else { BLOCK };
-        let items = most(items, device.largest_group);
-        let lanes =
-            BLOCK.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
-        if items * lanes < Self::LEAST_GROUP {
-            let least = Self::LEAST_GROUP;
-            let bytes = Self::lane_bytes(items) * least.div_ceil(items);
-            return Err(SetupError::DeviceUnsupported {
-                wanted: device.name.clone(),
-                reason: format!(
-                    "to make frames it needs work-groups of {least} items and {bytes} bytes of local memory, and \
-                     it has {} and {}",
-                    device.largest_group, device.local_memory
-                ),
-            });
-        }
-        Ok(Self { items, lanes })
-    }
-
-    /// Local memory of a block: `BlockChoice` in the kernel.
-    fn lane_bytes(items: usize) -> usize {
-        let candidate = size_of::<[i16; 4]>() + size_of::<u32>() * (items + 1);
-        (CANDIDATES * candidate).next_multiple_of(align_of::<u64>())
-    }
-}
-
-/// A kernel, and its groups on two axes.
-struct GroupedKernel {
-    kernel: KernelObject,
-    group: [usize; 2],
-}
-
-impl GroupedKernel {
-    fn new(
-        device: &OpenClDevice,
-        program: &Program,
-        name: &CStr,
-        wanted: [usize; 2],
-    ) -> Result<Self, SetupError> {
-        let kernel = program.kernel(name).map_err(|error| device.refused(error))?;
-        let group = device.group_of(&kernel, wanted)?;
-        Ok(Self { kernel, group })
-    }
-
-    /// Queues it for at least so many items.
-    ///
-    /// # Safety
-    /// As [`Queue::launch`].
-    unsafe fn launch(&mut self, queue: &Queue, args: &[Arg<'_>], items: [usize; 3]) -> cl::Result<Event> {
-        let [across, down] = self.group;
-        let groups = [items[0].div_ceil(across), items[1].div_ceil(down), items[2]];
-        // SAFETY: the caller guarantees it.
-        unsafe { queue.launch_after(&mut self.kernel, args, groups, [across, down, 1], &[]) }
-    }
 }
 
 /// What makes planes of one shape.
@@ -118,18 +38,19 @@ impl PlanesKernel {
     /// Queues it after all that it needs. `sources` are the points of luma, or the planes of the frames.
     ///
     /// # Safety
-    /// `chosen` has the vectors of the blocks of `frame`, and the other buffers the points or planes of such frames.
+    /// `vectors` are what its kernel reads of the blocks of `frame`, and the other buffers have the points or planes of such
+    /// frames.
     unsafe fn launch(
         &mut self,
         queue: &Queue,
         sources: [&Buffer; 2],
-        [chosen, made]: [&Buffer; 2],
+        (vectors, made): (&[&Buffer], &Buffer),
         frame: &FrameShape,
         both: i32,
     ) -> cl::Result<Event> {
-        let [previous, next, chosen, made] = [sources[0], sources[1], chosen, made].map(Arg::Buffer);
-        let [frame, planes] = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
-        let args = [previous, next, chosen, made, frame, planes, Arg::Int(both)];
+        let buffers = sources.iter().chain(vectors).copied().chain([made]).map(Arg::Buffer);
+        let structures = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
+        let args: Vec<_> = buffers.chain(structures).chain([Arg::Int(both)]).collect();
         // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
         // frames, and writes rows of planes up to a multiple of their alignment.
         unsafe { self.kernel.launch(queue, &args, self.items) }
@@ -143,6 +64,8 @@ pub(super) struct DeviceFrame {
     /// Luma at whole and half samples: its eight bits, and all bits if there are more.
     points: Buffer,
     deep_points: Option<Buffer>,
+    /// Chroma that is compared.
+    chroma: Option<Buffer>,
 }
 
 impl DeviceFrame {
@@ -150,14 +73,18 @@ impl DeviceFrame {
         context: &Context,
         device: &OpenClDevice,
         format: &FrameFormat,
+        quality: FrameQuality,
         layout: &InterpolationLayout,
     ) -> Result<Self, SetupError> {
         let points = |bytes: usize| device.buffer(context, "luma between samples", bytes * layout.points());
         let is_deep = format.samples.depth() > 8;
+        let (columns, rows) = layout.chroma_size();
+        let chroma = || device.buffer(context, "chroma that is compared", 2 * columns * rows);
         Ok(Self {
             planes: device.buffer(context, "the planes of a frame", layout.bytes)?,
             points: points(1)?,
             deep_points: is_deep.then(|| points(2)).transpose()?,
+            chroma: compares_chroma(format, quality).then(chroma).transpose()?,
         })
     }
 
@@ -167,14 +94,22 @@ impl DeviceFrame {
     }
 }
 
+/// Whether vectors are chosen by chroma too.
+fn compares_chroma(format: &FrameFormat, quality: FrameQuality) -> bool {
+    quality == FrameQuality::Balanced && format.samplings.len() > 1
+}
+
 /// The kernels and what they keep between them.
 pub(super) struct InterpolationKernels {
     make_points: GroupedKernel,
+    make_chroma: Option<GroupedKernel>,
     clear_projection: GroupedKernel,
     project_costs: GroupedKernel,
     project_firsts: GroupedKernel,
     choose_vectors: KernelObject,
     choice: ChoiceShape,
+    /// With [`FrameQuality::Balanced`].
+    weighting: Option<WeightingKernels>,
     compensate_luma: PlanesKernel,
     compensate_chroma: Option<PlanesKernel>,
     /// The field that the search found.
@@ -192,6 +127,7 @@ impl InterpolationKernels {
         context: &Context,
         device: &OpenClDevice,
         format: &FrameFormat,
+        quality: FrameQuality,
         layout: Arc<InterpolationLayout>,
     ) -> Result<Self, SetupError> {
         let chroma = format.samplings.get(1).copied().unwrap_or(Sampling::LUMA);
@@ -211,40 +147,57 @@ impl InterpolationKernels {
         };
         let ChoiceShape { items, lanes } = choice;
         let (black, lower) = format.samples.levels();
-        let options = format!("-D BLACK={black} -D LOWER={lower} -D ITEMS={items} -D LANES={lanes}");
-        let interpolation = build(KernelFile::Interpolation, options)?;
-        let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
-        // Of planes that are sampled alike, from plane `first` on.
-        let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
-            let program = build(KernelFile::Compensation, options)?;
-            let (width, height) = layout.planes[first].size;
-            // Half a cell lies before the first sample.
-            let cells = width.div_ceil(block_of(sampling).0 * sampling.pixel()) + 1;
-            Ok::<_, SetupError>(PlanesKernel {
-                kernel: GroupedKernel::new(device, &program, c"compensate", PLANE_GROUP)?,
-                shape: layout.plane_shape(first, sampling.pixel()),
-                items: [cells, height, count],
-            })
-        };
+        let shared = format!("-D ITEMS={items} -D LANES={lanes}");
+        let planes = format.samplings.len();
+        let components =
+            if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
         let of_chroma = format!(
-            "-D LUMA=0 -D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
+            "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
             u8::from(chroma.halved_x),
             u8::from(chroma.halved_y),
             chroma.pixel()
         );
-        let planes = format.samplings.len();
+        let options =
+            format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
+        let interpolation = build(KernelFile::Interpolation, options)?;
+        let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
+        // Of planes that are sampled alike, from plane `first` on.
+        let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
+            let (width, height) = layout.planes[first].size;
+            let blocks = width.div_ceil(block_of(sampling).0 * sampling.pixel());
+            let (file, name, cells) = match quality {
+                // Half a cell lies before the first sample.
+                FrameQuality::Fast => (KernelFile::Compensation, c"compensate", blocks + 1),
+                FrameQuality::Balanced => (KernelFile::Mixing, c"mix_planes", blocks),
+            };
+            let program = build(file, options)?;
+            Ok::<_, SetupError>(PlanesKernel {
+                kernel: GroupedKernel::new(device, &program, name, PLANE_GROUP)?,
+                shape: layout.plane_shape(first, sampling.pixel()),
+                items: [cells, height, count],
+            })
+        };
+        let weighting = match quality {
+            FrameQuality::Fast => None,
+            FrameQuality::Balanced => {
+                let program = build(KernelFile::Weighting, shared)?;
+                Some(WeightingKernels::new(context, device, &program, choice, &layout)?)
+            }
+        };
         let blocks = layout.grid.blocks();
         let buffer = |what, bytes| device.buffer(context, what, bytes);
         Ok(Self {
             make_points: grouped(c"make_points", PLANE_GROUP)?,
+            make_chroma: (components > 0).then(|| grouped(c"make_chroma", PLANE_GROUP)).transpose()?,
             clear_projection: grouped(c"clear_projection", LIST_GROUP)?,
             project_costs: grouped(c"project_costs", LIST_GROUP)?,
             project_firsts: grouped(c"project_firsts", LIST_GROUP)?,
             choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
             choice,
+            weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
             compensate_chroma: (planes > 1)
-                .then(|| compensate(1, planes - 1, chroma, of_chroma))
+                .then(|| compensate(1, planes - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
                 .transpose()?,
             found: buffer("a field", size_of::<MotionVector>() * layout.found.blocks())?,
             projection: buffer("projected vectors", 2 * size_of::<u32>() * blocks)?,
@@ -271,6 +224,16 @@ impl InterpolationKernels {
         // SAFETY: it clamps what it reads to the luma plane, which is the first one, and leaves out items that are not
         // in a plane of points, of which the buffers hold four.
         unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
+        if let (Some(kernel), Some(chroma), Some(planes)) =
+            (&mut self.make_chroma, &frame.chroma, &self.compensate_chroma)
+        {
+            let [frame_shape, shape] =
+                [bytemuck::bytes_of(&self.layout.shape), bytemuck::bytes_of(&planes.shape)].map(Arg::Struct);
+            let args = [Arg::Buffer(&frame.planes), Arg::Buffer(chroma), frame_shape, shape];
+            let (columns, rows) = self.layout.chroma_size();
+            // SAFETY: it limits what it reads to the planes of chroma, and leaves out items that are not in the buffer.
+            unsafe { kernel.launch(queue, &args, [columns, rows, 1])? };
+        }
         Ok(())
     }
 
@@ -298,37 +261,26 @@ impl InterpolationKernels {
             unsafe { kernel.launch(queue, &args, [blocks, 1, 1])? };
         }
         let ChoiceShape { items, lanes } = self.choice;
-        let args = [
-            Arg::Buffer(&previous.points),
-            Arg::Buffer(&next.points),
-            found,
-            projection,
-            chosen,
-            shape,
-            phase,
-        ];
+        let [points, other_points] = [previous, next].map(|frame| Arg::Buffer(&frame.points));
+        let mut args = vec![points, other_points, found, projection, chosen, shape, phase];
+        args.extend([previous, next].into_iter().flat_map(|frame| &frame.chroma).map(Arg::Buffer));
         // SAFETY: lanes past the last block repeat its work and write nothing; blocks around are limited to the grid, and
         // so are positions to the points.
         unsafe {
             queue.launch(&mut self.choose_vectors, &args, [blocks.div_ceil(lanes)], [items * lanes])?;
         }
-        let (vectors, frame) = ([&self.chosen, made], &self.layout.shape);
+        let frame = &self.layout.shape;
+        let mut vectors = vec![&self.chosen];
+        if let Some(weighting) = &mut self.weighting {
+            weighting.weigh(queue, [&previous.points, &next.points], &self.chosen, frame)?;
+            vectors.extend(weighting.written());
+        }
         let luma = [previous.luma(), next.luma()];
         // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
-        let end = unsafe { self.compensate_luma.launch(queue, luma, vectors, frame, both)? };
+        let end = unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), frame, both)? };
         let Some(chroma) = &mut self.compensate_chroma else { return Ok(end) };
         let planes = [&previous.planes, &next.planes];
         // SAFETY: as above.
-        unsafe { chroma.launch(queue, planes, vectors, frame, both) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_block_fits_the_least_local_memory() {
-        assert!(BLOCK * ChoiceShape::lane_bytes(BLOCK) <= 32 << 10);
+        unsafe { chroma.launch(queue, planes, (&vectors, made), frame, both) }
     }
 }

@@ -3,9 +3,9 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::estimator::Grid;
-use crate::interpolation::{FrameFormat, found_grid, grid, halvings};
+use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings};
 
-/// Rows and planes begin at multiples of so many bytes. `compensation.cl` writes a row in parts of at most
+/// Rows and planes begin at multiples of so many bytes. `prediction.cl` writes a row in parts of at most
 /// [`ROW_ALIGNMENT`].
 const ROW_ALIGNMENT: usize = 8;
 const PLANE_ALIGNMENT: usize = 64;
@@ -34,7 +34,7 @@ pub(super) struct FrameShape {
     plane: i32,
 }
 
-/// Field for field `PlanesShape` in `compensation.cl`.
+/// Field for field `PlanesShape` in `points.cl`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct PlanesShape {
@@ -71,6 +71,8 @@ pub(super) struct InterpolationLayout {
     pub(super) bytes: usize,
     pub(super) grid: Grid,
     pub(super) found: Grid,
+    /// Of coarse blocks.
+    pub(super) coarse: Grid,
     pub(super) shape: FrameShape,
 }
 
@@ -100,7 +102,13 @@ impl InterpolationLayout {
             pitch: pitch as i32,
             plane: plane as i32,
         };
-        Self { planes, bytes, grid, found, shape }
+        let coarse = coarse_grid(grid, halvings(width, height));
+        Self { planes, bytes, grid, found, coarse, shape }
+    }
+
+    /// Pixels of the chroma that is compared: half of luma's on each axis.
+    pub(super) fn chroma_size(&self) -> (usize, usize) {
+        ((self.shape.width as usize).div_ceil(2), (self.shape.height as usize).div_ceil(2))
     }
 
     /// Points of a row, and rows of a plane of points.

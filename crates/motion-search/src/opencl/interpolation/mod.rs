@@ -1,7 +1,9 @@
 //! Frames made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded.
 
+mod groups;
 mod kernels;
 mod layout;
+mod weighting;
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
@@ -14,7 +16,7 @@ use super::device::OpenClDevice;
 use super::host::PinnedBlock;
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{EstimateError, FrameView, MotionVector, SetupError};
-use crate::interpolation::{FrameFormat, FrameMaker, InterpolationError, Phase, check_field};
+use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, check_field};
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, InterpolationKernels};
 use layout::InterpolationLayout;
@@ -106,11 +108,15 @@ impl Drop for OpenClInterpolator {
 }
 
 impl OpenClInterpolator {
-    /// Opens `device` for frames of `format`.
+    /// Opens `device` for frames of `format`, which are made in `quality`.
     ///
     /// # Errors
     /// [`SetupError`]: too little memory, kernels that do not build, what the device does not support or reports.
-    pub fn new(device: &OpenClDevice, format: &FrameFormat) -> Result<Self, SetupError> {
+    pub fn new(
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        quality: FrameQuality,
+    ) -> Result<Self, SetupError> {
         format.validate(&device.name)?;
         let context = device.context()?;
         let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
@@ -120,7 +126,7 @@ impl OpenClInterpolator {
         let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
         let frame = || {
             Ok::<_, SetupError>(UploadedFrame {
-                device: DeviceFrame::new(&context, device, format, &layout)?,
+                device: DeviceFrame::new(&context, device, format, quality, &layout)?,
                 staging: staged(layout.bytes)?,
             })
         };
@@ -129,7 +135,7 @@ impl OpenClInterpolator {
             Ok(MadeRoom { device: made, host: host(layout.bytes)? })
         };
         let objects = Objects {
-            kernels: InterpolationKernels::new(&context, device, format, layout.clone())?,
+            kernels: InterpolationKernels::new(&context, device, format, quality, layout.clone())?,
             frames: [frame()?, frame()?],
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,

@@ -1,0 +1,151 @@
+//! Weighted means of any number of predictions of a cell.
+
+use super::cells::{CellNumbers, DeepCell, PlaneCell, RegisterCell, words};
+use super::rules::WEIGHT_BITS;
+use crate::simd::InstructionSet;
+use crate::simd::register::WordRegister;
+
+/// The samples of a cell, times 64, of which weighted means are taken.
+pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
+    /// A number for each sample, below 2^14.
+    type Numbers: Copy;
+
+    /// A sum for each sample.
+    type Sums: Copy;
+
+    /// Prepares numbers.
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers;
+
+    /// The sums of numbers.
+    fn add(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers;
+
+    /// The numbers times `factors`, of at most 255, divided by `2^WEIGHT_BITS`.
+    fn weigh(numbers: Self::Numbers, factors: Self::Numbers) -> Self::Numbers;
+
+    /// Sums of nothing.
+    fn no_sums() -> Self::Sums;
+
+    /// `sums` plus the samples in quarter levels, weighted.
+    fn add_to(self, sums: Self::Sums, weights: Self::Numbers) -> Self::Sums;
+
+    /// The samples that are the means of what has been added with weights of these `totals`.
+    fn mean(sums: Self::Sums, totals: Self::Numbers) -> [[Self::Sample; W]; H];
+
+    /// The samples: the same as the mean of them alone.
+    fn round_quarters(self) -> [[Self::Sample; W]; H];
+}
+
+impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCell<W, H>
+    for RegisterCell<E, N>
+{
+    type Numbers = [E::Words; N];
+    type Sums = [[E::Words; 2]; N];
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers {
+        let mut registers = [words::<E, W, H>(numbers, 0); N];
+        for (n, register) in registers.iter_mut().enumerate() {
+            *register = words::<E, W, H>(numbers, n);
+        }
+        registers
+    }
+
+    #[inline(always)]
+    fn add(mut numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
+        for n in 0..N {
+            // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
+            numbers[n] = unsafe { numbers[n].plus(other[n]) };
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    fn weigh(mut numbers: Self::Numbers, factors: Self::Numbers) -> Self::Numbers {
+        for n in 0..N {
+            // SAFETY: as in `add`.
+            unsafe {
+                let number = numbers[n].times(E::Words::all(4));
+                let factor = factors[n].times(E::Words::all(1 << (16 - 2 - WEIGHT_BITS)));
+                numbers[n] = number.upper_product(factor);
+            }
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    fn no_sums() -> Self::Sums {
+        // SAFETY: as in `add`.
+        [[unsafe { E::Words::all(0) }; 2]; N]
+    }
+
+    #[inline(always)]
+    fn add_to(self, mut sums: Self::Sums, weights: Self::Numbers) -> Self::Sums {
+        for n in 0..N {
+            // SAFETY: as in `add`.
+            sums[n] = unsafe { E::Words::add_products(sums[n], self.0[n].round::<4>(), weights[n]) };
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn mean(sums: Self::Sums, totals: Self::Numbers) -> [[u8; W]; H] {
+        let mut means = totals;
+        for n in 0..N {
+            // SAFETY: as in `add`.
+            means[n] = unsafe { E::Words::quotients(sums[n], totals[n]) };
+        }
+        RegisterCell::<E, N>(means).store()
+    }
+
+    #[inline(always)]
+    fn round_quarters(self) -> [[u8; W]; H] {
+        let mut rounded = self;
+        for n in 0..N {
+            // SAFETY: as in `add`.
+            rounded.0[n] = unsafe { self.0[n].round::<4>().round::<2>() };
+        }
+        rounded.store()
+    }
+}
+
+impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
+    type Numbers = Self;
+    type Sums = Self;
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self {
+        Self::of(numbers)
+    }
+
+    #[inline(always)]
+    fn add(numbers: Self, other: Self) -> Self {
+        numbers.plus(other)
+    }
+
+    #[inline(always)]
+    fn weigh(numbers: Self, factors: Self) -> Self {
+        numbers.each(factors, |number, factor| (number * factor) >> WEIGHT_BITS)
+    }
+
+    #[inline(always)]
+    fn no_sums() -> Self {
+        Self([[0; W]; H])
+    }
+
+    #[inline(always)]
+    fn add_to(self, sums: Self, weights: Self) -> Self {
+        sums.plus(self.each(weights, |sample, weight| ((sample + 8) >> 4) * weight))
+    }
+
+    #[inline(always)]
+    fn mean(sums: Self, totals: Self) -> [[u16; W]; H] {
+        sums.each(totals, |sum, total| (sum + 2 * total) / (4 * total))
+            .0
+            .map(|row| row.map(|mean| mean as u16))
+    }
+
+    #[inline(always)]
+    fn round_quarters(self) -> [[u16; W]; H] {
+        self.0.map(|row| row.map(|number| ((((number + 8) >> 4) + 2) >> 2) as u16))
+    }
+}

@@ -1,0 +1,253 @@
+//! The definition of [`FrameQuality::Balanced`](super::super::FrameQuality::Balanced): a sample is the mean of what all
+//! vectors around its block predict, weighted by their distance and by how well their two ends match around it.
+
+use super::super::Phase;
+use super::super::chroma_pairs::components;
+use super::super::rules::{
+    BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
+    HalfVector, MOST_COARSE, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, fine_window, grid, halvings,
+};
+use super::{PlanePair, block_difference, blocks, chroma_sample, ends};
+use crate::compensation::Sampling;
+use crate::estimator::{Frame, FrameView, Grid};
+
+/// The components of chroma that are compared, in eight bits and at half of luma's size on both axes: samples of planes that
+/// are not halved are averaged.
+pub(super) fn chroma_pairs(planes: [&[FrameView<'_>]; 2], samplings: &[Sampling]) -> Vec<[Frame; 2]> {
+    let pair = |(plane, component): (usize, usize)| {
+        let sampling = samplings[plane];
+        planes.map(|planes| {
+            let view = &planes[plane];
+            let [across, down] =
+                [sampling.halved_x, sampling.halved_y].map(|is_halved| if is_halved { 1 } else { 2 });
+            let columns = view.width() / sampling.pixel();
+            Frame::from_fn(columns.div_ceil(across), view.height().div_ceil(down), |x, y| {
+                let sample = |at: usize| {
+                    let column = (across * x + at % across).min(columns - 1) * sampling.pixel() + component;
+                    u32::from(view.sample(column as i32, (down * y + at / across) as i32))
+                };
+                let count = (across * down) as u32;
+                let mean = ((0..across * down).map(sample).sum::<u32>() + count / 2) / count;
+                (mean >> (view.format().depth() - 8)) as u8
+            })
+        })
+    };
+    components(samplings).map(pair).collect()
+}
+
+/// The sum of absolute differences of a component between both ends of `vector`, over the 4 x 4 samples of a block.
+pub(super) fn chroma_difference(
+    [previous, next]: &[FrameView<'_>; 2],
+    (column, row): (usize, usize),
+    vector: HalfVector,
+    phase: Phase,
+) -> u32 {
+    let difference = |at: usize| {
+        let [x, y] = [CELL * column + at % CELL, CELL * row + at / CELL].map(|at| 8 * at as i32);
+        let [[x, to_x], [y, to_y]] =
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| ends(length, phase).map(|way| at + way));
+        chroma_sample(previous, (1, 0), x, y).abs_diff(chroma_sample(next, (1, 0), to_x, to_y))
+    };
+    (0..CELL * CELL).map(difference).sum()
+}
+
+/// The vectors around blocks, and how they are weighted.
+pub(super) struct WeightedVectors {
+    grid: Grid,
+    /// How many blocks wide half a coarse block is.
+    halves: usize,
+    vectors: Vec<HalfVector>,
+    /// How badly vectors match around each block.
+    badness: Vec<u32>,
+    coarse_grid: Grid,
+    coarse: Vec<HalfVector>,
+    /// For each block, its different vectors with their weights in each of its four cells.
+    weights: Vec<Vec<(HalfVector, [u32; 4])>>,
+}
+
+/// A vector beside a sample: the block that it is of, counted from the sample's block.
+#[derive(Clone, Copy)]
+enum VectorPlace {
+    Fine([i32; 2]),
+    /// The first or second of the coarse blocks whose centres are on either side.
+    Coarse([i32; 2]),
+}
+
+/// The element of a grid nearest to a column and a row.
+fn nearest<T: Copy>(of: &[T], grid: Grid, [column, row]: [i32; 2]) -> T {
+    let [column, row] =
+        [(column, grid.columns), (row, grid.rows)].map(|(at, count)| at.clamp(0, count as i32 - 1) as usize);
+    of[row * grid.columns + column]
+}
+
+impl WeightedVectors {
+    /// `vectors` of the blocks of `luma`, eight bits of both frames.
+    pub fn new(luma: &[FrameView<'_>; 2], vectors: Vec<HalfVector>, phase: Phase) -> Self {
+        let (width, height) = luma[0].size();
+        let (grid, halvings) = (grid(width, height), halvings(width, height));
+        let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
+        let mut weighted = Self {
+            grid,
+            halves,
+            vectors,
+            badness: Vec::new(),
+            coarse_grid,
+            coarse: Vec::new(),
+            weights: Vec::new(),
+        };
+        weighted.badness = weighted.badness(luma, phase);
+        weighted.coarse = weighted.coarse(luma, phase);
+        weighted.weights =
+            blocks((width, height)).map(|block| weighted.weights(luma, block, phase)).collect();
+        weighted
+    }
+
+    /// The differences of the blocks: the greatest around each block, and then the mean around each.
+    fn badness(&self, luma: &[FrameView<'_>; 2], phase: Phase) -> Vec<u32> {
+        let difference = |((column, row), &vector): ((usize, usize), &HalfVector)| {
+            block_difference(luma, [column, row].map(|at| (BLOCK * at) as i32), vector, phase)
+        };
+        let differences: Vec<_> = blocks(luma[0].size()).zip(&self.vectors).map(difference).collect();
+        let reach = self.halves as i32;
+        let around = |of: &[u32], (column, row): (usize, usize)| -> Vec<u32> {
+            let near =
+                |down: i32| (-reach..=reach).map(move |right| [column as i32 + right, row as i32 + down]);
+            (-reach..=reach).flat_map(near).map(|block| nearest(of, self.grid, block)).collect()
+        };
+        let greatest = |block| around(&differences, block).into_iter().max().unwrap_or_default();
+        let greatest: Vec<_> = blocks(luma[0].size()).map(greatest).collect();
+        let mean = |block| {
+            let around = around(&greatest, block);
+            around.iter().sum::<u32>() / around.len() as u32
+        };
+        blocks(luma[0].size()).map(mean).collect()
+    }
+
+    /// The vector of each coarse block: the one among those of some blocks around it, and zero, whose ends match best in a
+    /// few squares.
+    fn coarse(&self, luma: &[FrameView<'_>; 2], phase: Phase) -> Vec<HalfVector> {
+        let halves = self.halves as i32;
+        let vector = |number: usize| {
+            let block =
+                [number % self.coarse_grid.columns, number / self.coarse_grid.columns].map(|at| at as i32);
+            let steps = || -COARSE_REACH..=COARSE_REACH;
+            let around = steps().flat_map(|down| steps().map(move |right| [right, down]));
+            // Of the first blocks of the coarse blocks around.
+            let around = around.map(|step| {
+                let first = [0, 1].map(|axis| 2 * halves * (block[axis] + step[axis]));
+                nearest(&self.vectors, self.grid, first)
+            });
+            let cost = |vector: &HalfVector| {
+                let squares = (0..COARSE_SQUARES).flat_map(|y| (0..COARSE_SQUARES).map(move |x| [x, y]));
+                let difference = |square: [i32; 2]| {
+                    let side = BLOCK as i32;
+                    let at = [0, 1].map(|axis| side * halves * (2 * block[axis] + square[axis]) - side / 2);
+                    block_difference(luma, at, *vector, phase)
+                };
+                let length = u32::from(vector.x.unsigned_abs()) + u32::from(vector.y.unsigned_abs());
+                squares.map(difference).sum::<u32>() + COARSE_LENGTH * length
+            };
+            around.chain([HalfVector::default()]).min_by_key(cost).unwrap_or_default()
+        };
+        (0..self.coarse_grid.blocks()).map(vector).collect()
+    }
+
+    /// How much coarse vectors count in a block.
+    fn share(&self, (column, row): (usize, usize)) -> u32 {
+        let badness = self.badness[row * self.grid.columns + column];
+        (badness.saturating_sub(COARSE_BADNESS) >> BADNESS_SHIFT).min(MOST_COARSE)
+    }
+
+    /// The vectors that predict the samples of a block.
+    fn around(&self, (column, row): (usize, usize)) -> Vec<(VectorPlace, HalfVector)> {
+        let block = [column as i32, row as i32];
+        let mut around = Vec::new();
+        for down in -1..=1 {
+            for right in -1..=1 {
+                let vector = nearest(&self.vectors, self.grid, [block[0] + right, block[1] + down]);
+                around.push((VectorPlace::Fine([right, down]), vector));
+            }
+        }
+        if self.share((column, row)) > 0 {
+            // The blocks whose centres are before this block or at its beginning.
+            let halves = self.halves as i32;
+            let before = block.map(|at| (at - halves).div_euclid(2 * halves));
+            for down in 0..=1 {
+                for right in 0..=1 {
+                    let at = [before[0] + right, before[1] + down];
+                    around.push((VectorPlace::Coarse(at), nearest(&self.coarse, self.coarse_grid, at)));
+                }
+            }
+        }
+        around
+    }
+
+    /// The different vectors around a block with their weights in its cells.
+    fn weights(
+        &self,
+        luma: &[FrameView<'_>; 2],
+        block: (usize, usize),
+        phase: Phase,
+    ) -> Vec<(HalfVector, [u32; 4])> {
+        let mut weights: Vec<(HalfVector, [u32; 4])> = Vec::new();
+        for (_, vector) in self.around(block) {
+            if weights.iter().all(|(known, _)| *known != vector) {
+                weights.push((vector, [0; 4]));
+            }
+        }
+        let badness = self.badness[block.1 * self.grid.columns + block.0];
+        let softness = SOFTNESS + 3 * badness / 4;
+        for cell in 0..4 {
+            // Two samples around the cell of 4 x 4.
+            let place = [(block.0, cell % 2), (block.1, cell / 2)]
+                .map(|(block, cell)| (BLOCK * block + CELL * cell) as i32 - 2);
+            let errors: Vec<_> = weights
+                .iter()
+                .map(|(vector, _)| block_difference(luma, place, *vector, phase) + softness)
+                .collect();
+            let least = errors.iter().copied().min().unwrap_or_default();
+            for ((_, weights), error) in weights.iter_mut().zip(errors) {
+                let ratio = (least << 8) / error;
+                weights[cell] = ((ratio * ratio) >> 8).clamp(1, 255);
+            }
+        }
+        weights
+    }
+
+    /// A plane of the frame.
+    pub fn compensate(&self, planes: &PlanePair<'_>) -> Frame {
+        let (width, height) = block_of(planes.sampling);
+        planes.made(|(x, y), component| {
+            let (block, at) = ((x / width, y / height), [x % width, y % height]);
+            let cell = 2 * (at[1] / (height / 2)) + at[0] / (width / 2);
+            let (sides, around) = ([width, height], self.around(block));
+            let nearness = |place: VectorPlace| match place {
+                VectorPlace::Fine(steps) => {
+                    [0, 1].map(|axis| fine_window(sides[axis], at[axis], steps[axis])).iter().product()
+                }
+                VectorPlace::Coarse(blocks) => {
+                    let window = |axis: usize| {
+                        let halves = self.halves as i32;
+                        // Twice the distance between the sample and the centre of the coarse block, in luma samples.
+                        let (block, finer) = ([block.0, block.1][axis], BLOCK / sides[axis]);
+                        let sample = 2 * BLOCK * block + finer * (2 * at[axis] + 1);
+                        let centre = 2 * BLOCK as i32 * halves * (2 * blocks[axis] + 1);
+                        let beyond = 4 * BLOCK as i32 * halves - (sample as i32 - centre).abs();
+                        (beyond / halves) as u32
+                    };
+                    (window(0) * window(1) * self.share(block) * 7) >> COARSE_BITS
+                }
+            };
+            let (mut sum, mut total) = (0, 0);
+            for (vector, weights) in &self.weights[block.1 * self.grid.columns + block.0] {
+                let same = around.iter().filter(|(_, other)| other == vector);
+                let spatial: u32 = same.map(|(place, _)| nearness(*place)).sum();
+                let weight = (spatial * weights[cell]) >> WEIGHT_BITS;
+                // In quarter levels.
+                sum += weight * ((planes.predict((x, y), component, *vector) + 8) >> 4);
+                total += weight;
+            }
+            (sum + 2 * total) / (4 * total)
+        })
+    }
+}

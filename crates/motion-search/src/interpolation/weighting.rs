@@ -1,0 +1,371 @@
+//! How well the vectors around each block match: what [`FrameQuality::Balanced`](super::FrameQuality::Balanced) weights them by.
+
+use rayon::prelude::*;
+
+use super::choice::block_difference;
+use super::rules::{
+    BADNESS_SHIFT, BLOCK, COARSE_BADNESS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES, FINE, HYPOTHESES,
+    MOST_COARSE, SOFTNESS, coarse_grid,
+};
+use super::starts::BlockEnds;
+use crate::estimator::{Grid, SetupError};
+use crate::memory;
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::simd::register::Register;
+use crate::simd::{InstructionSet, Instructions, Work};
+
+/// The different vectors that predict the samples of a block.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Hypotheses {
+    /// None if there is only the block's own.
+    count: u8,
+    /// For each a bit for every place around the block whose vector it is: those of the blocks around row by row, then those
+    /// of the coarse blocks.
+    places: [u16; HYPOTHESES],
+    /// The weights of their matches in each cell of the block.
+    weights: [[u8; 4]; HYPOTHESES],
+}
+
+impl Hypotheses {
+    /// The places of each, and its weights.
+    #[inline(always)]
+    pub fn all(&self) -> impl Iterator<Item = (u16, [u8; 4])> {
+        self.places.into_iter().zip(self.weights).take(self.count.into())
+    }
+
+    /// Whether there is only the block's own vector.
+    #[inline(always)]
+    pub fn is_single(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// What is known of the vectors that were chosen.
+pub(super) struct Weighting {
+    grid: Grid,
+    /// How many blocks wide half a coarse block is.
+    halves: usize,
+    coarse_grid: Grid,
+    /// How badly vectors match around each block.
+    badness: Vec<u32>,
+    /// For the sums of rows of the grid.
+    across: Vec<u32>,
+    /// A row of the grid, with what is repeated at its ends.
+    padded: Vec<u32>,
+    /// The vectors of coarse blocks; only of those that count anywhere.
+    coarse: Vec<BlockEnds>,
+    hypotheses: Vec<Hypotheses>,
+}
+
+/// The coarse blocks around a block.
+#[derive(Clone, Copy)]
+pub(super) struct CoarseAround {
+    /// The column and the row of the first, which may be before the frame.
+    pub first: [i32; 2],
+    /// How much they count.
+    pub share: u32,
+}
+
+impl Weighting {
+    /// Memory for the blocks of `grid`, of frames that are halved so often to be searched.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(grid: Grid, halvings: u32) -> Result<Self, SetupError> {
+        let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
+        Ok(Self {
+            grid,
+            halves,
+            coarse_grid,
+            badness: memory::values("the badness of matches", grid.blocks())?,
+            across: memory::values("the badness of matches", grid.blocks())?,
+            padded: memory::values("the badness of matches", grid.columns + 2 * halves)?,
+            coarse: memory::values("a field", coarse_grid.blocks())?,
+            hypotheses: memory::values("weights", grid.blocks())?,
+        })
+    }
+
+    /// Weights the vectors with these `ends`.
+    pub fn compute(&mut self, instructions: Instructions, luma: [QuarterSamples<'_>; 2], ends: &[BlockEnds]) {
+        let (columns, luma) = (self.grid.columns, &luma);
+        let rows = self.badness.par_chunks_mut(columns).zip(ends.par_chunks(columns)).enumerate();
+        rows.for_each(|(row, (differences, ends))| {
+            instructions.run(RowOfDifferences { luma, row, ends, differences });
+        });
+        self.combine_around(u32::max);
+        self.combine_around(|a, b| a + b);
+        let count = (2 * self.halves as u32 + 1).pow(2);
+        self.badness.iter_mut().for_each(|sum| *sum /= count);
+
+        let mut coarse = std::mem::take(&mut self.coarse);
+        let rows = coarse.par_chunks_mut(self.coarse_grid.columns).enumerate();
+        rows.for_each(|(row, coarse)| {
+            instructions.run(RowOfCoarse { weighting: self, luma, row, ends, coarse });
+        });
+        self.coarse = coarse;
+
+        let mut hypotheses = std::mem::take(&mut self.hypotheses);
+        hypotheses.par_chunks_mut(columns).enumerate().for_each(|(row, hypotheses)| {
+            instructions.run(RowOfHypotheses { weighting: self, luma, row, ends, hypotheses });
+        });
+        self.hypotheses = hypotheses;
+    }
+
+    /// Replaces the badness of each block by those around it, combined. The blocks at the edges repeat.
+    fn combine_around(&mut self, combine: impl Fn(u32, u32) -> u32) {
+        let Self { grid, halves: reach, badness, across, padded, .. } = self;
+        let combine_row = |to: &mut [u32], row: &[u32]| {
+            to.iter_mut().zip(row).for_each(|(to, &value)| *to = combine(*to, value));
+        };
+        for (row, across) in badness.chunks_exact(grid.columns).zip(across.chunks_exact_mut(grid.columns)) {
+            padded[..*reach].fill(row[0]);
+            padded[*reach..][..grid.columns].copy_from_slice(row);
+            padded[*reach + grid.columns..].fill(row[grid.columns - 1]);
+            across.copy_from_slice(&padded[..grid.columns]);
+            (1..=2 * *reach).for_each(|first| combine_row(across, &padded[first..]));
+        }
+        let across = |row: usize| &across[row * grid.columns..][..grid.columns];
+        for (row, badness) in badness.chunks_exact_mut(grid.columns).enumerate() {
+            badness.copy_from_slice(across(row.saturating_sub(*reach)));
+            for below in 1..=2 * *reach {
+                combine_row(badness, across((row + below).saturating_sub(*reach).min(grid.rows - 1)));
+            }
+        }
+    }
+
+    /// How much coarse vectors count in a block.
+    #[inline(always)]
+    fn share(&self, block: usize) -> u32 {
+        (self.badness[block].saturating_sub(COARSE_BADNESS) >> BADNESS_SHIFT).min(MOST_COARSE)
+    }
+
+    /// The coarse blocks around a block: those whose centres are on either side.
+    #[inline(always)]
+    pub fn coarse_around(&self, (column, row): (usize, usize)) -> CoarseAround {
+        let halves = self.halves as i32;
+        CoarseAround {
+            first: [column, row].map(|at| (at as i32 - halves).div_euclid(2 * halves)),
+            share: self.share(row * self.grid.columns + column),
+        }
+    }
+
+    /// Samples between the centres of coarse blocks.
+    pub fn coarse_side(&self) -> usize {
+        2 * BLOCK * self.halves
+    }
+
+    /// The vectors that predict the samples of a block.
+    #[inline(always)]
+    pub fn hypotheses(&self, (column, row): (usize, usize)) -> &Hypotheses {
+        &self.hypotheses[row * self.grid.columns + column]
+    }
+
+    /// The vector at a place around a block, of `ends` of all blocks.
+    #[inline(always)]
+    pub fn ends_at(
+        &self,
+        ends: &[BlockEnds],
+        (column, row): (usize, usize),
+        coarse: CoarseAround,
+        place: usize,
+    ) -> BlockEnds {
+        let near = |at: i32, count: usize| at.clamp(0, count as i32 - 1) as usize;
+        let [right, down] = match place.checked_sub(FINE) {
+            None => [column + place % 3, row + place / 3].map(|at| at as i32 - 1),
+            Some(corner) => [coarse.first[0] + (corner % 2) as i32, coarse.first[1] + (corner / 2) as i32],
+        };
+        let (of, grid) = if place < FINE { (ends, self.grid) } else { (&self.coarse[..], self.coarse_grid) };
+        of[near(down, grid.rows) * grid.columns + near(right, grid.columns)]
+    }
+
+    /// Whether the vector of a coarse block counts anywhere.
+    fn is_used(&self, (column, row): (usize, usize)) -> bool {
+        // From the centre of the coarse block before to that of the one behind.
+        let blocks = |at: usize, count: usize| {
+            let first = (2 * at * self.halves).saturating_sub(self.halves);
+            first..count.min((2 * at + 3) * self.halves)
+        };
+        blocks(row, self.grid.rows).any(|row| {
+            blocks(column, self.grid.columns).any(|column| self.share(row * self.grid.columns + column) > 0)
+        })
+    }
+}
+
+/// A place in luma, in quarter samples.
+#[inline(always)]
+fn quarters(x: i32, y: i32) -> (i32, i32) {
+    (4 * x, 4 * y)
+}
+
+/// The differences at both ends of the vectors of a row of blocks.
+struct RowOfDifferences<'a> {
+    luma: &'a [QuarterSamples<'a>; 2],
+    row: usize,
+    ends: &'a [BlockEnds],
+    differences: &'a mut [u32],
+}
+
+impl<E: InstructionSet> Work<E> for RowOfDifferences<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        for (column, (difference, &ends)) in self.differences.iter_mut().zip(self.ends).enumerate() {
+            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
+            *difference = block_difference::<E>(self.luma, origin, ends);
+        }
+    }
+}
+
+/// A row of coarse blocks.
+struct RowOfCoarse<'a> {
+    weighting: &'a Weighting,
+    luma: &'a [QuarterSamples<'a>; 2],
+    row: usize,
+    /// Of all blocks.
+    ends: &'a [BlockEnds],
+    coarse: &'a mut [BlockEnds],
+}
+
+impl RowOfCoarse<'_> {
+    /// What `ends` cost in a coarse block.
+    #[inline(always)]
+    fn cost<E: InstructionSet>(&self, column: usize, ends: BlockEnds) -> u32 {
+        let at = |block: usize, square: i32| {
+            let (side, halves) = (BLOCK as i32, self.weighting.halves as i32);
+            side * halves * (2 * block as i32 + square) - side / 2
+        };
+        let mut cost = COARSE_LENGTH * ends.length();
+        for y in 0..COARSE_SQUARES {
+            for x in 0..COARSE_SQUARES {
+                cost += block_difference::<E>(self.luma, quarters(at(column, x), at(self.row, y)), ends);
+            }
+        }
+        cost
+    }
+}
+
+/// The candidates of a coarse block: those around it, and zero.
+const CANDIDATES: usize = ((2 * COARSE_REACH + 1) * (2 * COARSE_REACH + 1)) as usize + 1;
+
+impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let Weighting { grid, halves, .. } = self.weighting;
+        for column in 0..self.coarse.len() {
+            if !self.weighting.is_used((column, self.row)) {
+                continue;
+            }
+            // The last one stays zero.
+            let mut candidates = [BlockEnds::default(); CANDIDATES];
+            let steps = -COARSE_REACH..=COARSE_REACH;
+            let around = steps.clone().flat_map(|down| steps.clone().map(move |right| (right, down)));
+            for (candidate, (right, down)) in candidates.iter_mut().zip(around) {
+                let near = |at: usize, step: i32, count: usize| {
+                    (2 * *halves as i32 * (at as i32 + step)).clamp(0, count as i32 - 1) as usize
+                };
+                let row = near(self.row, down, grid.rows);
+                *candidate = self.ends[row * grid.columns + near(column, right, grid.columns)];
+            }
+            let (mut best, mut least) = (candidates[0], u32::MAX);
+            for (index, &ends) in candidates.iter().enumerate() {
+                if candidates[..index].contains(&ends) {
+                    continue;
+                }
+                let cost = self.cost::<E>(column, ends);
+                if cost < least {
+                    (best, least) = (ends, cost);
+                }
+            }
+            self.coarse[column] = best;
+        }
+    }
+}
+
+/// The sums of the absolute differences at both `ends` of a vector around each cell of the block at `origin`, in quarter
+/// samples: of the cell and of two samples around it.
+#[inline(always)]
+fn cell_differences<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> [u32; 4] {
+    /// Registers of eight samples in twelve rows. The first four have the rows around the upper cells, the last four those
+    /// around the lower ones.
+    const REGISTERS: usize = 6;
+    let differences = |right: i32| {
+        let [start, end] = ends.ways().map(|(x, y)| (origin.0 + right + x, origin.1 - 8 + y));
+        let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
+        let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
+        let sum = |mut sums: E::Samples, first: usize| {
+            for n in first..first + 2 {
+                // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
+                sums = unsafe { Register::add_differences(sums, start[n], end[n]) };
+            }
+            sums
+        };
+        // SAFETY: as above.
+        let both = sum(unsafe { E::Samples::zero() }, 2);
+        [sum(both, 0), sum(both, 4)]
+    };
+    let ([upper_left, lower_left], [upper_right, lower_right]) = (differences(-8), differences(8));
+    // SAFETY: as above.
+    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]) }
+}
+
+/// The vectors that predict the samples of a row of blocks.
+struct RowOfHypotheses<'a> {
+    weighting: &'a Weighting,
+    luma: &'a [QuarterSamples<'a>; 2],
+    row: usize,
+    /// Of all blocks.
+    ends: &'a [BlockEnds],
+    hypotheses: &'a mut [Hypotheses],
+}
+
+impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
+            let block = (column, self.row);
+            let coarse = self.weighting.coarse_around(block);
+            let end = if coarse.share > 0 { HYPOTHESES } else { FINE };
+            let mut around = [BlockEnds::default(); HYPOTHESES];
+            for (place, around) in around.iter_mut().enumerate().take(end) {
+                *around = self.weighting.ends_at(self.ends, block, coarse, place);
+            }
+            hypotheses.count = 0;
+            if around[1..end].iter().all(|ends| *ends == around[0]) {
+                continue;
+            }
+            let badness = self.weighting.badness[self.row * self.weighting.grid.columns + column];
+            let softness = SOFTNESS + 3 * badness / 4;
+            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
+            let (mut errors, mut least) = ([[u32::MAX; 4]; HYPOTHESES], [u32::MAX; 4]);
+            let (mut count, mut known) = (0, 0);
+            for place in 0..end {
+                if known & 1 << place != 0 {
+                    continue;
+                }
+                let mut places = 0;
+                for other in place..end {
+                    places |= u16::from(around[other] == around[place]) << other;
+                }
+                known |= places;
+                hypotheses.places[count] = places;
+                let differences = cell_differences::<E>(self.luma, origin, around[place]);
+                for cell in 0..4 {
+                    errors[count][cell] = differences[cell] + softness;
+                    least[cell] = least[cell].min(errors[count][cell]);
+                }
+                count += 1;
+            }
+            hypotheses.count = count as u8;
+            for (weights, errors) in hypotheses.weights.iter_mut().zip(errors).take(count) {
+                for cell in 0..4 {
+                    // Both numbers are below 2^24, so that no quotient is rounded up to a whole number.
+                    let ratio = ((least[cell] << 8) as f32 / errors[cell] as f32) as u32;
+                    weights[cell] = ((ratio * ratio) >> 8).clamp(1, 255) as u8;
+                }
+            }
+        }
+    }
+}

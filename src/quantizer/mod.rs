@@ -15,8 +15,9 @@ use motion_search::quantizer::MotionOffsets;
 use regions::Regions;
 use resample::Resampler;
 
-/// An offset is at most this far from zero: the quantisers of H.264 for eight bits are 0 to 51.
-pub const MAX_OFFSET: f32 = 51.0;
+/// An offset is at most this far from zero. Quantisers of H.264 for eight bits are 0 to 51, but x264 multiplies costs of blocks by
+/// 2^(-offset / 6) in 32 bits, and ends the process where they overflow.
+pub const MAX_OFFSET: f32 = 24.0;
 
 /// The offsets of frames of one size, one after another.
 pub struct QuantizerOffsets {

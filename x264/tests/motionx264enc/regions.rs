@@ -101,14 +101,17 @@ fn the_quantiser_is_what_was_asked_for() {
         let text = message.get().map(|text| text.to_string()).unwrap_or_default();
         let quantizer =
             text.split_once(" QP=").and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
-        if let (true, Some(quantizer)) = (category.name() == "x264", quantizer) {
+        // Not those of encoders of other tests.
+        if let (true, Some(quantizer)) =
+            (text.starts_with("measured: ") && category.name() == "x264", quantizer)
+        {
             FOUND.lock().unwrap().push(quantizer);
         }
     });
     gst::log::set_threshold_for_name("x264", gst::DebugLevel::Log);
     let means = |regions: &[Region]| {
         FOUND.lock().unwrap().clear();
-        errors(ENCODER, "roi/x264enc", regions);
+        errors(&format!("{ENCODER} name=measured"), "roi/x264enc", regions);
         FOUND.lock().unwrap().clone()
     };
     let (plain, half) = (means(&[]), means(&[(LEFT, -8)]));

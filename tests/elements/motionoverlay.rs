@@ -312,6 +312,43 @@ fn what_one_device_searched_is_not_tinted() {
     assert_eq!(samples(&draw("I420", (64, 48), "style=devices", Some(MOVED))), plain);
 }
 
+#[test]
+fn offsets_of_quantisers_are_green_below_zero_and_red_above() {
+    for format in ["RGBx", "I420", "Y444_10LE"] {
+        let pipeline = fields::launch(&format!(
+            "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 ! \
+             video/x-raw,format={format},width=64,height=48 ! identity name=source ! \
+             motionoverlay style=quantizer ! videoconvert ! video/x-raw,format=RGBA ! appsink name=sink"
+        ));
+        let pad = pipeline.by_name("source").unwrap().static_pad("src").unwrap();
+        // No field: regions of interest have offsets too.
+        pad.add_probe(gst::PadProbeType::BUFFER, |_, info| {
+            let buffer = info.buffer_mut().unwrap().make_mut();
+            for (place, delta) in [((0, 0, 16, 48), -6), ((32, 0, 16, 48), 3)] {
+                let structure = gst::Structure::builder("roi/x264enc").field("delta-qp", delta).build();
+                gst_video::VideoRegionOfInterestMeta::add(buffer, "face", place).add_param(structure);
+            }
+            gst::PadProbeReturn::Ok
+        });
+        let drawn = samples(&fields::run(&pipeline)[0]);
+        // Half of the colour is seen at half of the steps of the full one.
+        let mixed = |part: f64, opacity: f64| (128.0 * (255.0 - opacity) + 255.0 * part * opacity) / 255.0;
+        let grey = [128.0; 3];
+        let expected = [
+            (8, [0.1, 0.8, 0.2].map(|part| mixed(part, 110.0))),
+            (24, grey),
+            (40, [0.9, 0.15, 0.1].map(|part| mixed(part, 55.0))),
+            (56, grey),
+        ];
+        for (x, color) in expected {
+            let pixel = &drawn[(24 * 64 + x) * 4..][..3];
+            for (&value, expected) in pixel.iter().zip(color) {
+                assert!((f64::from(value) - expected).abs() < 8.0, "{format} column {x}: {pixel:?}");
+            }
+        }
+    }
+}
+
 /// A video meta that promises more memory than the buffer has, or a frame that fits into no memory.
 #[test]
 fn rows_outside_the_buffer_are_not_drawn_into() {

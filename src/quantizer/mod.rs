@@ -15,8 +15,8 @@ use motion_search::quantizer::MotionOffsets;
 use regions::Regions;
 use resample::Resampler;
 
-/// An offset is at most this far from zero. Quantisers of H.264 for eight bits are 0 to 51, but x264 multiplies costs of blocks by
-/// 2^(-offset / 6) in 32 bits, and ends the process where they overflow.
+/// An offset is at most this far from zero. Quantisers of H.264 for eight bits are 0 to 51, but x264 multiplies the costs of
+/// blocks by 2^(-offset / 6) and adds them up in 32 bits.
 pub const MAX_OFFSET: f32 = 24.0;
 
 /// The offsets of frames of one size, one after another.

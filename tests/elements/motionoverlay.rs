@@ -335,9 +335,9 @@ fn offsets_of_quantisers_are_green_below_zero_and_red_above() {
         let mixed = |part: f64, opacity: f64| (128.0 * (255.0 - opacity) + 255.0 * part * opacity) / 255.0;
         let grey = [128.0; 3];
         let expected = [
-            (8, [0.1, 0.8, 0.2].map(|part| mixed(part, 110.0))),
+            (8, [0.1, 0.8, 0.2].map(|part| mixed(part, 185.0))),
             (24, grey),
-            (40, [0.9, 0.15, 0.1].map(|part| mixed(part, 55.0))),
+            (40, [0.9, 0.15, 0.1].map(|part| mixed(part, 92.0))),
             (56, grey),
         ];
         for (x, color) in expected {

@@ -4,6 +4,8 @@ use gst_video::{VideoBufferFlags, VideoFormat, VideoInfo, VideoInterlaceMode};
 use gstmotionestimate::quantizer::{self, Origins, PERIOD, QuantizerOffsets, Rule};
 use gstmotionestimate::shared::{FrameLayout, PlaneError};
 
+use motion_search::estimator::{Frame, FrameView};
+
 use super::captions;
 use super::constant::ConstantBlocks;
 use crate::encoder::{Effective, Encoded, Encoder, EncoderError, Kind, Picture, Unit};
@@ -125,6 +127,10 @@ impl EncoderStream {
         if self.info().format() == VideoFormat::Yv12 {
             planes.swap(1, 2);
         }
+        let cleared = without_excess(&planes);
+        if let Some(cleared) = &cleared {
+            planes = cleared.iter().map(Frame::view).collect();
+        }
         let mut remarks = Remarks { wants_motion: self.takes_motion(frame), ..Remarks::default() };
         let field = quantizer::field_of(frame.buffer, (self.info().width(), self.info().height()));
         let field = field.unwrap_or_else(|error| {
@@ -215,6 +221,22 @@ impl EncoderStream {
             lower.copy_from_slice(upper);
         }
     }
+}
+
+/// The planes with the bits above their samples cleared, if any is set: x264 ends the process where its costs overflow.
+fn without_excess(planes: &[FrameView<'_>]) -> Option<Vec<Frame>> {
+    let format = planes[0].format();
+    let has_excess = |plane: &FrameView<'_>| {
+        let samples = plane.as_bytes().as_chunks().0.iter();
+        samples.fold(0, |bits, &sample| bits | u16::from_le_bytes(sample)) > format.peak()
+    };
+    (format.depth() > 8 && planes.iter().any(has_excess)).then(|| {
+        let sample = |plane: &FrameView<'_>, x: usize, y: usize| plane.sample(x as i32, y as i32);
+        let cleared = |plane: &FrameView<'_>| {
+            Frame::deep_from_fn(format.depth(), plane.size(), |x, y| sample(plane, x, y))
+        };
+        planes.iter().map(cleared).collect()
+    })
 }
 
 /// How the fields of the frame in `buffer` are shown, if frames of the stream differ in that.

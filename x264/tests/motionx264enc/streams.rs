@@ -1,9 +1,9 @@
 //! Streams that are decoded, sent, and encoded in several sizes.
 
 use gst::prelude::*;
-use gst_video::VideoCaptionMeta;
+use gst_video::{VideoCaptionMeta, VideoFormat, VideoInfo};
 
-use crate::support::{SEARCH, bytes, encoded, frame, harness, launch, run, source};
+use crate::support::{SEARCH, bytes, encoded, frame, harness, launch, pull, run, source};
 
 const LIVE: &str = "motionx264enc tune=zerolatency speed-preset=veryfast threads=1 bitrate=300";
 
@@ -125,4 +125,26 @@ fn blocks_that_stay_are_skipped() {
     let later = |buffers: &[gst::Buffer]| buffers[1..].iter().map(|buffer| buffer.size()).sum::<usize>();
     assert!(later(&with) <= 2 * later(&without), "{} and {} bytes", later(&with), later(&without));
     assert_eq!(with.len(), 8);
+}
+
+/// As in all elements. x264 would end the process.
+#[test]
+fn bits_above_the_samples_are_ignored() {
+    crate::support::init();
+    let stream = |above: u8| {
+        let info = VideoInfo::builder(VideoFormat::I42010le, 64, 48).fps(gst::Fraction::new(25, 1)).build();
+        let info = info.unwrap();
+        let mut harness = gst_check::Harness::new_parse("motionx264enc tune=zerolatency");
+        harness.set_src_caps(info.to_caps().unwrap());
+        for number in 0..4_u64 {
+            let noise = |at: usize| (at as u32).wrapping_mul(0x9e37_79b1 + number as u32).to_be_bytes()[0];
+            let byte = |at: usize| if at % 2 == 1 { noise(at) & 3 | above } else { noise(at) };
+            let mut buffer = gst::Buffer::from_mut_slice((0..info.size()).map(byte).collect::<Vec<_>>());
+            buffer.make_mut().set_pts(40 * number * gst::ClockTime::MSECOND);
+            harness.push(buffer).unwrap();
+        }
+        harness.push_event(gst::event::Eos::new());
+        bytes(&pull(&mut harness))
+    };
+    assert!(stream(0xfc) == stream(0));
 }

@@ -46,8 +46,13 @@ impl FieldCosts {
 
     /// The numbers called `name`, one a block, row-major; `None` if there are none of that name.
     pub fn of(&self, name: &str) -> Option<impl Iterator<Item = u32>> {
-        let index = self.names.iter().position(|known| **known == *name)?;
-        Some(self.values().iter().skip(index).step_by(self.names.len()).copied())
+        let place = self.place_of(name)?;
+        Some(self.values().iter().skip(place).step_by(self.names.len()).copied())
+    }
+
+    /// The place of the number called `name` among those of a block; `None` if there is none of that name.
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| **known == *name)
     }
 
     /// Checks that there are the numbers of `blocks` blocks.

@@ -63,8 +63,7 @@ impl Resampler {
         (columns, rows): (usize, usize),
     ) -> Option<&[BlockMotion]> {
         let (description, costs) = (field.description(), field.costs()?);
-        let place = |wanted: &str| costs.names().iter().position(|name| **name == *wanted);
-        let (intra, satd) = (place("intra")?, place("satd")?);
+        let (intra, satd) = (costs.place_of("intra")?, costs.place_of("satd")?);
         self.across.set(description.width, description.block_width);
         self.down.set(description.height, description.block_height);
         if (self.across.macroblocks.len(), self.down.macroblocks.len()) != (columns, rows) {

@@ -1,6 +1,6 @@
 //! Macroblocks that equal those of the frame before.
 
-use gstmotionestimate::meta::MotionVectorMeta;
+use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
 use gstmotionestimate::shared::{FrameLayout, PlaneError};
 use motion_search::compensation::Sampling;
 use motion_search::estimator::FrameView;
@@ -48,16 +48,14 @@ impl ConstantBlocks {
 /// The blocks of a field that are as they were, as far as the search can tell.
 struct StillBlocks<'a> {
     field: &'a MotionVectorMeta,
-    /// Where the cost `zero` stands among the costs, and how many there are.
-    zero: Option<(usize, usize)>,
+    /// The costs, and the place of `zero` among those of a block, if it is there.
+    zero: Option<(&'a FieldCosts, usize)>,
 }
 
 impl<'a> StillBlocks<'a> {
     fn new(field: &'a MotionVectorMeta) -> Self {
-        let place = |names: &[std::sync::Arc<str>]| {
-            Some((names.iter().position(|name| **name == *"zero")?, names.len()))
-        };
-        Self { field, zero: field.costs().and_then(|costs| place(costs.names())) }
+        let zero = field.costs().and_then(|costs| Some((costs, costs.place_of("zero")?)));
+        Self { field, zero }
     }
 
     /// Whether the block at the centre of a macroblock, column and row, is.
@@ -68,9 +66,9 @@ impl<'a> StillBlocks<'a> {
         };
         let (x, y) = (block(column, of.width, of.block_width), block(row, of.height, of.block_height));
         let index = y * of.columns as usize + x;
-        match (self.zero, self.field.costs()) {
-            (Some((place, names)), Some(costs)) => costs.values()[index * names + place] == 0,
-            _ => {
+        match self.zero {
+            Some((costs, place)) => costs.values()[index * costs.names().len() + place] == 0,
+            None => {
                 let vector = self.field.vectors()[index];
                 (vector.x, vector.y, vector.cost) == (0, 0, 0)
             }

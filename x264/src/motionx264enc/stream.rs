@@ -231,9 +231,8 @@ fn without_excess(planes: &[FrameView<'_>]) -> Option<Vec<Frame>> {
         samples.fold(0, |bits, &sample| bits | u16::from_le_bytes(sample)) > format.peak()
     };
     (format.depth() > 8 && planes.iter().any(has_excess)).then(|| {
-        let sample = |plane: &FrameView<'_>, x: usize, y: usize| plane.sample(x as i32, y as i32);
         let cleared = |plane: &FrameView<'_>| {
-            Frame::deep_from_fn(format.depth(), plane.size(), |x, y| sample(plane, x, y))
+            Frame::deep_from_fn(format.depth(), plane.size(), |x, y| plane.sample(x as i32, y as i32))
         };
         planes.iter().map(cleared).collect()
     })

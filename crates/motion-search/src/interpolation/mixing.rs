@@ -51,10 +51,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
             let origin = ((side * column) as i32, (H * row) as i32);
             if column % PREFETCHED == 0 && column + AHEAD < overlap.grid.columns {
                 let ends = overlap.ends[row * overlap.grid.columns + column + AHEAD];
-                let ahead = (origin.0 + (side * AHEAD) as i32, origin.1);
-                for (source, position) in overlap.sources.iter().zip(overlap.shape.positions(ahead, ends)) {
-                    source.prefetch(engine, position);
-                }
+                overlap.prefetch::<E, W, H>(engine, origin, ends);
             }
             let (block, hypotheses) = ((column, row), weighting.hypotheses((column, row)));
             let cell = if hypotheses.is_single() {

@@ -181,6 +181,22 @@ impl<S> Overlap<'_, S> {
         ];
         PlaneCell::blend(within, &weights)
     }
+
+    /// Prefetches what the cell [`AHEAD`] columns behind the one at `origin` is predicted from, by a vector with these `ends`.
+    #[inline(always)]
+    pub fn prefetch<E: InstructionSet, const W: usize, const H: usize>(
+        &self,
+        engine: E,
+        origin: (i32, i32),
+        ends: BlockEnds,
+    ) where
+        S: CellSource<W, H>,
+    {
+        let ahead = (origin.0 + (W / self.shape.pixel * AHEAD) as i32, origin.1);
+        for (source, position) in self.sources.iter().zip(self.shape.positions(ahead, ends)) {
+            source.prefetch(engine, position);
+        }
+    }
 }
 
 /// A row of cells.
@@ -196,7 +212,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
     #[inline(always)]
     fn run(self, engine: E) {
         let Self { overlap, row, mut band } = self;
-        let Overlap { shape, sources, grid, ends, .. } = overlap;
+        let Overlap { shape, grid, ends, .. } = overlap;
         let windows = S::Cell::<E>::windows(&windows(shape.pixel));
         let above = &ends[row.saturating_sub(1) * grid.columns..][..grid.columns];
         let below = &ends[row.min(grid.rows - 1) * grid.columns..][..grid.columns];
@@ -210,10 +226,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
             if column % PREFETCHED == 0
                 && let Some(&ends) = below.get(column + AHEAD)
             {
-                let ahead = (origin.0 + (side * AHEAD) as i32, origin.1);
-                for (source, position) in sources.iter().zip(shape.positions(ahead, ends)) {
-                    source.prefetch(engine, position);
-                }
+                overlap.prefetch::<E, W, H>(engine, origin, ends);
             }
             let mut own = None;
             let first = overlap.predict::<E, W, H>(origin, &mut own, around[0]);

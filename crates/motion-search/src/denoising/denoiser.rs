@@ -220,7 +220,8 @@ impl Denoiser {
             let [luma, chroma] = measured;
             measuring.blocks(luma, chroma);
             measuring.luma_errors(luma, true);
-            measuring.chroma_errors(chroma, true, |_| true);
+            chroma.errors.iter_mut().for_each(|errors| errors.fill(BlockError::default()));
+            measuring.chroma_errors(chroma, |is_beside, (row, _)| is_beside && noise.asks(row));
             let beside = references.iter().zip(luma.errors.iter().enumerate());
             let beside = beside.filter(|(reference, _)| reference.is_beside());
             let evidence: Vec<_> = beside
@@ -235,7 +236,9 @@ impl Denoiser {
             if !noise.is_none() && !strength.is_none() {
                 measuring.luma_errors(luma, false);
                 if noise.has_chroma() {
-                    measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
+                    measuring.chroma_errors(chroma, |is_beside, (row, block)| {
+                        noise.blocks()[block].chroma > 0 && !(is_beside && noise.asks(row))
+                    });
                 }
             }
             let no_chroma = Block::default();
@@ -375,17 +378,16 @@ impl Measuring<'_> {
         });
     }
 
-    /// The same of chroma, of the blocks that are `wanted`.
+    /// Measures those errors of chroma that are `wanted`: from a frame that is beside it or not, in this row, of this
+    /// block.
     fn chroma_errors(
         &self,
         chroma: &mut MeasuredBlocks,
-        is_beside: bool,
-        wanted: impl Fn(usize) -> bool + Sync,
+        wanted: impl Fn(bool, (usize, usize)) -> bool + Sync,
     ) {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
-        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
-            errors.fill(BlockError::default());
+            let wanted = |row, block| wanted(reference.is_beside(), (row, block));
             for ((plane, sampling), other) in self.chroma_planes().zip(&reference.planes[1..]) {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,

@@ -111,7 +111,7 @@ impl Device for CountingDevice {
 fn a_device_loads_each_frame_once() {
     let frames = stream(61, 47, 12);
     for references in [References::default(), References { backward: 4, forward: 4 }, BOTH] {
-        for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
+        for algorithm in some_of(2, [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]) {
             let parameters = Parameters { algorithm, ..parameters(references) };
             // A device that may fail has its thread.
             for (depth, can_fail) in some_of(3, [(1, false), (4, false), (1, true), (4, true)]) {

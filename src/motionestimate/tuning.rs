@@ -1,6 +1,6 @@
 //! Parses the structure of the property `tuning`.
 
-use motion_search::estimator::SetupError;
+use motion_search::estimator::{Launcher, SetupError};
 use motion_search::tuning::{Launch, Tuning};
 
 /// The structure's name.
@@ -27,6 +27,7 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
             "blocks-across" => tuning.blocks_across = Some(number(field, value)?),
             "blocks-down" => tuning.blocks_down = Some(number(field, value)?),
             "queues" => queues = Some(number(field, value)?),
+            "launcher" => tuning.launcher = launcher(&text(field, value)?)?,
             "launch" => launch = Some(text(field, value)?),
             _ => return wrong(field, "there is no such field".into()),
         }
@@ -44,6 +45,15 @@ pub fn tuning(structure: Option<&gst::StructureRef>) -> Result<Tuning, SetupErro
     };
     tuning.validate()?;
     Ok(tuning)
+}
+
+/// The launcher named `name`; `None` for `auto`.
+fn launcher(name: &str) -> Result<Option<Launcher>, SetupError> {
+    let named = Launcher::ALL.into_iter().find(|launcher| launcher.name() == name);
+    match named {
+        None if name != "auto" => wrong("launcher", format!("\"{name}\" is not one of auto, opencl, cuda")),
+        named => Ok(named),
+    }
 }
 
 fn wrong<T>(field: &str, reason: String) -> Result<T, SetupError> {
@@ -100,6 +110,11 @@ mod tests {
         assert_eq!(tuning(None).unwrap(), Tuning::default());
         assert_eq!(parsed("motion-tuning").unwrap(), Tuning::default());
         assert_eq!(parsed("motion-tuning,launch=out-of-order").unwrap().launch, Some(Launch::OutOfOrder));
+        for (name, launcher) in
+            [("auto", None), ("opencl", Some(Launcher::OpenCl)), ("cuda", Some(Launcher::Cuda))]
+        {
+            assert_eq!(parsed(&format!("motion-tuning,launcher={name}")).unwrap().launcher, launcher);
+        }
     }
 
     #[test]
@@ -117,6 +132,7 @@ mod tests {
             ("motion-tuning,launch=queues,queues=0", "queues"),
             ("motion-tuning,queues=2", "queues"),
             ("motion-tuning,launches=0", "launches"),
+            ("motion-tuning,launcher=vulkan", "launcher"),
             ("tuning,launches=1", "name"),
         ] {
             let error = parsed(text).unwrap_err();

@@ -1,4 +1,7 @@
+use std::fmt;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::{EstimateError, Frame, HostMemory, Output, Parameters, Part, Slot};
 
@@ -80,6 +83,8 @@ pub struct DeviceInfo {
     pub name: Arc<str>,
     /// The name of its kernel.
     pub kernel: &'static str,
+    /// What launches its kernels; `None` for the CPU without OpenCL.
+    pub launching: Option<Launching>,
     /// Whether its kernel tries some rows of the window in less time than all of them.
     pub divides_window: bool,
     /// The most searches in flight, at least 1.
@@ -93,6 +98,53 @@ pub struct DeviceInfo {
     pub can_hang: bool,
     /// Memory from which it loads frames without a copy, if there is such.
     pub memory: Option<Arc<dyn HostMemory>>,
+}
+
+/// What launches the kernels of an OpenCL device. They are the same kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Launcher {
+    /// OpenCL, which every such device has.
+    OpenCl,
+    /// CUDA's driver, on NVIDIA's devices: a launch takes less of the host's time.
+    Cuda,
+}
+
+impl Launcher {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::OpenCl, Self::Cuda];
+
+    /// `opencl` or `cuda`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenCl => "opencl",
+            Self::Cuda => "cuda",
+        }
+    }
+
+    /// The launcher named in the environment variable `MOTION_SEARCH_LAUNCHER`, for comparisons of whole programs.
+    pub(crate) fn of_process() -> Option<Self> {
+        let name = std::env::var("MOTION_SEARCH_LAUNCHER").ok()?;
+        Self::ALL.into_iter().find(|launcher| launcher.name() == name)
+    }
+}
+
+/// What launches the kernels of a device, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launching {
+    /// What launches them.
+    pub by: Launcher,
+    /// Why CUDA does not, if it was tried.
+    pub why_not_cuda: Option<Arc<str>>,
+}
+
+impl fmt::Display for Launching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why_not_cuda {
+            None => write!(f, "launched by {}", self.by.name()),
+            Some(reason) => write!(f, "launched by {}: {reason}", self.by.name()),
+        }
+    }
 }
 
 /// A search that a [`Device`] is to begin.

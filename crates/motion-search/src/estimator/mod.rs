@@ -30,7 +30,7 @@ mod window;
 
 pub use costs::{CostKind, CostKinds};
 pub(crate) use device::NATIVE;
-pub use device::{Device, DeviceInfo, Request, Ticket, search};
+pub use device::{Device, DeviceInfo, Launcher, Launching, Request, Ticket, search};
 pub use error::{EstimateError, FrameError, SetupError};
 pub use field::MotionField;
 pub(crate) use flights::{Flight, Flights};

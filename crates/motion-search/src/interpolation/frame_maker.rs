@@ -2,7 +2,9 @@
 
 use super::Phase;
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
-use crate::estimator::{EstimateError, FrameView, MotionVector, Parameters, SampleFormat, SetupError};
+use crate::estimator::{
+    EstimateError, FrameView, Launching, MotionVector, Parameters, SampleFormat, SetupError,
+};
 
 /// What the frames are that are loaded and made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +124,11 @@ pub enum InterpolationError {
 pub trait FrameMaker: Send {
     /// The name of what makes the frames.
     fn device(&self) -> &str;
+
+    /// What launches its kernels; `None` for the CPU without OpenCL.
+    fn launching(&self) -> Option<&Launching> {
+        None
+    }
 
     /// The most frames that may have begun and are not finished.
     fn depth(&self) -> usize;

@@ -115,6 +115,7 @@ impl Native {
         let info = DeviceInfo {
             name: Self::NAME.into(),
             kernel: search.kernel(),
+            launching: None,
             parameters,
             divides_window: search.divides_window(),
             depth,

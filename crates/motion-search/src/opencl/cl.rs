@@ -1,13 +1,10 @@
-//! Safe wrappers of the OpenCL calls that this crate uses, with errors as values.
+//! The [`launcher`] that every device has, and all other calls of OpenCL: safe wrappers with errors as values.
 //!
 //! They do not use `ocl`'s safe types: those panic on error codes outside the standard's list, which drivers
 //! do return, and wait ten seconds if no driver is installed.
 
+pub(super) mod event;
 mod queue;
-mod transfer;
-
-pub(super) use queue::{Queue, Rectangle};
-pub(super) use transfer::between;
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
@@ -15,50 +12,10 @@ use std::slice;
 
 use ocl::ffi;
 
+use super::launcher::{self, Api, Arg, Buffer, Error, KernelObject, LoadedKernel, Owner, QueueKind, Result};
+use queue::ClQueue;
+
 pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
-
-/// A failed OpenCL call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Error {
-    pub(super) call: &'static str,
-    pub(super) code: i32,
-}
-
-impl Error {
-    /// A search of a frame that is no longer there.
-    pub(super) const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
-
-    /// A time-out. The code is not one of OpenCL's.
-    pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = match self.code {
-            -1 => "device not found",
-            -2 => "device not available",
-            -3 => "compiler not available",
-            -4 => "allocation failed",
-            -5 => "out of resources",
-            -6 => "out of host memory",
-            -11 => "build failed",
-            -14 => "an earlier command failed",
-            -38 => "invalid memory object",
-            -45 => "invalid program executable",
-            -46 => "no such kernel",
-            -48 => "invalid kernel",
-            -52 => "kernel arguments missing",
-            -54 => "work-group too large",
-            -61 => "invalid buffer size",
-            -1001 => "no platform found",
-            i32::MIN => return f.write_str("no answer"),
-            _ => "error",
-        };
-        write!(f, "{}: {name} ({})", self.call, self.code)
-    }
-}
-
-pub(super) type Result<T> = std::result::Result<T, Error>;
 
 fn check(call: &'static str, code: i32) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error { call, code }) }
@@ -150,6 +107,14 @@ pub(super) fn device_sizes(device: RawDevice, property: u32) -> Result<[usize; 2
     }
 }
 
+/// The identifier that other APIs of the driver know `device` by, as `cl_khr_device_uuid` has it.
+#[cfg(feature = "cuda")]
+pub(super) fn device_uuid(device: RawDevice) -> Result<[u8; 16]> {
+    const CL_DEVICE_UUID_KHR: u32 = 0x106A;
+    let wrong = |_| Error { call: "clGetDeviceInfo", code: -30 };
+    device_bytes(device, CL_DEVICE_UUID_KHR)?.try_into().map_err(wrong)
+}
+
 /// Declares the owner of an OpenCL object, which releases it.
 macro_rules! owner {
     ($(#[$doc:meta])* $name:ident, $raw:ident, $release:ident) => {
@@ -174,6 +139,8 @@ macro_rules! owner {
     };
 }
 
+use owner;
+
 owner!(
     /// The owner of a device's buffers, programs and queues.
     Context, cl_context, clReleaseContext
@@ -183,8 +150,8 @@ owner!(
     QueueOwner, cl_command_queue, clReleaseCommandQueue
 );
 owner!(
-    /// Memory on the device.
-    Buffer, cl_mem, clReleaseMemObject
+    /// The owner of a buffer's memory.
+    MemoryOwner, cl_mem, clReleaseMemObject
 );
 owner!(
     /// A built program.
@@ -194,82 +161,129 @@ owner!(
     /// The owner of a kernel.
     KernelOwner, cl_kernel, clReleaseKernel
 );
-owner!(
-    /// The state of a queued command.
-    Event, cl_event, clReleaseEvent
-);
 
-impl Clone for Event {
-    fn clone(&self) -> Self {
-        // SAFETY: the event is alive. The call fails for no event that is.
-        unsafe { ffi::clRetainEvent(self.0) };
-        Self(self.0)
-    }
+impl Owner for MemoryOwner {}
+
+/// The handle of `buffer`, if OpenCL made it.
+fn memory(buffer: &Buffer) -> Result<ffi::cl_mem> {
+    buffer.owner::<MemoryOwner>().map(|owner| owner.0)
 }
 
-/// A kernel object: the kernel and its arguments.
+/// A kernel and its arguments.
 #[derive(Debug)]
-pub(super) struct KernelObject {
+struct ClKernel {
     owner: KernelOwner,
+    device: Device,
     /// The bytes of each argument as they were set last. A search has up to 40 launches whose arguments hardly change,
     /// and each call takes time.
     arguments: Vec<Vec<u8>>,
 }
 
-impl Context {
+/// OpenCL on one device.
+#[derive(Debug)]
+pub(super) struct OpenClApi {
+    context: Context,
+    device: Device,
+}
+
+/// A device's handle. Root devices live as long as the process.
+#[derive(Clone, Copy, Debug)]
+struct Device(RawDevice);
+
+// SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
+unsafe impl Send for Device {}
+
+// SAFETY: as above.
+unsafe impl Sync for Device {}
+
+impl OpenClApi {
     pub(super) fn new(device: RawDevice) -> Result<Self> {
         let mut code = 0;
         // SAFETY: one device, from `platform_devices`; no properties, no callback.
         let raw = unsafe { ffi::clCreateContext(ptr::null(), 1, &device, None, ptr::null_mut(), &mut code) };
-        check("clCreateContext", code).map(|()| Self(raw))
+        check("clCreateContext", code).map(|()| Self { context: Context(raw), device: Device(device) })
     }
 
-    /// A queue whose commands start and end in order.
-    pub(super) fn queue(&self, device: RawDevice) -> Result<Queue> {
-        self.queue_with(device, 0)
-    }
-
-    /// A queue whose commands start in any order, if the device supports it.
-    pub(super) fn unordered_queue(&self, device: RawDevice) -> Result<Queue> {
-        self.queue_with(device, ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-    }
-
-    fn queue_with(&self, device: RawDevice, properties: u64) -> Result<Queue> {
-        let mut code = 0;
-        // SAFETY: the context was made for `device`; the call refuses properties that are not supported.
-        let raw = unsafe { ffi::clCreateCommandQueue(self.0, device, properties, &mut code) };
-        check("clCreateCommandQueue", code)?;
-        let owner = QueueOwner(raw);
-        let is_gpu = device_number(device, ffi::CL_DEVICE_TYPE)? & ffi::CL_DEVICE_TYPE_GPU != 0;
-        let is_ordered = properties & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-        Ok(Queue::new(owner, is_ordered && !is_gpu))
-    }
-
-    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
+    fn allocate(&self, flags: u64, bytes: usize) -> Result<Buffer> {
         let mut code = 0;
         // SAFETY: no host memory is passed.
-        let raw =
-            unsafe { ffi::clCreateBuffer(self.0, ffi::CL_MEM_READ_WRITE, bytes, ptr::null_mut(), &mut code) };
-        check("clCreateBuffer", code).map(|()| Buffer(raw))
+        let raw = unsafe { ffi::clCreateBuffer(self.context.0, flags, bytes, ptr::null_mut(), &mut code) };
+        check("clCreateBuffer", code).map(|()| Buffer::new(raw as usize, MemoryOwner(raw)))
+    }
+
+    fn queue_with(&self, properties: u64) -> Result<Box<dyn launcher::Queue>> {
+        let mut code = 0;
+        // SAFETY: the context was made for the device; the call refuses properties that are not supported.
+        let raw = unsafe { ffi::clCreateCommandQueue(self.context.0, self.device.0, properties, &mut code) };
+        check("clCreateCommandQueue", code)?;
+        let owner = QueueOwner(raw);
+        let is_gpu = device_number(self.device.0, ffi::CL_DEVICE_TYPE)? & ffi::CL_DEVICE_TYPE_GPU != 0;
+        let is_ordered = properties & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
+        Ok(Box::new(ClQueue::new(owner, is_ordered && !is_gpu)))
     }
 
     /// Builds `source`. The error includes the compiler's log.
-    pub(super) fn program(
-        &self,
-        device: RawDevice,
-        source: &str,
-        options: &str,
-    ) -> std::result::Result<Program, (Error, String)> {
+    pub(super) fn build(&self, source: &str, options: &str) -> std::result::Result<Program, (Error, String)> {
         let without_log = |error| (error, String::new());
         let no_nul = |_| without_log(Error { call: "clBuildProgram", code: -43 });
         let options = CString::new(options).map_err(no_nul)?;
         let (start, length, mut code) = (source.as_ptr().cast(), source.len(), 0);
         // SAFETY: one string, of the length given beside it.
-        let raw = unsafe { ffi::clCreateProgramWithSource(self.0, 1, &start, &length, &mut code) };
+        let raw = unsafe { ffi::clCreateProgramWithSource(self.context.0, 1, &start, &length, &mut code) };
         check("clCreateProgramWithSource", code).map_err(without_log)?;
         let program = Program(raw);
-        program.build(device, &options).map_err(|error| (error, program.log(device)))?;
+        program.build(self.device.0, &options).map_err(|error| (error, program.log(self.device.0)))?;
         Ok(program)
+    }
+}
+
+impl Api for OpenClApi {
+    fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        self.allocate(ffi::CL_MEM_READ_WRITE, bytes)
+    }
+
+    fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+        self.allocate(ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR, bytes)
+    }
+
+    fn queue(&self, kind: QueueKind) -> Result<Box<dyn launcher::Queue>> {
+        match kind {
+            QueueKind::Ordered => self.queue_with(0),
+            QueueKind::Timed => {
+                self.queue_with(ffi::CL_QUEUE_PROFILING_ENABLE).or_else(|_| self.queue_with(0))
+            }
+            QueueKind::Unordered => self.queue_with(ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+        }
+    }
+
+    fn load(&self, built: Program) -> Result<Box<dyn launcher::LoadedProgram>> {
+        Ok(Box::new(ClProgram { program: built, device: self.device }))
+    }
+
+    /// Two: the first work-groups of one search fill the units that the last ones of the search before leave idle.
+    fn search_queues(&self) -> usize {
+        2
+    }
+
+    fn is_broken(&self) -> bool {
+        false
+    }
+}
+
+/// A program for one device.
+#[derive(Debug)]
+struct ClProgram {
+    program: Program,
+    device: Device,
+}
+
+impl launcher::LoadedProgram for ClProgram {
+    fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+        let mut code = 0;
+        // SAFETY: the name ends with NUL.
+        let raw = unsafe { ffi::clCreateKernel(self.program.0, name.as_ptr(), &mut code) };
+        check("clCreateKernel", code)?;
+        Ok(Box::new(ClKernel { owner: KernelOwner(raw), device: self.device, arguments: Vec::new() }))
     }
 }
 
@@ -290,29 +304,30 @@ impl Program {
         bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
     }
 
-    pub(super) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
-        let mut code = 0;
-        // SAFETY: the name ends with NUL.
-        let raw = unsafe { ffi::clCreateKernel(self.0, name.as_ptr(), &mut code) };
-        check("clCreateKernel", code)
-            .map(|()| KernelObject { owner: KernelOwner(raw), arguments: Vec::new() })
+    /// The program as the driver keeps it: PTX, with NVIDIA's.
+    #[cfg(feature = "cuda")]
+    pub(super) fn binary(&self) -> Result<Vec<u8>> {
+        let mut size = 0_usize;
+        // SAFETY: a program of one device has one size, and there is space for it.
+        let code = unsafe {
+            let (space, value) = (size_of::<usize>(), (&raw mut size).cast());
+            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARY_SIZES, space, value, ptr::null_mut())
+        };
+        check("clGetProgramInfo", code)?;
+        let mut binary = vec![0; size];
+        let mut start: *mut u8 = binary.as_mut_ptr();
+        // SAFETY: it writes `size` bytes to the one address that it gets.
+        let code = unsafe {
+            let (space, value) = (size_of::<*mut u8>(), (&raw mut start).cast());
+            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARIES, space, value, ptr::null_mut())
+        };
+        check("clGetProgramInfo", code).map(|()| binary)
     }
 }
 
-/// A kernel's argument.
-#[derive(Clone, Copy)]
-pub(super) enum Arg<'a> {
-    Buffer(&'a Buffer),
-    /// Local memory of this many bytes.
-    Local(usize),
-    Int(i32),
-    /// A struct with the layout of the kernel's.
-    Struct(&'a [u8]),
-}
-
-impl KernelObject {
-    /// The largest group that this kernel can be launched in; if it was built for one size, that.
-    pub(super) fn largest_group(&self, device: RawDevice) -> Result<usize> {
+impl LoadedKernel for ClKernel {
+    fn largest_group(&self) -> Result<usize> {
+        let device = self.device.0;
         let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
         // NVIDIA's value of the first property ignores the second.
         for (property, size, value) in [
@@ -330,14 +345,19 @@ impl KernelObject {
             items => Ok(items),
         }
     }
+}
 
+impl ClKernel {
     /// Sets the arguments from the first on, but for those that are set already. A buffer that was an argument must
     /// live as long as the kernel is used: another one may get its handle.
-    pub(super) fn set(&mut self, args: &[Arg<'_>]) -> Result<()> {
+    fn set(&mut self, args: &[Arg<'_>]) -> Result<()> {
         self.arguments.resize_with(args.len().max(self.arguments.len()), Vec::new);
         for ((index, arg), known) in args.iter().enumerate().zip(&mut self.arguments) {
             let (size, value): (usize, *const c_void) = match arg {
-                Arg::Buffer(buffer) => (size_of::<ffi::cl_mem>(), (&raw const buffer.0).cast()),
+                Arg::Buffer(buffer) => {
+                    memory(buffer)?;
+                    (size_of::<ffi::cl_mem>(), (&raw const buffer.handle).cast())
+                }
                 Arg::Local(bytes) => (*bytes, ptr::null()),
                 Arg::Int(value) => (size_of::<i32>(), ptr::from_ref(value).cast()),
                 Arg::Struct(bytes) => (bytes.len(), bytes.as_ptr().cast()),

@@ -7,34 +7,54 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ocl::ffi::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
 use parking_lot::Mutex;
 
-use super::cl::{self, Program, RawDevice};
+use super::cl::{self, OpenClApi, RawDevice};
+use super::launcher::{self, Api, LoadedProgram};
 use super::watch::Watch;
+use crate::estimator::Launcher;
 
-/// A context and the programs that were built in it.
+/// What launches kernels, and the programs that were built for it.
 #[derive(Debug)]
 pub(super) struct Context {
-    // Released before the context in which they were made.
-    programs: Mutex<Vec<(String, Arc<Program>)>>,
+    // Released before what made them.
+    programs: Mutex<Vec<(String, Arc<dyn LoadedProgram>)>>,
     /// Whether the compiler refused the instructions for four samples that the device seems to have.
     lacks_four_samples: AtomicBool,
-    context: cl::Context,
+    api: Arc<dyn Api>,
+    /// Compiles for either API.
+    compiler: Arc<OpenClApi>,
     watch: Arc<Watch>,
 }
 
 impl Deref for Context {
-    type Target = cl::Context;
+    type Target = dyn Api;
 
-    fn deref(&self) -> &cl::Context {
-        &self.context
+    fn deref(&self) -> &Self::Target {
+        &*self.api
     }
 }
 
 impl Context {
-    pub(super) fn new(device: RawDevice) -> cl::Result<Self> {
-        let context = cl::Context::new(device)?;
+    pub(super) fn new(device: RawDevice, launcher: Launcher) -> launcher::Result<Self> {
+        let compiler = Arc::new(OpenClApi::new(device)?);
         let is_gpu = cl::device_number(device, CL_DEVICE_TYPE)? & CL_DEVICE_TYPE_GPU != 0;
-        let watch = Arc::new(Watch::new(is_gpu));
-        Ok(Self { programs: Mutex::default(), lacks_four_samples: AtomicBool::new(false), context, watch })
+        Ok(Self {
+            programs: Mutex::default(),
+            lacks_four_samples: AtomicBool::new(false),
+            api: match launcher {
+                Launcher::OpenCl => compiler.clone(),
+                #[cfg(feature = "cuda")]
+                Launcher::Cuda => Arc::new(super::cuda::CudaApi::new(device)?),
+                #[cfg(not(feature = "cuda"))]
+                Launcher::Cuda => return Err(launcher::Error::UNSUPPORTED),
+            },
+            compiler,
+            watch: Arc::new(Watch::new(is_gpu)),
+        })
+    }
+
+    /// What compiles.
+    pub(super) fn compiler(&self) -> &OpenClApi {
+        &self.compiler
     }
 
     /// How commands in this context are waited for.
@@ -57,14 +77,14 @@ impl Context {
     pub(super) fn shared_program<E>(
         &self,
         key: String,
-        build: impl FnOnce() -> Result<Program, E>,
-    ) -> Result<Arc<Program>, E> {
+        build: impl FnOnce() -> Result<Box<dyn LoadedProgram>, E>,
+    ) -> Result<Arc<dyn LoadedProgram>, E> {
         // Locked while building: another thread that wants the same program waits for it.
         let mut programs = self.programs.lock();
         if let Some((_, program)) = programs.iter().find(|(known, _)| *known == key) {
             return Ok(program.clone());
         }
-        let program = Arc::new(build()?);
+        let program: Arc<dyn LoadedProgram> = build()?.into();
         programs.push((key, program.clone()));
         Ok(program)
     }
@@ -78,8 +98,11 @@ mod tests {
     #[test]
     fn a_program_is_built_once() {
         for device in devices() {
-            let context = Context::new(device.raw()).unwrap();
-            let build = || context.program(device.raw(), "__kernel void one(void) {}", "").map_err(drop);
+            let context = Context::new(device.raw(), Launcher::OpenCl).unwrap();
+            let build = || {
+                let built = context.compiler().build("__kernel void one(void) {}", "").map_err(drop)?;
+                context.load(built).map_err(drop)
+            };
             let first = context.shared_program("one".into(), build).unwrap();
             let again = context.shared_program("one".into(), || Err(())).unwrap();
             assert!(Arc::ptr_eq(&first, &again));

@@ -7,9 +7,10 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, Buffer, RawDevice};
+use super::cl::{self, RawDevice};
 use super::context::Context;
-use crate::estimator::SetupError;
+use super::launcher::{self, Buffer, KernelObject};
+use crate::estimator::{Launcher, Launching, SetupError};
 
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,7 +172,7 @@ impl OpenClDevice {
         const AMD_SAD: u8 = 4;
         const DOT_PRODUCT: u8 = 8;
         let has = |extension| self.extensions.split(' ').any(|name| name == extension);
-        if self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia") {
+        if self.is_nvidia() {
             let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
             return if capability >= [6, 1] { VABSDIFF4 | DP4A } else { VABSDIFF4 };
         }
@@ -181,15 +182,15 @@ impl OpenClDevice {
     }
 
     /// The most work-items in a group of `kernel`, at least 1.
-    pub(super) fn largest_group_of(&self, kernel: &cl::KernelObject) -> Result<usize, SetupError> {
-        let largest = kernel.largest_group(self.raw()).map_err(|error| self.refused(error))?;
+    pub(super) fn largest_group_of(&self, kernel: &KernelObject) -> Result<usize, SetupError> {
+        let largest = kernel.largest_group().map_err(|error| self.refused(error))?;
         Ok(largest.min(self.largest_group).max(1))
     }
 
     /// The largest group of `kernel` within `wanted` items, which are powers of two.
     pub(super) fn group_of(
         &self,
-        kernel: &cl::KernelObject,
+        kernel: &KernelObject,
         wanted: [usize; 2],
     ) -> Result<[usize; 2], SetupError> {
         let largest = self.largest_group_of(kernel)?;
@@ -216,21 +217,52 @@ impl OpenClDevice {
         if needed > limit {
             return Err(no_room());
         }
-        context.buffer(bytes).map_err(|error| match error.code {
-            -4 | -5 | -61 => no_room(),
-            _ => self.refused(error),
-        })
+        context
+            .buffer(bytes)
+            .map_err(|error| if error.is_out_of_memory() { no_room() } else { self.refused(error) })
     }
 
     /// The error for a call that failed on this device.
-    pub(super) fn refused(&self, error: cl::Error) -> SetupError {
+    pub(super) fn refused(&self, error: launcher::Error) -> SetupError {
         SetupError::Device { device: self.name.clone(), message: error.to_string() }
     }
 
-    /// The context that all users of this device share, so that a second element in a process needs no
+    /// Opens something by what `wanted` names, else by CUDA where that works and by OpenCL where it does not: CUDA takes
+    /// less of the host's time for a launch. Returns what launches too.
+    ///
+    /// # Errors
+    /// That of `open` by the last API that was tried.
+    pub(super) fn open<T>(
+        &self,
+        wanted: Option<Launcher>,
+        open: impl Fn(&Arc<Context>) -> Result<T, SetupError>,
+    ) -> Result<(T, Launching), SetupError> {
+        let by = |launcher| self.context(launcher).and_then(|context| open(&context));
+        let wanted = wanted.or_else(Launcher::of_process);
+        let mut why_not_cuda = None;
+        if wanted.unwrap_or(Launcher::Cuda) == Launcher::Cuda && (wanted.is_some() || self.has_cuda()) {
+            match by(Launcher::Cuda) {
+                Ok(opened) => return Ok((opened, Launching { by: Launcher::Cuda, why_not_cuda })),
+                Err(error) if wanted.is_some() => return Err(error),
+                Err(error) => why_not_cuda = Some(error.to_string().into()),
+            }
+        }
+        by(Launcher::OpenCl).map(|opened| (opened, Launching { by: Launcher::OpenCl, why_not_cuda }))
+    }
+
+    /// Whether CUDA may launch on it.
+    fn has_cuda(&self) -> bool {
+        cfg!(feature = "cuda") && self.is_nvidia()
+    }
+
+    fn is_nvidia(&self) -> bool {
+        self.kind == DeviceKind::Gpu && self.vendor.to_ascii_lowercase().contains("nvidia")
+    }
+
+    /// The context that all users of this device and launcher share, so that a second element in a process needs no
     /// second one. When all users are gone, or the device is lost, the next call creates a new context:
     /// a device that failed may work again. An error if the device cannot run our kernels at all.
-    pub(super) fn context(&self) -> Result<Arc<Context>, SetupError> {
+    pub(super) fn context(&self, launcher: Launcher) -> Result<Arc<Context>, SetupError> {
         if !self.is_little_endian {
             return Err(SetupError::DeviceUnsupported {
                 wanted: self.name.clone(),
@@ -238,18 +270,25 @@ impl OpenClDevice {
                     .into(),
             });
         }
-        type Shared = Mutex<Vec<(DeviceId, Weak<Context>)>>;
+        type Shared = Mutex<Vec<(DeviceId, Launcher, Weak<Context>)>>;
         static SHARED: OnceCell<Shared> = OnceCell::new();
         // A panic elsewhere leaves the list valid: each change is one push.
         let mut shared = SHARED.get_or_init(Shared::default).lock();
-        shared.retain(|(_, context)| context.strong_count() > 0);
-        let of_it = shared.iter().filter(|(id, _)| *id == self.id);
-        let mut of_it = of_it.filter_map(|(_, context)| context.upgrade());
-        if let Some(context) = of_it.find(|context| !context.watch().is_lost()) {
+        shared.retain(|(.., context)| context.strong_count() > 0);
+        let of_it = shared.iter().filter(|(id, by, _)| *id == self.id && *by == launcher);
+        let mut of_it = of_it.filter_map(|(.., context)| context.upgrade());
+        if let Some(context) = of_it.find(|context| !context.watch().is_lost() && !context.is_broken()) {
             return Ok(context);
         }
-        let context = Arc::new(Context::new(self.raw()).map_err(|error| self.refused(error))?);
-        shared.push((self.id, Arc::downgrade(&context)));
+        let context = Context::new(self.raw(), launcher).map_err(|error| match launcher {
+            Launcher::OpenCl => self.refused(error),
+            Launcher::Cuda => SetupError::DeviceUnsupported {
+                wanted: self.name.clone(),
+                reason: format!("CUDA cannot launch on it ({error}); choose launcher=opencl"),
+            },
+        });
+        let context = Arc::new(context?);
+        shared.push((self.id, launcher, Arc::downgrade(&context)));
         Ok(context)
     }
 }

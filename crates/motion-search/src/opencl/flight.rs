@@ -10,28 +10,28 @@ use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::frame::{FrameSlots, Geometry};
 use super::host::PinnedBlock;
-use super::kernel_family::{KernelFamily, LaunchRequest, SEARCH_QUEUES, SearchBuffers};
+use super::kernel_family::{KernelFamily, LaunchRequest, SearchBuffers};
+use super::launcher::{self, Buffer, Event, Queue, QueueKind};
 use super::watch::Watch;
 use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, StageTimes};
 use crate::pace::{self, PATIENCE, Pace};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {
-    pub(super) upload: Arc<Queue>,
+    pub(super) upload: Arc<dyn Queue>,
     /// Used in turn.
-    searches: Vec<Arc<Queue>>,
-    pub(super) download: Arc<Queue>,
+    searches: Vec<Arc<dyn Queue>>,
+    pub(super) download: Arc<dyn Queue>,
 }
 
 impl Queues {
     /// One queue for all if one search is in flight at a time; else a queue each for uploads, searches and
-    /// downloads, and two for searches that are independent: the first work-groups of one search then fill
-    /// the units that the last ones of the search before leave idle.
+    /// downloads, and several for searches that are independent: one search then fills the units that another one leaves
+    /// idle.
     ///
     /// Commands that record their times take the driver longer: those of several searches in flight do not.
     pub(super) fn new(
@@ -40,25 +40,22 @@ impl Queues {
         depth: usize,
         are_independent: bool,
     ) -> Result<Self, SetupError> {
-        let queue = || {
-            let device_queue = match depth == 1 {
-                true => context.timed_queue(device.raw()),
-                false => context.queue(device.raw()),
-            };
-            device_queue.map(Arc::new).map_err(|error| device.refused(error))
+        let queue = || -> Result<Arc<dyn Queue>, SetupError> {
+            let kind = if depth == 1 { QueueKind::Timed } else { QueueKind::Ordered };
+            context.queue(kind).map(Arc::from).map_err(|error| device.refused(error))
         };
         let search = queue()?;
         if depth == 1 {
             return Ok(Self { upload: search.clone(), download: search.clone(), searches: vec![search] });
         }
-        let count = if are_independent { SEARCH_QUEUES } else { 1 };
+        let count = if are_independent { context.search_queues().min(depth) } else { 1 };
         let others = (1..count).map(|_| queue());
         let searches = iter::once(Ok(search)).chain(others).collect::<Result<_, SetupError>>()?;
         Ok(Self { upload: queue()?, searches, download: queue()? })
     }
 
     /// The queue of batch number `turn`.
-    pub(super) fn search(&self, turn: usize) -> &Arc<Queue> {
+    pub(super) fn search(&self, turn: usize) -> &Arc<dyn Queue> {
         &self.searches[self.search_number(turn)]
     }
 
@@ -68,12 +65,12 @@ impl Queues {
     }
 
     /// Waits, `limit` long, until no command runs any more. Returns the first error of a search.
-    pub(super) fn wait_for_all(&self, watch: &Watch, limit: Duration) -> cl::Result<()> {
+    pub(super) fn wait_for_all(&self, watch: &Watch, limit: Duration) -> launcher::Result<()> {
         // Errors of uploads and downloads are reported where their events are waited for.
-        let _ = watch.wait_for_queue(&self.upload, limit);
-        let searched = self.searches.iter().map(|queue| watch.wait_for_queue(queue, limit));
-        let searched = searched.fold(Ok(()), cl::Result::and);
-        let _ = watch.wait_for_queue(&self.download, limit);
+        let _ = watch.wait_for_queue(&*self.upload, limit);
+        let searched = self.searches.iter().map(|queue| watch.wait_for_queue(&**queue, limit));
+        let searched = searched.fold(Ok(()), launcher::Result::and);
+        let _ = watch.wait_for_queue(&*self.download, limit);
         searched.and_then(|()| watch.check())
     }
 }
@@ -87,7 +84,7 @@ struct QueuedBatch {
 
 impl QueuedBatch {
     /// Checks that neither event has failed.
-    fn check(&self) -> cl::Result<()> {
+    fn check(&self) -> launcher::Result<()> {
         [&self.started, &self.found].into_iter().try_for_each(Event::check)
     }
 }
@@ -191,7 +188,11 @@ impl Searches {
 
     /// Starts a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
     /// next searches, or when it is finished. After an error, some of it may be running.
-    pub(super) fn start_search(&mut self, plan: SearchPlan, slots: &FrameSlots) -> cl::Result<BegunSearch> {
+    pub(super) fn start_search(
+        &mut self,
+        plan: SearchPlan,
+        slots: &FrameSlots,
+    ) -> launcher::Result<BegunSearch> {
         self.watch.check()?;
         let (room, begun) = (self.begun % self.rooms.len(), Instant::now());
         self.rooms[room].queued = None;
@@ -211,11 +212,11 @@ impl Searches {
     }
 
     /// Queues the waiting searches and the downloads of their vectors, one flush each.
-    fn queue_waiting(&mut self, slots: &FrameSlots) -> cl::Result<()> {
+    fn queue_waiting(&mut self, slots: &FrameSlots) -> launcher::Result<()> {
         let Self { rooms, waiting, batches, family, queues, .. } = self;
         let Some((_, SearchPlan { geometry, .. })) = waiting.first() else { return Ok(()) };
         let queue = &**queues.search(*batches);
-        let frame = |slot| slots.get(slot).ok_or(cl::Error::NO_FRAME);
+        let frame = |slot| slots.get(slot).ok_or(launcher::Error::NO_FRAME);
         let mut searches = Vec::with_capacity(waiting.len());
         let mut ready = Vec::with_capacity(2 * waiting.len());
         for &(room, SearchPlan { request, history, .. }) in waiting.iter() {
@@ -224,7 +225,7 @@ impl Searches {
             let vectors = &rooms[room].device;
             searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors, history });
         }
-        let started = queue.barrier(ready)?;
+        let started = queue.barrier(&ready)?;
         let queue_number = queues.search_number(*batches);
         family.queue_searches(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
         let batch = Arc::new(QueuedBatch { started, found: queue.marker()? });
@@ -257,12 +258,14 @@ impl Searches {
         search: &BegunSearch,
         vectors: &mut [MotionVector],
         slots: &FrameSlots,
-    ) -> cl::Result<StageTimes> {
+    ) -> launcher::Result<StageTimes> {
         let is_queued = self.rooms[search.room].queued.is_some();
         if !is_queued || (!self.waiting.is_empty() && self.is_idle()) {
             self.queue_waiting(slots)?;
         }
-        let Some(queued) = self.rooms[search.room].queued.take() else { return Err(cl::Error::NO_FRAME) };
+        let Some(queued) = self.rooms[search.room].queued.take() else {
+            return Err(launcher::Error::NO_FRAME);
+        };
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.watch.wait(&queued.read, allowed)?;
         queued.batch.check()?;
@@ -300,8 +303,9 @@ impl Searches {
         let previous_arrived = self.arrived.replace(arrived);
         let begun = previous_arrived.map_or(search.begun, |previous| previous.max(search.begun));
         StageTimes {
-            search: cl::between(start, found).unwrap_or_else(|| arrived.saturating_duration_since(begun)),
-            download: cl::between(read.started(), read.ended()).unwrap_or_default() + arrived.elapsed(),
+            search: launcher::between(start, found)
+                .unwrap_or_else(|| arrived.saturating_duration_since(begun)),
+            download: launcher::between(read.started(), read.ended()).unwrap_or_default() + arrived.elapsed(),
             ..StageTimes::default()
         }
     }
@@ -313,7 +317,7 @@ impl Searches {
         [current, reference]: [&Buffer; 2],
         geometry: &Geometry,
         count: u32,
-    ) -> cl::Result<Duration> {
+    ) -> launcher::Result<Duration> {
         self.queues.wait_for_all(&self.watch, Duration::MAX)?;
         let start = Instant::now();
         let turns = Vec::from_iter(0..count.max(1) as usize);
@@ -322,7 +326,7 @@ impl Searches {
             let buffers =
                 |&turn| SearchBuffers { current, reference, vectors: &room(turn).device, history: 0 };
             self.family.queue_searches(&LaunchRequest {
-                queue: self.queues.search(batch),
+                queue: &**self.queues.search(batch),
                 queue_number: self.queues.search_number(batch),
                 searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
                 geometry,

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 
-use super::cl::{self, Arg, Buffer, Event, KernelObject, Queue, Rectangle};
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::host::{PinnedBlock, PinnedMemory};
+use super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue, Rectangle};
 use super::program::{self, KernelFile};
 use crate::estimator::{
     Border, DeviceInfo, Frame, HostBlock, Parameters, Part, SampleFormat, SetupError, Slot, SubSample, Window,
@@ -233,7 +233,7 @@ impl FrameSlots {
     ///
     /// # Errors
     /// The error of the command.
-    pub(super) fn check(&self, slot: Slot) -> cl::Result<()> {
+    pub(super) fn check(&self, slot: Slot) -> launcher::Result<()> {
         let PaddedFrame { written, ready, .. } = &self.slots[slot.index()];
         written.iter().chain(ready).try_for_each(Event::check)
     }
@@ -245,47 +245,47 @@ impl FrameSlots {
 
     /// Starts to upload the needed rows of `frame`, which must be of the size that the slots were made for,
     /// and to extend it: one flush. An upload to the same slot that is not done is waited for, `limit` long. `prepare` queues
-    /// what is made of the frame, and returns its event, if there is one.
+    /// what is made of the frame.
     pub(super) fn load_frame(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         limit: Duration,
         slot: Slot,
         frame: &Frame,
-        prepare: impl FnOnce(&Buffer) -> cl::Result<Option<Event>>,
-    ) -> cl::Result<()> {
+        prepare: impl FnOnce(&Buffer) -> launcher::Result<()>,
+    ) -> launcher::Result<()> {
         let start = Instant::now();
         self.wait_for_upload(slot, limit)?;
         self.write_rows(queue, slot, frame)?;
         self.normalise(queue, slot, frame.view().format().shift())?;
-        let extended = self.extend(queue, slot)?;
+        self.extend(queue, slot)?;
         let loaded = &mut self.slots[slot.index()];
-        let ready = prepare(&loaded.padded)?.unwrap_or(extended);
+        prepare(&loaded.padded)?;
+        loaded.ready = Some(queue.marker()?);
         queue.flush()?;
-        loaded.ready = Some(ready);
         // The upload itself goes on while the host does something else.
         loaded.upload = start.elapsed();
         Ok(())
     }
 
     /// Empties `slot`, and waits until no upload to it is in progress.
-    fn wait_for_upload(&mut self, slot: Slot, limit: Duration) -> cl::Result<()> {
+    fn wait_for_upload(&mut self, slot: Slot, limit: Duration) -> launcher::Result<()> {
         let watch = self.context.watch();
         watch.check()?;
         let loaded = &mut self.slots[slot.index()];
         loaded.ready = None;
         let Some(written) = loaded.written.take() else { return Ok(()) };
         // It must be over; whether it succeeded does not matter any more.
-        if watch.wait(&written, limit) == Err(cl::Error::SILENT) {
+        if watch.wait(&written, limit) == Err(launcher::Error::SILENT) {
             loaded.written = Some(written);
-            return Err(cl::Error::SILENT);
+            return Err(launcher::Error::SILENT);
         }
         Ok(())
     }
 
     /// Queues the upload of the needed rows of `frame`. The device reads a frame in page-locked memory where it is; any
     /// other frame is copied first.
-    fn write_rows(&mut self, queue: &Queue, slot: Slot, frame: &Frame) -> cl::Result<()> {
+    fn write_rows(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
         let view = frame.view().band(frame.rows());
         // Hierarchical search has eight bits of deeper samples on the device.
         let is_narrowed = view.format().bytes() > self.format.bytes();
@@ -323,7 +323,7 @@ impl FrameSlots {
     }
 
     /// Queues what puts deep samples, which have `shift` bits below them, into the lowest bits.
-    fn normalise(&mut self, queue: &Queue, slot: Slot, shift: u32) -> cl::Result<()> {
+    fn normalise(&mut self, queue: &dyn Queue, slot: Slot, shift: u32) -> launcher::Result<()> {
         let Some(normalise) = &mut self.normalise else { return Ok(()) };
         let args = [
             Arg::Buffer(&self.slots[slot.index()].padded),
@@ -338,8 +338,8 @@ impl FrameSlots {
         unsafe { queue.launch(normalise, &args, groups, [self.extend_items, 1]) }
     }
 
-    /// Queues what fills the margins of the frame in `slot`. Returns the event of it.
-    fn extend(&mut self, queue: &Queue, slot: Slot) -> cl::Result<Event> {
+    /// Queues what fills the margins of the frame in `slot`.
+    fn extend(&mut self, queue: &dyn Queue, slot: Slot) -> launcher::Result<()> {
         let Self { width, height, extend_items: items, layout: Layout { geometry, padded_rows, .. }, .. } =
             *self;
         let args = [
@@ -353,7 +353,7 @@ impl FrameSlots {
         let margin = (padded_rows - height) * words + height * (words - row_words);
         // SAFETY: `extend` clamps what it reads to the frame, and writes only below pitch x padded_rows, the
         // first part of `padded`.
-        unsafe { queue.launch_after(&mut self.extend, &args, [margin.div_ceil(items), 1], [items, 1], &[]) }
+        unsafe { queue.launch(&mut self.extend, &args, [margin.div_ceil(items), 1], [items, 1]) }
     }
 
     /// Releases the memory from which the frame in `slot` was read. The frame must be on the device.
@@ -364,10 +364,10 @@ impl FrameSlots {
     /// Downloads the frame in `slot`, without its margins, and waits for it, `limit` long.
     pub(super) fn unload_frame(
         &self,
-        queue: &Queue,
+        queue: &dyn Queue,
         limit: Duration,
         slot: Slot,
-    ) -> cl::Result<Option<Frame>> {
+    ) -> launcher::Result<Option<Frame>> {
         let watch = self.context.watch();
         watch.check()?;
         let Some((buffer, _)) = self.get(slot) else { return Ok(None) };
@@ -381,7 +381,7 @@ impl FrameSlots {
         let read = queue.flush().and_then(|()| watch.wait(&read, limit));
         if watch.is_lost() {
             std::mem::forget(samples);
-            return Err(cl::Error::SILENT);
+            return Err(launcher::Error::SILENT);
         }
         read?;
         Ok(Frame::with_format(Arc::new(samples), (width, height), row_bytes, format).ok())

@@ -4,9 +4,9 @@ use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::cl::{self, Buffer, Queue};
 use super::context::Context;
 use super::device::OpenClDevice;
+use super::launcher::{self, Buffer, Queue};
 use crate::estimator::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
 use crate::pace::PATIENCE;
 
@@ -22,7 +22,7 @@ pub(super) struct PinnedBlock {
 #[derive(Debug)]
 struct Mapped {
     buffer: Buffer,
-    queue: Arc<Queue>,
+    queue: Arc<dyn Queue>,
     // Last: what was made in the context is released before it.
     context: Arc<Context>,
 }
@@ -38,14 +38,14 @@ impl PinnedBlock {
     pub(super) fn new(
         context: &Arc<Context>,
         device: &OpenClDevice,
-        queue: &Arc<Queue>,
+        queue: &Arc<dyn Queue>,
         bytes: usize,
     ) -> Result<Self, SetupError> {
         Self::map(context, queue, bytes).map_err(|error| device.refused(error))
     }
 
     /// As [`Self::new`], with the error of OpenCL.
-    fn map(context: &Arc<Context>, queue: &Arc<Queue>, bytes: usize) -> cl::Result<Self> {
+    fn map(context: &Arc<Context>, queue: &Arc<dyn Queue>, bytes: usize) -> launcher::Result<Self> {
         let watch = context.watch();
         watch.check()?;
         let buffer = context.host_buffer(bytes)?;
@@ -54,7 +54,7 @@ impl PinnedBlock {
         if watch.is_lost() {
             // The device may map it yet.
             mem::forget((buffer, context.clone()));
-            return Err(cl::Error::SILENT);
+            return Err(launcher::Error::SILENT);
         }
         mapped?;
         // SAFETY: so many bytes are mapped there, for writing.
@@ -132,12 +132,12 @@ impl Drop for PinnedBlock {
 pub(super) struct PinnedMemory {
     pub(super) context: Arc<Context>,
     pub(super) device: OpenClDevice,
-    pub(super) queue: Arc<Queue>,
+    pub(super) queue: Arc<dyn Queue>,
 }
 
 impl PinnedMemory {
     /// A block of `bytes`, at least 1, all zero.
-    pub(super) fn block(&self, bytes: usize) -> cl::Result<Box<dyn HostBlock>> {
+    pub(super) fn block(&self, bytes: usize) -> launcher::Result<Box<dyn HostBlock>> {
         let block = PinnedBlock::map(&self.context, &self.queue, bytes)?;
         Ok(Box::new(SharedBlock(Arc::new(block))))
     }
@@ -180,8 +180,9 @@ impl HostBlock for SharedBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::FrameSource;
+    use crate::estimator::{FrameSource, Launcher};
     use crate::opencl::devices;
+    use crate::opencl::launcher::QueueKind;
 
     struct InBlock(Box<dyn HostBlock>, Option<BlockHandle>);
 
@@ -200,8 +201,8 @@ mod tests {
         let devices = devices();
         assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
         for device in devices {
-            let context = Arc::new(Context::new(device.raw()).unwrap());
-            let queue = Arc::new(context.queue(device.raw()).unwrap());
+            let context = Arc::new(Context::new(device.raw(), Launcher::OpenCl).unwrap());
+            let queue = Arc::from(context.queue(QueueKind::Ordered).unwrap());
             let memory = PinnedMemory { context, device: device.clone(), queue };
             let block = || {
                 let block = memory.allocate(100).unwrap();

@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 
-use super::cl::{self, Arg, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::{DeviceKind, OpenClDevice};
 use super::frame::{Geometry, Layout, sample_bytes};
+use super::launcher::{self, Arg, Buffer, KernelObject, Queue};
 use super::program::{self, KernelFile};
 use crate::estimator::{Grid, Parameters, SetupError};
 use crate::tuning::{Kernel, Tuning};
@@ -14,7 +14,7 @@ use crate::tuning::{Kernel, Tuning};
 pub(super) trait KernelFamily: Send {
     /// Queues everything that finds the vectors of each search, on the queue of `request` or before what
     /// follows on it.
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()>;
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()>;
 
     /// The most searches of a request.
     fn searches_at_once(&self) -> usize {
@@ -26,10 +26,9 @@ pub(super) trait KernelFamily: Send {
         0
     }
 
-    /// Queues what it needs of a frame alone, after the frame was loaded into `slot`. Returns the event of the last
-    /// launch, if there is one.
-    fn prepare_frame(&mut self, _queue: &Queue, _slot: &Buffer) -> cl::Result<Option<Event>> {
-        Ok(None)
+    /// Queues what it needs of a frame alone, after the frame was loaded into `slot`.
+    fn prepare_frame(&mut self, _queue: &dyn Queue, _slot: &Buffer) -> launcher::Result<()> {
+        Ok(())
     }
 
     /// The fewest rows of blocks that it can search.
@@ -49,9 +48,6 @@ pub(super) trait KernelFamily: Send {
     }
 }
 
-/// The most queues of searches.
-pub(super) const SEARCH_QUEUES: usize = 2;
-
 /// The frames of a search, where its vectors go, and what it may start from.
 pub(super) struct SearchBuffers<'a> {
     pub(super) current: &'a Buffer,
@@ -64,8 +60,8 @@ pub(super) struct SearchBuffers<'a> {
 
 /// Searches that are queued together, and what is searched of their frames.
 pub(super) struct LaunchRequest<'a> {
-    pub(super) queue: &'a Queue,
-    /// The number of the queue among those of searches, less than [`SEARCH_QUEUES`].
+    pub(super) queue: &'a dyn Queue,
+    /// The number of the queue among those of searches, less than [`BuildContext::search_queues`].
     pub(super) queue_number: usize,
     /// At least one, and at most [`KernelFamily::searches_at_once`].
     pub(super) searches: &'a [SearchBuffers<'a>],
@@ -110,6 +106,11 @@ impl BuildContext<'_> {
         self.parameters.references.searches(self.tuning.depth.unwrap_or(1))
     }
 
+    /// The most queues of searches.
+    pub(super) fn search_queues(&self) -> usize {
+        self.context.search_queues().min(self.searches())
+    }
+
     /// Displacements that are tried.
     pub(super) fn candidates(&self) -> usize {
         self.layout.geometry.candidates()
@@ -121,7 +122,7 @@ impl BuildContext<'_> {
         file: KernelFile,
         name: &CStr,
         options: &str,
-    ) -> Result<cl::KernelObject, SetupError> {
+    ) -> Result<KernelObject, SetupError> {
         self.build_for_items(file, name, self.tuning.group_size.unwrap_or(1), options)
     }
 
@@ -135,7 +136,7 @@ impl BuildContext<'_> {
         file: KernelFile,
         name: &CStr,
         items: usize,
-    ) -> Result<(cl::KernelObject, usize), SetupError> {
+    ) -> Result<(KernelObject, usize), SetupError> {
         let kernel = self.build_for_items(file, name, self.tuning.group_size.unwrap_or(items), "")?;
         let items = match self.chosen_group(&kernel)? {
             Some(chosen) => chosen,
@@ -152,7 +153,7 @@ impl BuildContext<'_> {
         name: &CStr,
         items: usize,
         options: &str,
-    ) -> Result<cl::KernelObject, SetupError> {
+    ) -> Result<KernelObject, SetupError> {
         let kernel = self.build_with(file, name, None, options)?;
         if items <= self.largest_group(&kernel)? || items > self.device.largest_group {
             return Ok(kernel);
@@ -167,7 +168,7 @@ impl BuildContext<'_> {
         name: &CStr,
         group_size: Option<usize>,
         options: &str,
-    ) -> Result<cl::KernelObject, SetupError> {
+    ) -> Result<KernelObject, SetupError> {
         let options =
             |four_samples| program::options(file, four_samples, self.parameters, group_size) + options;
         let (source, kernel) = (file.source(), self.kernel.name());
@@ -208,7 +209,7 @@ impl BuildContext<'_> {
     }
 
     /// The most work-items in a group of `kernel`, at least 1.
-    pub(super) fn largest_group(&self, kernel: &cl::KernelObject) -> Result<usize, SetupError> {
+    pub(super) fn largest_group(&self, kernel: &KernelObject) -> Result<usize, SetupError> {
         self.device.largest_group_of(kernel)
     }
 
@@ -216,7 +217,7 @@ impl BuildContext<'_> {
     ///
     /// # Errors
     /// [`SetupError::KernelUnsupported`] if `kernel` cannot run in such groups.
-    pub(super) fn chosen_group(&self, kernel: &cl::KernelObject) -> Result<Option<usize>, SetupError> {
+    pub(super) fn chosen_group(&self, kernel: &KernelObject) -> Result<Option<usize>, SetupError> {
         let largest = self.largest_group(kernel)?;
         match self.tuning.group_size {
             Some(items) if items > largest => Err(self.group_too_large(items, largest)),

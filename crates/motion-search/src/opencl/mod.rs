@@ -6,6 +6,8 @@
 mod cl;
 mod clock;
 mod context;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod device;
 mod families;
 mod flight;
@@ -13,6 +15,7 @@ mod frame;
 mod host;
 mod interpolation;
 mod kernel_family;
+mod launcher;
 mod program;
 mod watch;
 
@@ -99,20 +102,34 @@ impl OpenCl {
                 opened => opened,
             };
         }
-        let context = device.context()?;
+        let open = |context: &_| Self::with_context(context, device, kernel, tuning, parameters);
+        let (mut opened, launching) = device.open(tuning.launcher, open)?;
+        opened.info.launching = Some(launching);
+        Ok(opened)
+    }
+
+    /// As [`Self::new`] with a `kernel` that is not [`Kernel::Auto`], launched by `context`.
+    fn with_context(
+        context: &Arc<Context>,
+        device: &OpenClDevice,
+        kernel: Kernel,
+        tuning: &Tuning,
+        parameters: &Parameters,
+    ) -> Result<Self, SetupError> {
         let window = families::readable_window(parameters);
         let layout = Layout::new(parameters, &window);
-        let build = BuildContext { device, context: &context, kernel, tuning, parameters, layout: &layout };
+        let build = BuildContext { device, context, kernel, tuning, parameters, layout: &layout };
         let family = families::build(&build)?;
         let layout = layout.with_prepared_bytes(family.prepared_bytes());
         let (depth, slots) = (build.searches(), parameters.references.slots(tuning.depth.unwrap_or(1)));
-        let queues = Queues::new(&context, device, depth, family.is_stateless())?;
+        let queues = Queues::new(context, device, depth, family.is_stateless())?;
         let memory =
             PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
         let info = DeviceInfo {
             parameters: parameters.clone(),
             name: device.name.as_str().into(),
             kernel: kernel.name(),
+            launching: None,
             divides_window: family.least_window_rows().is_some(),
             depth,
             slots,
@@ -121,9 +138,9 @@ impl OpenCl {
             memory: Some(Arc::new(memory.clone())),
         };
         let objects = SearchObjects {
-            slots: FrameSlots::new(&context, device, memory, &info, layout)?,
-            searches: Searches::new(&context, device, family, queues, &info)?,
-            context,
+            slots: FrameSlots::new(context, device, memory, &info, layout)?,
+            searches: Searches::new(context, device, family, queues, &info)?,
+            context: context.clone(),
         };
         let flights = Flights::new(slots, depth);
         Ok(Self { layout, window, flights, objects: ManuallyDrop::new(objects), info })
@@ -147,12 +164,12 @@ impl OpenCl {
         (part.with_rows(start..end), window)
     }
 
-    fn failed(&self, error: cl::Error) -> EstimateError {
+    fn failed(&self, error: launcher::Error) -> EstimateError {
         self.objects.context.watch().failure(&self.info.name, error)
     }
 
     /// Waits until no command runs any more, however long that may take.
-    fn wait_for_all(&self) -> cl::Result<()> {
+    fn wait_for_all(&self) -> launcher::Result<()> {
         let SearchObjects { searches, context, .. } = &*self.objects;
         let in_flight = self.flights.len().max(1) as u32;
         searches.queues.wait_for_all(context.watch(), searches.allowed().saturating_mul(in_flight))
@@ -191,7 +208,7 @@ impl estimator::Device for OpenCl {
         self.flights.empty(slot.index())?;
         frame.view().check(&self.info.parameters)?;
         let SearchObjects { slots, searches, .. } = &mut *self.objects;
-        let (limit, queue, family) = (searches.allowed(), &searches.queues.upload, &mut searches.family);
+        let (limit, queue, family) = (searches.allowed(), &*searches.queues.upload, &mut searches.family);
         let loaded = slots.load_frame(queue, limit, slot, frame, |frame| family.prepare_frame(queue, frame));
         loaded.map_err(|error| self.failed(error))?;
         self.flights.fill(slot.index());
@@ -203,7 +220,7 @@ impl estimator::Device for OpenCl {
             return Ok(None);
         }
         let SearchObjects { slots, searches, .. } = &*self.objects;
-        let unloaded = slots.unload_frame(&searches.queues.upload, searches.allowed(), slot);
+        let unloaded = slots.unload_frame(&*searches.queues.upload, searches.allowed(), slot);
         unloaded.map_err(|error| self.failed(error))
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{io, panic, thread};
 
-use super::cl::Program;
 use super::context::Context;
 use super::device::OpenClDevice;
+use super::launcher::LoadedProgram;
 use crate::compilation::{self, Compilation};
-use crate::estimator::{Parameters, SetupError};
+use crate::estimator::{Launcher, Parameters, SetupError};
 use crate::tuning::Kernel;
 
 /// Files that others include. A file that includes another comes before it.
@@ -116,11 +116,14 @@ pub(super) fn build(
     kernel: &'static str,
     source: &str,
     options: &str,
-) -> Result<Arc<Program>, SetupError> {
+) -> Result<Arc<dyn LoadedProgram>, SetupError> {
     let key = [options, source].join("\n");
     context.shared_program(key, || {
         let options = format!("{} {options}", device.compiler_options());
-        let build = || context.program(device.raw(), source, &options);
+        let build = || {
+            let built = context.compiler().build(source, &options)?;
+            context.load(built).map_err(|error| (error, String::new()))
+        };
         let kernels = source.matches("__kernel").count();
         compilation::tell(&Compilation { device: &device.name, kernels, took: None });
         let began = Instant::now();
@@ -152,7 +155,7 @@ pub(super) fn build_for_four_samples(
     kernel: &'static str,
     source: &str,
     options: impl Fn(u8) -> String,
-) -> Result<Arc<Program>, SetupError> {
+) -> Result<Arc<dyn LoadedProgram>, SetupError> {
     let build = |four_samples| build(context, device, kernel, source, &options(four_samples));
     let four_samples = four_samples(context, device);
     build(four_samples).or_else(|error| match error {
@@ -187,7 +190,7 @@ fn with_stack_of_compiler<R: Send>(build: impl FnOnce() -> R + Send) -> io::Resu
 #[doc(hidden)]
 pub fn try_build(device: &OpenClDevice, source: &str) -> Result<(), SetupError> {
     assert!(!source.trim().is_empty(), "no source");
-    build(&*device.context()?, device, Kernel::Reference.name(), source, "").map(drop)
+    build(&*device.context(Launcher::OpenCl)?, device, Kernel::Reference.name(), source, "").map(drop)
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::cl::{Error, Event, Queue, Result};
+use super::cl;
 use super::clock::DeviceClock;
+use super::launcher::{Error, Event, Queue, Result};
 use crate::estimator::EstimateError;
 
 /// How long a GPU is polled without sleeping. A sleep takes some 60 microseconds longer than asked for: less
@@ -61,7 +62,7 @@ impl Completion {
             let mut status = self.status.lock();
             self.changed.wait_while_for(&mut status, |status| status.is_none(), step);
             if let Some(status) = *status {
-                return Event::is_done_at(status);
+                return cl::event::is_done_at(status);
             }
             drop(status);
             // Without the lock: a driver may call back while it holds a lock of the event.
@@ -139,7 +140,7 @@ impl Watch {
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub(super) fn wait_for_queue(&self, queue: &Queue, limit: Duration) -> Result<()> {
+    pub(super) fn wait_for_queue(&self, queue: &dyn Queue, limit: Duration) -> Result<()> {
         // A flush may block too.
         self.check()?;
         let all = queue.end()?;
@@ -171,6 +172,8 @@ mod tests {
     use crate::estimator::{
         Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
     };
+    use crate::estimator::Launcher;
+    use crate::opencl::cl::event::complete;
     use crate::opencl::device::SHARED_CONTEXT_TESTS;
     use crate::opencl::{OpenCl, OpenClDevice, cl, devices};
     use crate::tuning::{Kernel, Tuning};
@@ -183,14 +186,14 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_answer_is_lost() {
-        let context = cl::Context::new(device().raw()).unwrap();
+        let api = cl::OpenClApi::new(device().raw()).unwrap();
         for is_polled in [false, true] {
             let watch = Watch::new(is_polled);
-            let [done, failed, late] = [(); 3].map(|()| context.user_event().unwrap());
+            let [done, failed, late] = [(); 3].map(|()| api.user_event().unwrap());
             thread::scope(|scope| {
                 scope.spawn(|| {
-                    done.complete(0).unwrap();
-                    failed.complete(-5).unwrap();
+                    complete(&done, 0).unwrap();
+                    complete(&failed, -5).unwrap();
                 });
                 watch.wait(&done, Duration::MAX).unwrap();
                 assert_eq!(watch.wait(&failed, Duration::MAX).unwrap_err().code, -5);
@@ -202,7 +205,7 @@ mod tests {
             assert_eq!(watch.wait(&late, Duration::MAX), Err(Error::SILENT));
             assert_eq!(watch.lost_after(), Some(LIMIT));
             watch.wait(&done, LIMIT).unwrap();
-            late.complete(0).unwrap();
+            complete(&late, 0).unwrap();
             watch.wait(&late, LIMIT).unwrap();
         }
     }
@@ -218,8 +221,8 @@ mod tests {
             opened.objects.searches.patience = LIMIT;
             // The slots allocate their memory now, while the queue is free.
             [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
-            let never = opened.objects.context.user_event().unwrap();
-            let _held = opened.objects.searches.queues.upload.barrier([&never]).unwrap();
+            let never = opened.objects.context.compiler().user_event().unwrap();
+            let _held = opened.objects.searches.queues.upload.barrier(&[&never]).unwrap();
             opened.load_frame(Slot::B, &frame(1)).unwrap();
             let request =
                 Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };
@@ -233,10 +236,10 @@ mod tests {
             let memory = opened.info().memory.clone().unwrap();
             assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
             // The next user of the device gets another context.
-            assert!(!device().context().unwrap().watch().is_lost());
+            assert!(!device().context(Launcher::OpenCl).unwrap().watch().is_lost());
             opened.cancel();
             drop(opened);
-            never.complete(0).unwrap();
+            complete(&never, 0).unwrap();
         }
     }
 }

@@ -5,7 +5,7 @@ mod kernel;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimator::SetupError;
+use crate::estimator::{Launcher, SetupError};
 
 pub use kernel::Kernel;
 
@@ -54,6 +54,8 @@ pub struct Tuning {
     /// Blocks down of a work-group of the kernels `tiled` and `elimination`, at least 1; `elimination`
     /// takes fewer if they do not fit in local memory.
     pub blocks_down: Option<usize>,
+    /// What launches kernels; with `None` CUDA where it can, else OpenCL.
+    pub launcher: Option<Launcher>,
     /// The most frames in flight, 1 to [`Self::MAX_DEPTH`]; `None` is 1. It depends on the user, not
     /// on the device, so it is not stored in files.
     #[serde(skip)]
@@ -83,8 +85,17 @@ impl Tuning {
     pub const MAX_THREADS: usize = 1024;
 
     /// The names of the fields in properties and files.
-    pub const FIELDS: [&str; 8] =
-        ["group-size", "cost-bytes", "launch", "queues", "launches", "run", "blocks-across", "blocks-down"];
+    pub const FIELDS: [&str; 9] = [
+        "group-size",
+        "cost-bytes",
+        "launch",
+        "queues",
+        "launches",
+        "run",
+        "blocks-across",
+        "blocks-down",
+        "launcher",
+    ];
 
     /// The values set here, and those of `other` for the rest.
     #[must_use]
@@ -97,6 +108,7 @@ impl Tuning {
             run: self.run.or(other.run),
             blocks_across: self.blocks_across.or(other.blocks_across),
             blocks_down: self.blocks_down.or(other.blocks_down),
+            launcher: self.launcher.or(other.launcher),
             depth: self.depth.or(other.depth),
             threads: self.threads.or(other.threads),
             divides_window: self.divides_window || other.divides_window,

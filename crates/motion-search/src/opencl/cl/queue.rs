@@ -1,32 +1,26 @@
 //! Queues and their commands.
 
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use ocl::ffi;
 use parking_lot::Mutex;
 
-use super::{Arg, Buffer, Event, KernelObject, QueueOwner, Result, check};
+use super::event::{self, ClEvent};
+use super::{ClKernel, QueueOwner, check, memory};
+use crate::opencl::launcher::{
+    Arg, Buffer, Error, Event, EventState as _, LoadedKernel, Queue, Rectangle, Result,
+};
 
 /// A queue of commands.
 #[derive(Debug)]
-pub(in crate::opencl) struct Queue {
+pub(super) struct ClQueue {
     /// Of a chained queue the latest command, for which the next one waits.
-    latest: Option<Mutex<Option<Event>>>,
+    latest: Option<Mutex<Option<ClEvent>>>,
     // Last: its commands are released before it.
-    pub(super) owner: QueueOwner,
+    owner: QueueOwner,
 }
 
-/// A rectangle of bytes in a buffer: `width` bytes of `height` rows, `pitch` bytes apart.
-#[derive(Clone, Copy)]
-pub(in crate::opencl) struct Rectangle {
-    pub(in crate::opencl) left: usize,
-    pub(in crate::opencl) top: usize,
-    pub(in crate::opencl) width: usize,
-    pub(in crate::opencl) height: usize,
-    pub(in crate::opencl) pitch: usize,
-}
-
-impl Queue {
+impl ClQueue {
     /// In a chained queue each command waits for the event of the one before, so that all commands after one that fails
     /// fail too. The order of the queue does not do this: PoCL 3.1 runs those behind a failed upload, and the search would
     /// find wrong vectors. An event for each command costs time, so queues of GPUs are not chained.
@@ -42,7 +36,7 @@ impl Queue {
     ///
     /// # Safety
     /// The events of `after` are alive; `event` is null or points to space for one.
-    pub(super) unsafe fn command(
+    unsafe fn command(
         &self,
         call: &'static str,
         after: &[ffi::cl_event],
@@ -56,15 +50,16 @@ impl Queue {
         let mut latest = latest.lock();
         if let Some(latest) = &*latest {
             // PoCL 3.1 never begins a command that waits for one that has failed.
-            latest.check()?;
+            latest.is_done()?;
         }
-        let after: Vec<_> = after.iter().copied().chain(latest.as_ref().map(|latest| latest.0)).collect();
+        let after: Vec<_> = after.iter().copied().chain(latest.as_ref().map(ClEvent::raw)).collect();
         let mut raw = ptr::null_mut();
         check(call, enqueue(after.len() as u32, list(&after), &mut raw))?;
-        let queued = Event(raw);
+        // SAFETY: the call has returned it.
+        let queued = unsafe { ClEvent::new(raw) };
         if !event.is_null() {
             // SAFETY: the caller guarantees that there is space for one.
-            unsafe { event.write(std::mem::ManuallyDrop::new(queued.clone()).0) };
+            unsafe { event.write(std::mem::ManuallyDrop::new(queued.clone()).raw()) };
         }
         *latest = Some(queued);
         Ok(())
@@ -74,7 +69,7 @@ impl Queue {
     ///
     /// # Safety
     /// The events of `after` are alive.
-    pub(super) unsafe fn command_event(
+    unsafe fn command_event(
         &self,
         call: &'static str,
         after: &[ffi::cl_event],
@@ -82,12 +77,38 @@ impl Queue {
     ) -> Result<Event> {
         let mut event = ptr::null_mut();
         // SAFETY: the caller guarantees it; there is space for one event.
-        unsafe { self.command(call, after, &mut event, enqueue) }.map(|()| Event(event))
+        unsafe { self.command(call, after, &mut event, enqueue) }?;
+        // SAFETY: the call has returned it.
+        Ok(Event::new(unsafe { ClEvent::new(event) }))
+    }
+}
+
+impl Queue for ClQueue {
+    unsafe fn launch_on(
+        &self,
+        kernel: &mut dyn LoadedKernel,
+        args: &[Arg<'_>],
+        groups: [usize; 3],
+        items: [usize; 3],
+        after: &[Event],
+    ) -> Result<()> {
+        let kernel = (kernel as &mut dyn std::any::Any).downcast_mut::<ClKernel>();
+        let kernel = kernel.ok_or(Error::UNSUPPORTED)?;
+        kernel.set(args)?;
+        let (queue, kernel) = (self.owner.0, kernel.owner.0);
+        let global: [usize; 3] = std::array::from_fn(|axis| groups[axis] * items[axis]);
+        // SAFETY: both arrays hold three sizes; the caller guarantees the rest.
+        let launch = |count, after, event| unsafe {
+            let (global, items) = (global.as_ptr(), items.as_ptr());
+            ffi::clEnqueueNDRangeKernel(queue, kernel, 3, ptr::null(), global, items, count, after, event)
+        };
+        let after = after.iter().map(event::raw).collect::<Result<Vec<_>>>()?;
+        // SAFETY: the events are borrowed.
+        unsafe { self.command("clEnqueueNDRangeKernel", &after, ptr::null_mut(), launch) }
     }
 
-    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
-    pub(in crate::opencl) fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
-        let (queue, buffer, start) = (self.owner.0, buffer.0, data.as_ptr().cast());
+    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
         // SAFETY: `start` points to as many bytes, and the call blocks until they are read; it refuses a
         // buffer that is too small; the wait list is the caller's.
         let write = |count, after, event| unsafe {
@@ -97,75 +118,131 @@ impl Queue {
         unsafe { self.command("clEnqueueWriteBuffer", &[], ptr::null_mut(), write) }
     }
 
-    /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
-    ///
-    /// # Safety
-    /// With these arguments the kernel must stay within its buffers.
-    pub(in crate::opencl) unsafe fn launch<const N: usize>(
-        &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-    ) -> Result<()> {
+    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        let (queue, buffer, flags) = (self.owner.0, memory(buffer)?, ffi::CL_MAP_READ | ffi::CL_MAP_WRITE);
+        let mut start = ptr::null_mut();
+        // SAFETY: the call refuses more bytes than the buffer has; the rest is the caller's.
+        let map = |count, after, event| unsafe {
+            let mut code = 0;
+            start =
+                ffi::clEnqueueMapBuffer(queue, buffer, 0, flags, 0, bytes, count, after, event, &mut code);
+            code
+        };
+        // SAFETY: no events.
+        let event = unsafe { self.command_event("clEnqueueMapBuffer", &[], map)? };
+        let start = NonNull::new(start.cast()).ok_or(Error { call: "clEnqueueMapBuffer", code: -12 })?;
+        Ok((start, event))
+    }
+
+    unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
+        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, start.as_ptr().cast());
         // SAFETY: the caller guarantees it.
-        unsafe { self.enqueue(kernel, args, groups, items, &[], ptr::null_mut()) }
+        let unmap = |count, after, event| unsafe {
+            ffi::clEnqueueUnmapMemObject(queue, buffer, start, count, after, event)
+        };
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueUnmapMemObject", &[], unmap) }
     }
 
-    /// As [`Self::launch`], after all of `after`. Returns the event of the kernel.
-    ///
-    /// # Safety
-    /// As [`Self::launch`].
-    pub(in crate::opencl) unsafe fn launch_after<const N: usize>(
+    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
+        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
+        // SAFETY: `start` points to so many bytes, which the caller keeps in place; the call refuses bytes past the end of
+        // the buffer.
+        let write = |count, after, event| unsafe {
+            ffi::clEnqueueWriteBuffer(queue, buffer, 0, first, data.len(), start, count, after, event)
+        };
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueWriteBuffer", &[], write) }
+    }
+
+    unsafe fn begin_write_rows(
         &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-        after: &[Event],
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
     ) -> Result<Event> {
-        let mut event = ptr::null_mut();
-        // SAFETY: the caller guarantees it; there is space for one event.
-        unsafe { self.enqueue(kernel, args, groups, items, after, &mut event) }.map(|()| Event(event))
-    }
-
-    /// # Safety
-    /// As [`Self::launch`]; `event` is null or points to space for one.
-    unsafe fn enqueue<const N: usize>(
-        &self,
-        kernel: &mut KernelObject,
-        args: &[Arg<'_>],
-        groups: [usize; N],
-        items: [usize; N],
-        after: &[Event],
-        event: *mut ffi::cl_event,
-    ) -> Result<()> {
-        kernel.set(args)?;
-        let (queue, kernel) = (self.owner.0, kernel.owner.0);
-        let global: [usize; N] = std::array::from_fn(|axis| groups[axis] * items[axis]);
-        // SAFETY: both arrays hold N sizes; the caller guarantees the rest.
-        let launch = |count, after, event| unsafe {
-            let (global, items) = (global.as_ptr(), items.as_ptr());
-            ffi::clEnqueueNDRangeKernel(
+        assert!(data.len() >= (to.height - 1) * stride + to.width);
+        let (queue, buffer) = (self.owner.0, memory(buffer)?);
+        let (origin, host_origin, region) = ([to.left, to.top, 0], [0; 3], [to.width, to.height, 1]);
+        // SAFETY: every row is in `data`, as asserted, which the caller keeps in place; the call refuses a
+        // rectangle outside the buffer.
+        let write = |count, after, event| unsafe {
+            ffi::clEnqueueWriteBufferRect(
                 queue,
-                kernel,
-                N as u32,
-                ptr::null(),
-                global,
-                items,
+                buffer,
+                0,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                to.pitch,
+                0,
+                stride,
+                0,
+                data.as_ptr().cast(),
                 count,
                 after,
                 event,
             )
         };
-        let after: Vec<_> = after.iter().map(|event| event.0).collect();
-        // SAFETY: the events are borrowed; the caller guarantees the space.
-        unsafe { self.command("clEnqueueNDRangeKernel", &after, event, launch) }
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueWriteBufferRect", &[], write) }
     }
 
-    /// An event that is done when everything queued before is done. It fails if the queue is chained and one of the
-    /// commands failed.
-    pub(in crate::opencl) fn marker(&self) -> Result<Event> {
+    unsafe fn begin_read(
+        &self,
+        buffer: &Buffer,
+        data: NonNull<u8>,
+        bytes: usize,
+        after: &Event,
+    ) -> Result<Event> {
+        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
+        // SAFETY: the caller guarantees it.
+        let read = |count, after, event| unsafe {
+            ffi::clEnqueueReadBuffer(queue, buffer, 0, 0, bytes, start, count, after, event)
+        };
+        // SAFETY: the event is borrowed.
+        unsafe { self.command_event("clEnqueueReadBuffer", &[event::raw(after)?], read) }
+    }
+
+    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
+        assert_eq!(data.len(), from.width * from.height);
+        let (queue, buffer) = (self.owner.0, memory(buffer)?);
+        let (origin, host_origin, region) = ([from.left, from.top, 0], [0; 3], [from.width, from.height, 1]);
+        // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
+        let read = |count, after, event| unsafe {
+            ffi::clEnqueueReadBufferRect(
+                queue,
+                buffer,
+                0,
+                origin.as_ptr(),
+                host_origin.as_ptr(),
+                region.as_ptr(),
+                from.pitch,
+                0,
+                from.width,
+                0,
+                data.as_mut_ptr().cast(),
+                count,
+                after,
+                event,
+            )
+        };
+        // SAFETY: no events.
+        unsafe { self.command_event("clEnqueueReadBufferRect", &[], read) }
+    }
+
+    fn barrier(&self, after: &[&Event]) -> Result<Event> {
+        let queue = self.owner.0;
+        let after = after.iter().map(|event| event::raw(event)).collect::<Result<Vec<_>>>()?;
+        // SAFETY: the wait list is the caller's.
+        let wait =
+            |count, after, event| unsafe { ffi::clEnqueueBarrierWithWaitList(queue, count, after, event) };
+        // SAFETY: the events are borrowed.
+        unsafe { self.command_event("clEnqueueBarrierWithWaitList", &after, wait) }
+    }
+
+    fn marker(&self) -> Result<Event> {
         let queue = self.owner.0;
         // SAFETY: no wait list means all commands before, and in an ordered queue the latest one means them too.
         let mark =
@@ -174,25 +251,21 @@ impl Queue {
         unsafe { self.command_event("clEnqueueMarkerWithWaitList", &[], mark) }
     }
 
-    /// An event that is done when no command queued before runs any more, whether it failed or not.
-    pub(in crate::opencl) fn end(&self) -> Result<Event> {
+    fn end(&self) -> Result<Event> {
         let mut event = ptr::null_mut();
         // SAFETY: no wait list, which means all commands before; there is space for one event.
         let code = unsafe { ffi::clEnqueueMarkerWithWaitList(self.owner.0, 0, ptr::null(), &mut event) };
-        check("clEnqueueMarkerWithWaitList", code).map(|()| Event(event))
+        check("clEnqueueMarkerWithWaitList", code)?;
+        // SAFETY: the call has returned it.
+        Ok(Event::new(unsafe { ClEvent::new(event) }))
     }
 
-    /// Checks that the latest command of a chained queue has not failed, and none before.
-    ///
-    /// # Errors
-    /// The error of the command.
-    pub(in crate::opencl) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let latest = self.latest.as_ref().map(Mutex::lock);
-        latest.as_deref().and_then(Option::as_ref).map_or(Ok(()), Event::check)
+        latest.as_deref().and_then(Option::as_ref).map_or(Ok(()), |latest| latest.is_done().map(drop))
     }
 
-    /// Submits the queued commands to the device, without waiting for them.
-    pub(in crate::opencl) fn flush(&self) -> Result<()> {
+    fn flush(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe { ffi::clFlush(self.owner.0) })
     }

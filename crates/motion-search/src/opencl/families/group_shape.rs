@@ -4,10 +4,10 @@ use std::ffi::CStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::cl;
 use super::super::device::OpenClDevice;
 use super::super::frame::Geometry;
 use super::super::kernel_family::BuildContext;
+use super::super::launcher::KernelObject;
 use super::super::program::KernelFile;
 use crate::estimator::SetupError;
 
@@ -94,7 +94,7 @@ impl GroupShape {
         file: KernelFile,
         name: &CStr,
         options: &str,
-    ) -> Result<cl::KernelObject, SetupError> {
+    ) -> Result<KernelObject, SetupError> {
         let Self { run, tile_columns, tile_rows, blocks_across, blocks_down, items, .. } = *self;
         let mut options = format!(" -D RUN={run}{options}");
         if !build.is_cpu() {

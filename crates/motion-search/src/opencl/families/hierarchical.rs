@@ -8,10 +8,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::cl::{self, Arg, Buffer, Event, Queue};
-use super::super::kernel_family::{
-    BuildContext, KernelFamily, LaunchRequest, SEARCH_QUEUES, SearchBuffers, int,
-};
+use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers, int};
+use super::super::launcher::{self, Arg, Buffer, Queue};
 use super::super::program::KernelFile;
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
 use crate::estimator::pyramid::{CELL, Preset};
@@ -93,7 +91,7 @@ fn field_tiles([columns, rows]: [i32; 2]) -> usize {
 
 /// The searches of a request, and the arguments of kernels that each has of its own: `OF_EACH` in `levels.cl`.
 struct Batch<'a> {
-    queue: &'a Queue,
+    queue: &'a dyn Queue,
     memory: &'a SearchMemory,
     searches: usize,
     current: Vec<Arg<'a>>,
@@ -124,7 +122,12 @@ impl<'a> Batch<'a> {
     ///
     /// # Safety
     /// As [`Queue::launch`].
-    unsafe fn launch(&self, pass: &mut Pass, args: &[&[Arg<'_>]], [x, y]: [usize; 2]) -> cl::Result<()> {
+    unsafe fn launch(
+        &self,
+        pass: &mut Pass,
+        args: &[&[Arg<'_>]],
+        [x, y]: [usize; 2],
+    ) -> launcher::Result<()> {
         // SAFETY: the caller guarantees it.
         unsafe { pass.launch(self.queue, &args.concat(), [x, y, self.searches]) }
     }
@@ -200,7 +203,7 @@ impl LevelLaunches {
     }
 
     /// Queues the search, whose first field is `fields.to`. Afterwards that is the last one.
-    fn queue(&mut self, batch: &Batch<'_>, fields: &mut FieldsArg) -> cl::Result<()> {
+    fn queue(&mut self, batch: &Batch<'_>, fields: &mut FieldsArg) -> launcher::Result<()> {
         let Self { level, directions, iterations, .. } = *self;
         let Batch { current, reference, .. } = batch;
         let buffer = Arg::Buffer(&batch.memory.fields);
@@ -311,7 +314,7 @@ impl HierarchicalFamily {
         let (preset, plan) = (build.parameters.quality.preset(), SlotPlan::new(build));
         let depth = build.searches();
         // A power of two, and so many that each queue has a batch.
-        let at_once = 1 << (depth / SEARCH_QUEUES).clamp(1, MOST_AT_ONCE).ilog2();
+        let at_once = 1 << (depth / build.search_queues()).clamp(1, MOST_AT_ONCE).ilog2();
         let options = search_options(&plan, &preset, 0, at_once);
         let pass = |file, name, items| Pass::new(build, file, name, items, &options);
         let block_size = build.parameters.block_size;
@@ -322,10 +325,11 @@ impl HierarchicalFamily {
             })
         });
         let search = |number| LevelLaunches::new(build, &plan, &preset, number, at_once);
-        let sets = if depth > 1 { SEARCH_QUEUES } else { 1 };
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,
-            memory: (0..sets).map(|_| SearchMemory::new(build, &plan, at_once)).collect::<Result<_, _>>()?,
+            memory: (0..build.search_queues())
+                .map(|_| SearchMemory::new(build, &plan, at_once))
+                .collect::<Result<_, _>>()?,
             at_once,
             passes: SearchPasses {
                 searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
@@ -345,7 +349,7 @@ impl HierarchicalFamily {
 
 impl SearchPasses {
     /// Queues the search of all levels, and the checks of their fields. Returns the first cell of the finest field.
-    fn search_levels(&mut self, batch: &Batch<'_>) -> cl::Result<Arg<'static>> {
+    fn search_levels(&mut self, batch: &Batch<'_>) -> launcher::Result<Arg<'static>> {
         let Self { plan, searches, check, .. } = self;
         let Batch { current, reference, .. } = batch;
         let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
@@ -379,7 +383,7 @@ impl SearchPasses {
 
     /// Queues what makes vectors in 64ths of a sample from the finest field, which begins at cell `found`. Returns
     /// whether they are the checked ones.
-    fn refine(&mut self, batch: &Batch<'_>, found: Arg<'_>) -> cl::Result<bool> {
+    fn refine(&mut self, batch: &Batch<'_>, found: Arg<'_>) -> launcher::Result<bool> {
         let (level, directions) = (self.plan.levels()[0], self.searches[0].directions);
         let Batch { memory, current, reference, .. } = batch;
         let [fields, peaks, smooth, checked] =
@@ -402,7 +406,7 @@ impl SearchPasses {
     }
 
     /// Queues what makes the records from the vectors of cells, which are the checked ones or else the smooth ones.
-    fn make_records(&mut self, batch: &Batch<'_>, found: Arg<'_>, is_checked: bool) -> cl::Result<()> {
+    fn make_records(&mut self, batch: &Batch<'_>, found: Arg<'_>, is_checked: bool) -> launcher::Result<()> {
         let level = self.plan.levels()[0];
         let Batch { memory, current, reference, records, .. } = batch;
         let (mut size, grid) = (level.size_in_cells(), [self.grid.columns as i32, self.grid.rows as i32]);
@@ -438,7 +442,7 @@ impl SearchPasses {
 }
 
 impl KernelFamily for HierarchicalFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
         let found = self.passes.search_levels(&batch)?;
         let is_checked = self.passes.refine(&batch, found)?;
@@ -453,8 +457,8 @@ impl KernelFamily for HierarchicalFamily {
         self.passes.plan.prepared_bytes
     }
 
-    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
-        self.pyramid.queue(&self.passes.plan, queue, slot).map(Some)
+    fn prepare_frame(&mut self, queue: &dyn Queue, slot: &Buffer) -> launcher::Result<()> {
+        self.pyramid.queue(&self.passes.plan, queue, slot)
     }
 
     fn is_stateless(&self) -> bool {

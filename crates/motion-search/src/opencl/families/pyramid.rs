@@ -4,8 +4,8 @@ use std::ffi::CStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::cl::{self, Arg, Buffer, Event, Queue};
 use super::super::kernel_family::{BuildContext, int};
+use super::super::launcher::{self, Arg, Buffer, KernelObject, Queue};
 use super::super::program::KernelFile;
 use crate::estimator::pyramid::{CELL, MOST_LEVELS, level_sizes};
 use crate::estimator::{SetupError, Window};
@@ -142,7 +142,7 @@ fn tiles_of(width: usize, height: usize) -> usize {
 
 /// A kernel and the items of its groups.
 pub(super) struct Pass {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     pub(super) items: usize,
 }
 
@@ -170,10 +170,10 @@ impl Pass {
     /// As [`Queue::launch`].
     pub(super) unsafe fn launch(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         args: &[Arg<'_>],
         groups: [usize; 3],
-    ) -> cl::Result<()> {
+    ) -> launcher::Result<()> {
         // SAFETY: the caller guarantees it.
         unsafe { queue.launch(&mut self.kernel, args, groups, [self.items, 1, 1]) }
     }
@@ -193,8 +193,13 @@ impl PyramidMaker {
         })
     }
 
-    /// Queues what makes the pyramid of the frame in `slot`. Returns the event of the last launch.
-    pub(super) fn queue(&mut self, plan: &SlotPlan, queue: &Queue, slot: &Buffer) -> cl::Result<Event> {
+    /// Queues what makes the pyramid of the frame in `slot`.
+    pub(super) fn queue(
+        &mut self,
+        plan: &SlotPlan,
+        queue: &dyn Queue,
+        slot: &Buffer,
+    ) -> launcher::Result<()> {
         let levels = plan.levels();
         let (slot, pyramid) = (Arg::Buffer(slot), Arg::Struct(bytemuck::bytes_of(&plan.pyramid)));
         for first in (0..levels.len().max(2) - 1).step_by(HALVINGS) {
@@ -204,9 +209,7 @@ impl PyramidMaker {
             // SAFETY: a group takes a tile of level `first`, and writes the tiles below within their levels.
             unsafe { self.halve.launch(queue, &args, [columns, rows, 1])? };
         }
-        let (args, items) = ([slot, pyramid], [self.interpolate.items, 1]);
-        let kernel = &mut self.interpolate.kernel;
         // SAFETY: a group takes a tile of a level and its margins, and writes within its planes and cells.
-        unsafe { queue.launch_after(kernel, &args, [plan.tiles, 1], items, &[]) }
+        unsafe { self.interpolate.launch(queue, &[slot, pyramid], [plan.tiles, 1, 1]) }
     }
 }

@@ -1,7 +1,7 @@
 //! Sub-sample refinement of what another family has found (`kernels/sub_sample.cl`).
 
-use super::super::cl::{self, Buffer, Event, Queue};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::launcher::{self, Buffer, KernelObject, Queue};
 use super::super::program::KernelFile;
 use crate::estimator::SetupError;
 
@@ -14,7 +14,7 @@ const AROUND: usize = 8;
 /// A family, and the refinement after it.
 pub(super) struct RefinedFamily {
     search: Box<dyn KernelFamily>,
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     shape: RefinementShape,
 }
 
@@ -87,7 +87,7 @@ impl RefinedFamily {
 }
 
 impl KernelFamily for RefinedFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         self.search.queue_searches(request)?;
         let RefinementShape { items, lanes, .. } = self.shape;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
@@ -103,7 +103,7 @@ impl KernelFamily for RefinedFamily {
         self.search.prepared_bytes()
     }
 
-    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> cl::Result<Option<Event>> {
+    fn prepare_frame(&mut self, queue: &dyn Queue, slot: &Buffer) -> launcher::Result<()> {
         self.search.prepare_frame(queue, slot)
     }
 

@@ -1,7 +1,7 @@
 //! Three-step search (`kernels/three_step.cl`): all steps in one launch, by groups or by single work-items.
 
-use super::super::cl::{self, Arg};
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::launcher::{self, Arg, KernelObject};
 use super::super::program::KernelFile;
 use crate::estimator::{SetupError, Window};
 
@@ -33,7 +33,7 @@ impl StepArgs {
 /// Several items a candidate, all steps in one launch.
 pub(super) struct ThreeStepGroups {
     steps: StepArgs,
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     /// Items a block.
     items: usize,
     /// Blocks of a group.
@@ -66,7 +66,7 @@ impl KernelFamily for ThreeStepGroups {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let sums = Arg::Local(2 * size_of::<u32>() * items * lanes);
@@ -82,7 +82,7 @@ impl KernelFamily for ThreeStepGroups {
 /// An item a block, all steps in one launch.
 pub(super) struct ThreeStepItems {
     steps: StepArgs,
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     items: usize,
 }
 
@@ -102,7 +102,7 @@ impl KernelFamily for ThreeStepItems {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, steps.limits(), steps.first(), request.geometry.arg()];

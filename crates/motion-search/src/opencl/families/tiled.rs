@@ -3,9 +3,9 @@
 use std::iter::successors;
 use std::ops::RangeInclusive;
 
-use super::super::cl::{self, Arg};
 use super::super::frame::sample_bytes;
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::launcher::{self, Arg, KernelObject};
 use super::super::program::KernelFile;
 use super::group_shape::GroupShape;
 use crate::estimator::{Grid, Metric, Parameters, SetupError};
@@ -39,7 +39,7 @@ const MOST_BLOCKS: usize = 8;
 
 /// The kernel, and the groups that it is launched in.
 pub(super) struct TiledFamily {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     group: GroupShape,
     divides_window: bool,
 }
@@ -65,7 +65,7 @@ impl KernelFamily for TiledFamily {
         self.divides_window.then_some(self.group.tile_rows)
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let ([current, reference, vectors], shape) = (request.buffers(), self.group.arg(request.geometry));
         let shape = Arg::Struct(bytemuck::bytes_of(&shape));
         let args = [current, reference, vectors, shape, request.geometry.arg()];

@@ -2,8 +2,8 @@
 
 use std::ffi::CStr;
 
-use super::super::cl::{self, Arg, Event, KernelObject, Program, Queue};
 use super::super::device::{DeviceKind, OpenClDevice};
+use super::super::launcher::{self, Arg, KernelObject, LoadedProgram, Queue};
 use crate::estimator::SetupError;
 use crate::interpolation::BLOCK;
 
@@ -67,7 +67,7 @@ pub(super) struct GroupedKernel {
 impl GroupedKernel {
     pub(super) fn new(
         device: &OpenClDevice,
-        program: &Program,
+        program: &dyn LoadedProgram,
         name: &CStr,
         wanted: [usize; 2],
     ) -> Result<Self, SetupError> {
@@ -82,14 +82,14 @@ impl GroupedKernel {
     /// As [`Queue::launch`].
     pub(super) unsafe fn launch(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         args: &[Arg<'_>],
         items: [usize; 3],
-    ) -> cl::Result<Event> {
+    ) -> launcher::Result<()> {
         let [across, down] = self.group;
         let groups = [items[0].div_ceil(across), items[1].div_ceil(down), items[2]];
         // SAFETY: the caller guarantees it.
-        unsafe { queue.launch_after(&mut self.kernel, args, groups, [across, down, 1], &[]) }
+        unsafe { queue.launch(&mut self.kernel, args, groups, [across, down, 1]) }
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::cl::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::context::Context;
 use super::super::device::OpenClDevice;
+use super::super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::program::{self, KernelFile};
 use super::groups::{ChoiceShape, GroupedKernel, LIST_GROUP, PLANE_GROUP};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
@@ -42,12 +42,12 @@ impl PlanesKernel {
     /// frames.
     unsafe fn launch(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         sources: [&Buffer; 2],
         (vectors, made): (&[&Buffer], &Buffer),
         frame: &FrameShape,
         both: i32,
-    ) -> cl::Result<Event> {
+    ) -> launcher::Result<()> {
         let buffers = sources.iter().chain(vectors).copied().chain([made]).map(Arg::Buffer);
         let structures = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
         let args: Vec<_> = buffers.chain(structures).chain([Arg::Int(both)]).collect();
@@ -160,7 +160,7 @@ impl InterpolationKernels {
         let options =
             format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
         let interpolation = build(KernelFile::Interpolation, options)?;
-        let grouped = |name, group| GroupedKernel::new(device, &interpolation, name, group);
+        let grouped = |name, group| GroupedKernel::new(device, &*interpolation, name, group);
         // Of planes that are sampled alike, from plane `first` on.
         let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
             let (width, height) = layout.planes[first].size;
@@ -172,7 +172,7 @@ impl InterpolationKernels {
             };
             let program = build(file, options)?;
             Ok::<_, SetupError>(PlanesKernel {
-                kernel: GroupedKernel::new(device, &program, name, PLANE_GROUP)?,
+                kernel: GroupedKernel::new(device, &*program, name, PLANE_GROUP)?,
                 shape: layout.plane_shape(first, sampling.pixel()),
                 items: [cells, height, count],
             })
@@ -181,7 +181,7 @@ impl InterpolationKernels {
             FrameQuality::Fast => None,
             FrameQuality::Balanced => {
                 let program = build(KernelFile::Weighting, shared)?;
-                Some(WeightingKernels::new(context, device, &program, choice, &layout)?)
+                Some(WeightingKernels::new(context, device, &*program, choice, &layout)?)
             }
         };
         let blocks = layout.grid.blocks();
@@ -209,10 +209,10 @@ impl InterpolationKernels {
     /// Queues what is made of a frame whose planes were loaded, of samples of so many bytes.
     pub(super) fn prepare(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         frame: &DeviceFrame,
         sample_bytes: usize,
-    ) -> cl::Result<()> {
+    ) -> launcher::Result<()> {
         let (width, height) = self.layout.point_size();
         let args = [
             Arg::Buffer(&frame.planes),
@@ -241,11 +241,11 @@ impl InterpolationKernels {
     /// `made`. Returns the event of its end.
     pub(super) fn make(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         [previous, next]: [&DeviceFrame; 2],
         phase: Phase,
         made: &Buffer,
-    ) -> cl::Result<Event> {
+    ) -> launcher::Result<Event> {
         let blocks = self.layout.grid.blocks();
         let shape = Arg::Struct(bytemuck::bytes_of(&self.layout.shape));
         let both = phase.previous_weight() as i32;
@@ -277,10 +277,12 @@ impl InterpolationKernels {
         }
         let luma = [previous.luma(), next.luma()];
         // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
-        let end = unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), frame, both)? };
-        let Some(chroma) = &mut self.compensate_chroma else { return Ok(end) };
-        let planes = [&previous.planes, &next.planes];
-        // SAFETY: as above.
-        unsafe { chroma.launch(queue, planes, (&vectors, made), frame, both) }
+        unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), frame, both)? };
+        if let Some(chroma) = &mut self.compensate_chroma {
+            let planes = [&previous.planes, &next.planes];
+            // SAFETY: as above.
+            unsafe { chroma.launch(queue, planes, (&vectors, made), frame, both)? };
+        }
+        queue.marker()
     }
 }

@@ -10,12 +10,12 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cl::{self, Buffer, Event, Queue};
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::host::PinnedBlock;
+use super::launcher::{self, Buffer, Event, Queue, QueueKind};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{EstimateError, FrameView, MotionVector, SetupError};
+use crate::estimator::{EstimateError, FrameView, Launching, MotionVector, SetupError};
 use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, check_field};
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, InterpolationKernels};
@@ -34,6 +34,7 @@ const WORK: usize = 64;
 /// samples (24 · W · H with samples of more than eight bits), and 0.3 · W · H for vectors; in page-locked memory 4 · S bytes. All of it is allocated when it is opened.
 pub struct OpenClInterpolator {
     name: String,
+    launching: Option<Launching>,
     format: FrameFormat,
     layout: Arc<InterpolationLayout>,
     /// Those that are not finished.
@@ -65,8 +66,8 @@ struct Objects {
     field: StagedBlock,
     rooms: Vec<MadeRoom>,
     /// Uploads and kernels, in this order for each frame.
-    work: Arc<Queue>,
-    download: Arc<Queue>,
+    work: Arc<dyn Queue>,
+    download: Arc<dyn Queue>,
 }
 
 /// A frame on the device, and the memory from which it gets there.
@@ -118,24 +119,38 @@ impl OpenClInterpolator {
         quality: FrameQuality,
     ) -> Result<Self, SetupError> {
         format.validate(&device.name)?;
-        let context = device.context()?;
-        let queue = || context.queue(device.raw()).map(Arc::new).map_err(|error| device.refused(error));
+        let open = |context: &_| Self::with_context(context, device, format, quality);
+        let (mut opened, launching) = device.open(None, open)?;
+        opened.launching = Some(launching);
+        Ok(opened)
+    }
+
+    /// As [`Self::new`], launched by `context`.
+    fn with_context(
+        context: &Arc<Context>,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        quality: FrameQuality,
+    ) -> Result<Self, SetupError> {
+        let queue = || -> Result<Arc<dyn Queue>, SetupError> {
+            context.queue(QueueKind::Ordered).map(Arc::from).map_err(|error| device.refused(error))
+        };
         let (work, download) = (queue()?, queue()?);
         let layout = Arc::new(InterpolationLayout::new(format));
-        let host = |bytes| PinnedBlock::new(&context, device, &work, bytes);
+        let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
         let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
         let frame = || {
             Ok::<_, SetupError>(UploadedFrame {
-                device: DeviceFrame::new(&context, device, format, quality, &layout)?,
+                device: DeviceFrame::new(context, device, format, quality, &layout)?,
                 staging: staged(layout.bytes)?,
             })
         };
         let room = |_| {
-            let made = device.buffer(&context, "a made frame", layout.bytes)?;
+            let made = device.buffer(context, "a made frame", layout.bytes)?;
             Ok(MadeRoom { device: made, host: host(layout.bytes)? })
         };
         let objects = Objects {
-            kernels: InterpolationKernels::new(&context, device, format, quality, layout.clone())?,
+            kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
             frames: [frame()?, frame()?],
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
@@ -144,6 +159,7 @@ impl OpenClInterpolator {
         };
         Ok(Self {
             name: device.name.clone(),
+            launching: None,
             format: format.clone(),
             layout,
             begun: VecDeque::with_capacity(DEPTH),
@@ -152,7 +168,7 @@ impl OpenClInterpolator {
             has_made: false,
             pace: Pace::default(),
             objects: ManuallyDrop::new(objects),
-            context: ManuallyDrop::new(context),
+            context: ManuallyDrop::new(context.clone()),
         })
     }
 
@@ -163,26 +179,26 @@ impl OpenClInterpolator {
     }
 
     /// Waits until no command runs any more.
-    fn wait_for_all(&self) -> cl::Result<()> {
+    fn wait_for_all(&self) -> launcher::Result<()> {
         let (watch, limit) = (self.context.watch(), self.allowed().saturating_mul(DEPTH as u32));
-        let worked = watch.wait_for_queue(&self.objects.work, limit);
-        worked.and(watch.wait_for_queue(&self.objects.download, limit))
+        let worked = watch.wait_for_queue(&*self.objects.work, limit);
+        worked.and(watch.wait_for_queue(&*self.objects.download, limit))
     }
 
     /// Checks that no upload has failed.
-    fn check_uploads(&self) -> cl::Result<()> {
+    fn check_uploads(&self) -> launcher::Result<()> {
         let Objects { frames, field, .. } = &*self.objects;
         let staged = frames.iter().map(|frame| &frame.staging).chain([field]);
         staged.flat_map(|block| &block.read).try_for_each(Event::check)
     }
 
-    fn failed(&self, error: cl::Error) -> InterpolationError {
+    fn failed(&self, error: launcher::Error) -> InterpolationError {
         self.context.watch().failure(&self.name, error).into()
     }
 
     /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies
     /// the next plane, and after that.
-    fn upload(&mut self, planes: &[FrameView<'_>]) -> cl::Result<()> {
+    fn upload(&mut self, planes: &[FrameView<'_>]) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
@@ -200,12 +216,12 @@ impl OpenClInterpolator {
             staging.read = Some(unsafe { work.begin_write(&device.planes, place.first, bytes)? });
             work.flush()?;
         }
-        kernels.prepare(work, device, self.format.samples.bytes())?;
+        kernels.prepare(&**work, device, self.format.samples.bytes())?;
         work.flush()
     }
 
     /// Begins to upload `field`.
-    fn upload_field(&mut self, field: &[MotionVector]) -> cl::Result<()> {
+    fn upload_field(&mut self, field: &[MotionVector]) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
         let Objects { kernels, field: staging, work, .. } = &mut *self.objects;
@@ -220,13 +236,13 @@ impl OpenClInterpolator {
         work.flush()
     }
 
-    fn queue_frame(&mut self, phase: Phase) -> cl::Result<()> {
+    fn queue_frame(&mut self, phase: Phase) -> launcher::Result<()> {
         self.context.watch().check()?;
         let begun = Instant::now();
         let Objects { kernels, frames, rooms, work, download, .. } = &mut *self.objects;
         let MadeRoom { device, host } = &mut rooms[self.room];
         let [previous, next] = frames.each_ref().map(|frame| &frame.device);
-        let made = kernels.make(work, [previous, next], phase, device)?;
+        let made = kernels.make(&**work, [previous, next], phase, device)?;
         work.flush()?;
         // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
         // is not read before the event is done.
@@ -241,6 +257,10 @@ impl OpenClInterpolator {
 impl FrameMaker for OpenClInterpolator {
     fn device(&self) -> &str {
         &self.name
+    }
+
+    fn launching(&self) -> Option<&Launching> {
+        self.launching.as_ref()
     }
 
     fn depth(&self) -> usize {

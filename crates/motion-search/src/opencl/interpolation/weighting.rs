@@ -1,8 +1,8 @@
 //! The kernels that weigh vectors (`kernels/weighting.cl`), their buffers and their launches.
 
-use super::super::cl::{self, Arg, Buffer, KernelObject, Program, Queue};
 use super::super::context::Context;
 use super::super::device::OpenClDevice;
+use super::super::launcher::{self, Arg, Buffer, KernelObject, LoadedProgram, Queue};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP};
 use super::layout::{FrameShape, InterpolationLayout};
 use crate::estimator::{Grid, SetupError};
@@ -32,7 +32,7 @@ impl WeightingKernels {
     pub(super) fn new(
         context: &Context,
         device: &OpenClDevice,
-        program: &Program,
+        program: &dyn LoadedProgram,
         choice: ChoiceShape,
         layout: &InterpolationLayout,
     ) -> Result<Self, SetupError> {
@@ -64,11 +64,11 @@ impl WeightingKernels {
     /// Queues what weighs the vectors in `chosen`, by the `points` of both frames.
     pub(super) fn weigh(
         &mut self,
-        queue: &Queue,
+        queue: &dyn Queue,
         points: [&Buffer; 2],
         chosen: &Buffer,
         shape: &FrameShape,
-    ) -> cl::Result<()> {
+    ) -> launcher::Result<()> {
         let Grid { columns, rows } = self.grid;
         let [previous, next, chosen] = [points[0], points[1], chosen].map(Arg::Buffer);
         let [greatest, badness, coarse, weights] =

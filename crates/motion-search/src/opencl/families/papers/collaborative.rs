@@ -3,9 +3,9 @@
 
 use super::launch::{Jobs, Launcher};
 use crate::estimator::SetupError;
-use crate::opencl::cl::{self, Arg, Buffer, Event};
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::launcher::{self, Arg, Buffer, Event, KernelObject};
 use crate::opencl::program::KernelFile;
 use crate::tuning::Kernel;
 
@@ -25,7 +25,7 @@ enum JobItems {
 
 /// The kernel of the jobs, and the one that reduces their costs.
 pub(in crate::opencl::families) struct CollaborativeFamily {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     job_items: JobItems,
     /// Items of a group.
     items: usize,
@@ -108,7 +108,7 @@ fn line_bytes(items: usize, row_bytes: usize) -> usize {
 }
 
 impl KernelFamily for CollaborativeFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { kernel, costs, launcher, reduction, .. } = self;
         let (items, geometry, job_items) = (self.items, request.geometry, self.job_items);
         let all = Jobs { first: 0, count: geometry.candidates() };
@@ -143,7 +143,7 @@ impl KernelFamily for CollaborativeFamily {
 
 /// The kernel that reduces costs to vectors, and the best keys between batches.
 struct Reduction {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     winners: Buffer,
     items: [usize; 2],
     block_size: usize,
@@ -164,7 +164,7 @@ impl Reduction {
         costs: &Buffer,
         jobs: Jobs,
         after: &[Event],
-    ) -> cl::Result<()> {
+    ) -> launcher::Result<()> {
         let (items, [_, _, vectors]) = (self.items, request.buffers());
         let args = [
             Arg::Buffer(costs),
@@ -179,6 +179,6 @@ impl Reduction {
         let groups = [request.geometry.blocks().div_ceil(items[0]), 1];
         // SAFETY: items past the last block neither read costs nor write; there are as many winners and
         // vectors as blocks, and costs for all of `jobs`.
-        unsafe { request.queue.launch_after(&mut self.kernel, &args, groups, items, after).map(drop) }
+        unsafe { request.queue.launch_after(&mut self.kernel, &args, groups, items, after) }
     }
 }

@@ -7,11 +7,11 @@
 use std::mem;
 
 use crate::estimator::{Grid, MotionVector, SetupError};
-use crate::opencl::cl::{self, Arg, Buffer};
 use crate::opencl::families::equal_part;
 use crate::opencl::families::group_shape::GroupShape;
 use crate::opencl::frame::sample_bytes;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use crate::opencl::launcher::{self, Arg, Buffer, KernelObject, QueueKind};
 use crate::opencl::program::KernelFile;
 
 /// Candidates of a run at most: as many as an item has bits for. Fewer on CPUs, whose compilers unroll for
@@ -35,8 +35,8 @@ const SUMMED: [usize; 2] = [128, 16];
 
 /// The two kernels, the sums and the fields.
 pub(in crate::opencl::families) struct EliminationFamily {
-    sum_parts: cl::KernelObject,
-    eliminate: cl::KernelObject,
+    sum_parts: KernelObject,
+    eliminate: KernelObject,
     small: Buffer,
     large: Buffer,
     /// The field found last at each offset of the references.
@@ -55,7 +55,7 @@ impl EliminationFamily {
         let field = || {
             let bytes = vec![0; build.grid().blocks() * size_of::<MotionVector>()];
             let buffer = build.buffer("the field found last", bytes.len())?;
-            let queue = build.context.queue(build.device.raw());
+            let queue = build.context.queue(QueueKind::Ordered);
             queue
                 .and_then(|queue| queue.write(&buffer, &bytes))
                 .map_err(|error| build.device.refused(error))?;
@@ -82,7 +82,7 @@ impl KernelFamily for EliminationFamily {
         None
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let (group, geometry) = (&self.shape.group, request.geometry);
         let (columns, rows) = (geometry.columns as usize, geometry.rows as usize);
         let reached = rows * group.block + geometry.window_rows as usize - 1;

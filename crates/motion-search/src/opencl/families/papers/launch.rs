@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::estimator::SetupError;
-use crate::opencl::cl::{self, Event, Queue};
 use crate::opencl::kernel_family::BuildContext;
+use crate::opencl::launcher::{self, Event, Queue, QueueKind};
 use crate::opencl::watch::Watch;
 use crate::pace;
 use crate::tuning::Launch;
@@ -28,11 +28,9 @@ impl Jobs {
 /// Queues of its own, and the launches on them.
 pub(super) struct Launcher {
     /// Empty if all jobs go to the queue of the search, in one launch.
-    queues: Vec<Queue>,
+    queues: Vec<Box<dyn Queue>>,
     jobs_a_launch: usize,
-    /// How many events are kept: of an in-order queue only that of the last launch.
-    kept: usize,
-    /// The events to wait for. Kept between searches, so that a search allocates nothing.
+    /// The events to wait for, one a queue. Kept between searches, so that a search allocates nothing.
     launched: Vec<Event>,
     watch: Arc<Watch>,
 }
@@ -43,27 +41,24 @@ impl Launcher {
     /// # Errors
     /// [`SetupError::KernelUnsupported`] if the device has no queues as the tuning asks for.
     pub(super) fn new(build: &BuildContext<'_>, jobs: usize) -> Result<Self, SetupError> {
-        let raw = build.device.raw();
-        let queue = |in_order| {
-            let queue = if in_order { build.context.queue(raw) } else { build.context.unordered_queue(raw) };
-            queue.map_err(|error| build.device.refused(error))
-        };
+        let queue = |kind| build.context.queue(kind).map_err(|error| build.device.refused(error));
         let launches = build.tuning.launches.unwrap_or(jobs).min(jobs);
-        let (queues, launches, kept) = match build.tuning.launch.unwrap_or_default() {
-            Launch::Once => (Vec::new(), 1, 1),
+        let (queues, launches) = match build.tuning.launch.unwrap_or_default() {
+            Launch::Once => (Vec::new(), 1),
             Launch::OutOfOrder if !build.device.out_of_order => {
                 return Err(build.unsupported(
                     "its queues run launches only in order".into(),
                     "choose the tuning launch=once or launch=queues, which work on every device",
                 ));
             }
-            Launch::OutOfOrder => (vec![queue(false)?], launches, usize::MAX),
+            Launch::OutOfOrder => (vec![queue(QueueKind::Unordered)?], launches),
             Launch::Queues(count) => {
-                ((0..count).map(|_| queue(true)).collect::<Result<Vec<_>, _>>()?, launches, count)
+                let queues = (0..count).map(|_| queue(QueueKind::Ordered));
+                (queues.collect::<Result<Vec<_>, _>>()?, launches)
             }
         };
         let (jobs_a_launch, watch) = (jobs.div_ceil(launches), build.context.watch().clone());
-        Ok(Self { queues, jobs_a_launch, kept, launched: Vec::new(), watch })
+        Ok(Self { queues, jobs_a_launch, launched: Vec::new(), watch })
     }
 
     /// Launches all of `jobs` by `launch`, which gets a queue, the jobs and the events that they must
@@ -73,10 +68,10 @@ impl Launcher {
     /// still runs, unless the device hangs.
     pub(super) fn launch(
         &mut self,
-        main: &Queue,
+        main: &dyn Queue,
         jobs: Jobs,
-        mut launch: impl FnMut(&Queue, Jobs, &[Event]) -> cl::Result<Event>,
-    ) -> cl::Result<&[Event]> {
+        mut launch: impl FnMut(&dyn Queue, Jobs, &[Event]) -> launcher::Result<()>,
+    ) -> launcher::Result<&[Event]> {
         self.launched.clear();
         if self.queues.is_empty() {
             // The queue keeps the order.
@@ -84,25 +79,25 @@ impl Launcher {
             return Ok(&[]);
         }
         let Self { queues, launched, .. } = self;
-        let mut launch_all = || {
+        let launch_all = || {
             let before = [main.marker()?];
             // A queue that waits for an event of another waits forever if the other is not flushed.
             main.flush()?;
             for (index, part) in jobs.cut(self.jobs_a_launch).enumerate() {
-                let event = launch(&queues[index % queues.len()], part, &before)?;
-                match launched.get_mut(index % self.kept) {
-                    Some(earlier) => *earlier = event,
-                    None => launched.push(event),
-                }
+                launch(&*queues[index % queues.len()], part, &before)?;
             }
-            queues.iter().try_for_each(Queue::flush)
+            for queue in queues {
+                launched.push(queue.marker()?);
+                queue.flush()?;
+            }
+            Ok(())
         };
         if let Err(error) = launch_all() {
             self.launched.clear();
             // Errors of waiting follow from the first, which is returned.
             let _ = main.flush();
             for queue in &self.queues {
-                let _ = self.watch.wait_for_queue(queue, pace::PATIENCE);
+                let _ = self.watch.wait_for_queue(&**queue, pace::PATIENCE);
             }
             return Err(error);
         }

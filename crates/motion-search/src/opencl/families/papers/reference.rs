@@ -2,16 +2,16 @@
 
 use super::tile::WindowTile;
 use crate::estimator::SetupError;
-use crate::opencl::cl::{self, Arg};
 use crate::opencl::families::KEY;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::launcher::{self, Arg, KernelObject};
 use crate::opencl::program::KernelFile;
 use crate::tuning::Kernel;
 
 /// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
 /// size.
 pub(in crate::opencl::families) struct ReferenceNaive {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     items: usize,
 }
 
@@ -47,7 +47,7 @@ impl KernelFamily for ReferenceNaive {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, Arg::Local(KEY * self.items), request.geometry.arg()];
         let (groups, items) = ([request.geometry.blocks(), 1], [self.items, 1]);
@@ -60,7 +60,7 @@ impl KernelFamily for ReferenceNaive {
 /// Block and search area in local memory, as words or single samples; the items share the candidates of one tile after
 /// another.
 pub(in crate::opencl::families) struct ReferenceStaged {
-    kernel: cl::KernelObject,
+    kernel: KernelObject,
     /// Bytes of a block.
     block_bytes: usize,
     items: usize,
@@ -97,7 +97,7 @@ impl KernelFamily for ReferenceStaged {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { block_bytes, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [

@@ -1,10 +1,10 @@
 //! Bonanno's three-step search (`kernels/papers/three_step.cl`): a group a block and candidate, a launch a step.
 
 use crate::estimator::SetupError;
-use crate::opencl::cl::{self, Arg, Buffer};
 use crate::opencl::families::KEY;
 use crate::opencl::families::three_step::StepArgs;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use crate::opencl::launcher::{self, Arg, Buffer, KernelObject};
 use crate::opencl::program::KernelFile;
 
 /// Candidates a step, including the centre.
@@ -19,9 +19,9 @@ const CHOICE_ITEMS: usize = 32;
 /// A group a block and candidate, and an item a sample; a second kernel chooses. Each step launches both.
 pub(in crate::opencl::families) struct ThreeStepSamples {
     steps: StepArgs,
-    compare: cl::KernelObject,
+    compare: KernelObject,
     items: usize,
-    choose: cl::KernelObject,
+    choose: KernelObject,
     choice_items: [usize; 2],
     costs: Buffer,
     winners: Buffer,
@@ -47,7 +47,7 @@ impl ThreeStepSamples {
 }
 
 impl KernelFamily for ThreeStepSamples {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));

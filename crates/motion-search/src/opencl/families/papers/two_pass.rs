@@ -7,9 +7,9 @@
 
 use super::tile::WindowTile;
 use crate::estimator::SetupError;
-use crate::opencl::cl::{self, Arg, Buffer};
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::launcher::{self, Arg, Buffer, KernelObject};
 use crate::opencl::program::KernelFile;
 
 /// Work-items of a group in the paper.
@@ -23,10 +23,10 @@ const CANDIDATES_AN_ITEM: usize = 4;
 
 /// The two kernels and the costs between them.
 pub(in crate::opencl::families) struct TwoPassFamily {
-    compute: cl::KernelObject,
+    compute: KernelObject,
     compute_items: usize,
     tile: WindowTile,
-    compare: cl::KernelObject,
+    compare: KernelObject,
     compare_items: usize,
     costs: Buffer,
     blocks_at_once: usize,
@@ -39,7 +39,7 @@ impl TwoPassFamily {
         let compute = build.build(KernelFile::TwoPass, c"two_pass_compute", "")?;
         let compare = build.build(KernelFile::TwoPass, c"two_pass_compare", "")?;
         let usual = if build.is_cpu() { CPU_ITEMS } else { ITEMS };
-        let group = |kernel: &cl::KernelObject| match build.chosen_group(kernel)? {
+        let group = |kernel: &KernelObject| match build.chosen_group(kernel)? {
             Some(items) => Ok(items),
             None => build.largest_group(kernel).map(|largest| largest.min(usual)),
         };
@@ -77,7 +77,7 @@ impl TwoPassFamily {
 }
 
 impl KernelFamily for TwoPassFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> cl::Result<()> {
+    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let (tile, all) = (self.tile, request.geometry.blocks());
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         for first in (0..all).step_by(self.blocks_at_once) {

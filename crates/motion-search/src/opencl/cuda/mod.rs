@@ -1,0 +1,195 @@
+//! The [`launcher`](super::launcher) of NVIDIA's devices: CUDA's driver API.
+//!
+//! Programs are compiled by NVIDIA's OpenCL, whose binary is PTX ([`ptx`]). A launch takes the host 5 to 7 µs by this OpenCL,
+//! and a recorded graph of launches a few microseconds in all ([`graph`]).
+//!
+//! The driver's library is opened at run time. Everything is done in the device's primary context, which all of the process
+//! shares, and which is current only while a call is made. After an error that no later call of the context survives,
+//! the context is not used again.
+
+mod event;
+mod graph;
+mod memory;
+mod program;
+mod ptx;
+mod stream;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cudarc::driver::sys::{self, CUresult};
+use parking_lot::Mutex;
+
+use super::cl::{self, RawDevice};
+use super::launcher::{Api, Buffer, Error, LoadedProgram, Queue, QueueKind, Result};
+
+/// The oldest driver that has all calls that are made: CUDA 11.4.
+const OLDEST_DRIVER: i32 = 11_040;
+
+/// As many searches as small kernels need to fill a large GPU.
+const SEARCH_QUEUES: usize = 8;
+
+/// CUDA on one device.
+#[derive(Debug)]
+pub(super) struct CudaApi(Arc<CudaContext>);
+
+/// The device's primary context, held.
+#[derive(Debug)]
+struct CudaContext {
+    raw: sys::CUcontext,
+    device: sys::CUdevice,
+    is_broken: AtomicBool,
+    /// Events that can be used again.
+    events: Mutex<Vec<event::RawEvent>>,
+}
+
+// SAFETY: CUDA's handles may be used from any thread in which their context is current, as it is within `CudaContext::enter`.
+unsafe impl Send for CudaContext {}
+
+// SAFETY: as above.
+unsafe impl Sync for CudaContext {}
+
+/// The context is current in this thread until this is dropped.
+struct Current;
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut before = std::ptr::null_mut();
+        // SAFETY: it was pushed by `CudaContext::enter` in this thread; there is space for one handle.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut before) };
+    }
+}
+
+/// Checks the result of a call.
+fn check(call: &'static str, result: CUresult) -> Result<()> {
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        error => Err(Error { call, code: error as i32 }),
+    }
+}
+
+/// Makes one call of the driver, named by its function, and checks the result.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::opencl::cuda::check(
+            stringify!($function),
+            cudarc::driver::sys::$function($($argument),*),
+        )
+    };
+}
+use call;
+
+impl CudaApi {
+    /// CUDA on the device that OpenCL knows as `device`.
+    ///
+    /// # Errors
+    /// If the driver's library is not there or too old, or no device of CUDA is this one.
+    pub(super) fn new(device: RawDevice) -> Result<Self> {
+        // SAFETY: the library is NVIDIA's, by its name; it is safe to load.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(Error { call: "loading libcuda.so.1", code: 100 });
+        }
+        let uuid = cl::device_uuid(device)?;
+        let mut version = 0;
+        // SAFETY: flags 0 are the only ones; there is space for one number.
+        unsafe {
+            call!(cuInit(0))?;
+            call!(cuDriverGetVersion(&mut version))?;
+        }
+        if version < OLDEST_DRIVER {
+            return Err(Error { call: "cuDriverGetVersion", code: 804 });
+        }
+        let found = devices()?.into_iter().find(|&(_, of_it)| of_it == uuid);
+        let (device, _) = found.ok_or(Error { call: "cuDeviceGetUuid", code: 100 })?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the device is one of CUDA's; there is space for one handle.
+        unsafe { call!(cuDevicePrimaryCtxRetain(&mut raw, device))? };
+        let context =
+            CudaContext { raw, device, is_broken: AtomicBool::new(false), events: Mutex::default() };
+        Ok(Self(Arc::new(context)))
+    }
+}
+
+/// The devices of CUDA, with their identifiers.
+fn devices() -> Result<Vec<(sys::CUdevice, [u8; 16])>> {
+    let mut count = 0;
+    // SAFETY: there is space for one number.
+    unsafe { call!(cuDeviceGetCount(&mut count))? };
+    let device = |ordinal| {
+        let (mut device, mut uuid) = (0, sys::CUuuid { bytes: [0; 16] });
+        // SAFETY: the ordinal is less than the count; there is space for what is written.
+        unsafe {
+            call!(cuDeviceGet(&mut device, ordinal))?;
+            call!(cuDeviceGetUuid(&mut uuid, device))?;
+        }
+        Ok((device, uuid.bytes.map(|byte| byte as u8)))
+    };
+    (0..count).map(device).collect()
+}
+
+impl CudaContext {
+    /// Makes the context current in this thread.
+    fn enter(&self) -> Result<Current> {
+        if self.is_broken() {
+            return Err(Error { call: "an earlier call", code: 719 });
+        }
+        // SAFETY: the context is held.
+        unsafe { call!(cuCtxPushCurrent_v2(self.raw))? };
+        Ok(Current)
+    }
+
+    fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Returns `result`, and notes an error after which every call of the context fails.
+    fn note<T>(&self, result: Result<T>) -> Result<T> {
+        // Uncorrectable memory, and what kernels do wrong.
+        if let Err(Error { code: 214 | 700 | 702 | 710 | 714..=719 | 999, .. }) = result {
+            self.is_broken.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl Drop for CudaContext {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.enter() {
+            self.events.get_mut().drain(..).for_each(event::RawEvent::destroy);
+        }
+        if !self.is_broken() {
+            // SAFETY: it was retained once, and all that was made in it is gone.
+            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        }
+    }
+}
+
+impl Api for CudaApi {
+    fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        memory::on_device(&self.0, bytes)
+    }
+
+    fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+        memory::on_host(&self.0, bytes)
+    }
+
+    fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>> {
+        match kind {
+            // No times are recorded: CUDA's are differences of 32 bits, and a graph has none for its parts.
+            QueueKind::Ordered | QueueKind::Timed => Ok(Box::new(stream::Stream::new(self.0.clone())?)),
+            QueueKind::Unordered => Err(Error::UNSUPPORTED),
+        }
+    }
+
+    fn load(&self, built: cl::Program) -> Result<Box<dyn LoadedProgram>> {
+        program::Module::new(&self.0, &built.binary()?).map(|module| Box::new(module) as _)
+    }
+
+    fn search_queues(&self) -> usize {
+        SEARCH_QUEUES
+    }
+
+    fn is_broken(&self) -> bool {
+        self.0.is_broken()
+    }
+}

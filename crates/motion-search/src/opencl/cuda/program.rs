@@ -1,0 +1,97 @@
+//! Programs and their kernels.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUfunction_attribute};
+
+use super::{CudaContext, call, ptx};
+use crate::opencl::launcher::{Error, KernelObject, LoadedKernel, LoadedProgram, Result};
+
+/// A loaded program. Kernels hold it.
+#[derive(Debug)]
+struct ModuleOwner {
+    raw: sys::CUmodule,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: a module may be used from any thread in which its context is current.
+unsafe impl Send for ModuleOwner {}
+
+// SAFETY: as above.
+unsafe impl Sync for ModuleOwner {}
+
+impl Drop for ModuleOwner {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.context.enter() {
+            // SAFETY: no kernel of it is used any more.
+            let _ = unsafe { call!(cuModuleUnload(self.raw)) };
+        }
+    }
+}
+
+/// A program, and the parameters of its kernels.
+#[derive(Debug)]
+pub(super) struct Module {
+    owner: Arc<ModuleOwner>,
+    kernels: Vec<ptx::Kernel>,
+}
+
+impl Module {
+    /// Loads a `binary` of NVIDIA's OpenCL.
+    ///
+    /// # Errors
+    /// If it is not PTX as that compiler writes it, or the driver refuses it.
+    pub(super) fn new(context: &Arc<CudaContext>, binary: &[u8]) -> Result<Self> {
+        let program = ptx::for_cuda(binary).map_err(|reason| Error { call: reason, code: 218 })?;
+        let _current = context.enter()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the text ends with NUL; there is space for one handle.
+        unsafe { call!(cuModuleLoadData(&mut raw, program.text.as_ptr().cast()))? };
+        let owner = Arc::new(ModuleOwner { raw, context: context.clone() });
+        Ok(Self { owner, kernels: program.kernels })
+    }
+}
+
+impl LoadedProgram for Module {
+    fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+        let known = self.kernels.iter().find(|kernel| kernel.name.as_bytes() == name.to_bytes());
+        let known = known.ok_or(Error { call: "cuModuleGetFunction", code: 500 })?;
+        if known.takes_local_memory {
+            // OpenCL's argument of that kind has no counterpart.
+            return Err(Error { call: "local memory as an argument of a kernel", code: 801 });
+        }
+        let _current = self.owner.context.enter()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the module is loaded, the name ends with NUL; there is space for one handle.
+        unsafe { call!(cuModuleGetFunction(&mut raw, self.owner.raw, name.as_ptr()))? };
+        Ok(Box::new(Function { raw, parameters: known.parameters.clone(), module: self.owner.clone() }))
+    }
+}
+
+/// A kernel.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) raw: sys::CUfunction,
+    /// The bytes of each parameter.
+    pub(super) parameters: Vec<usize>,
+    module: Arc<ModuleOwner>,
+}
+
+// SAFETY: as a module.
+unsafe impl Send for Function {}
+
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl LoadedKernel for Function {
+    fn largest_group(&self) -> Result<usize> {
+        const MOST_THREADS: CUfunction_attribute =
+            CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+        let _current = self.module.context.enter()?;
+        let mut most = 0;
+        // SAFETY: the function is loaded; there is space for one number.
+        unsafe { call!(cuFuncGetAttribute(&mut most, MOST_THREADS, self.raw))? };
+        Ok(most.max(0) as usize)
+    }
+}

@@ -1,0 +1,286 @@
+//! Queues: streams of CUDA.
+
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUmemorytype};
+use parking_lot::Mutex;
+
+use super::event::CudaEvent;
+use super::graph::{Graph, Launch};
+use super::memory::{DeviceMemory, HostMemory};
+use super::program::Function;
+use super::{CudaContext, call};
+use crate::opencl::launcher::{Arg, Buffer, Error, Event, LoadedKernel, Queue, Rectangle, Result};
+
+/// Fewer launches take no longer one by one.
+const LEAST_RECORDED: usize = 3;
+
+/// The most graphs of a stream: one for each pair of frames that it searches, and some for parts of frames. What else is
+/// launched is launched one by one.
+const MOST_GRAPHS: usize = 64;
+
+/// A stream, whose launches are queued together before the next other command.
+#[derive(Debug)]
+pub(super) struct Stream {
+    raw: sys::CUstream,
+    launches: Mutex<Launches>,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: a stream may be used from any thread in which its context is current.
+unsafe impl Send for Stream {}
+
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+/// The launches that are not queued yet, and those that were recorded.
+#[derive(Debug, Default)]
+struct Launches {
+    /// The first `count` are waiting; the others are memory for later ones.
+    waiting: Vec<Launch>,
+    count: usize,
+    graphs: Vec<Graph>,
+}
+
+impl Launches {
+    /// Queues all that wait. The context is current.
+    fn queue(&mut self, stream: sys::CUstream) -> Result<()> {
+        let waiting = &self.waiting[..std::mem::take(&mut self.count)];
+        if waiting.len() < LEAST_RECORDED {
+            // SAFETY: the caller of `launch_on` guarantees it.
+            return waiting.iter().try_for_each(|launch| unsafe { launch.run(stream) });
+        }
+        let known = self.graphs.iter().position(|graph| graph.launches == *waiting);
+        let index = match known {
+            Some(index) => index,
+            None if self.graphs.len() < MOST_GRAPHS => {
+                // SAFETY: as above, for as long as the buffers live, which is as long as the launches can be repeated:
+                // they are found again by the addresses of their arguments.
+                self.graphs.push(unsafe { Graph::record(waiting)? });
+                self.graphs.len() - 1
+            }
+            // SAFETY: as above.
+            None => return waiting.iter().try_for_each(|launch| unsafe { launch.run(stream) }),
+        };
+        self.graphs[index].launch(stream)
+    }
+}
+
+impl Stream {
+    pub(super) fn new(context: Arc<CudaContext>) -> Result<Self> {
+        const BESIDE_THE_DEFAULT_STREAM: u32 = 1;
+        let _current = context.enter()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: there is space for one handle.
+        unsafe { call!(cuStreamCreate(&mut raw, BESIDE_THE_DEFAULT_STREAM))? };
+        drop(_current);
+        Ok(Self { raw, launches: Mutex::default(), context })
+    }
+
+    /// Queues a command behind all launches, and returns its event.
+    fn command(&self, queue: impl FnOnce() -> Result<()>) -> Result<Event> {
+        let _current = self.context.enter()?;
+        let queued = self.launches.lock().queue(self.raw).and_then(|()| queue());
+        let recorded = queued.and_then(|()| CudaEvent::record(&self.context, self.raw));
+        self.context.note(recorded).map(Event::new)
+    }
+
+    /// Has the stream wait for `after`. The context is current.
+    fn wait_for(&self, after: &Event) -> Result<()> {
+        let event = after.state::<CudaEvent>()?;
+        // SAFETY: both are of this context.
+        unsafe { call!(cuStreamWaitEvent(self.raw, event.raw(), 0)) }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Ok(_current) = self.context.enter() {
+            // SAFETY: what was queued is over, and nothing uses the stream any more.
+            let _ = unsafe { call!(cuStreamDestroy_v2(self.raw)) };
+            self.launches.get_mut().graphs.drain(..).for_each(Graph::destroy);
+        }
+    }
+}
+
+/// The address of byte `first` of `buffer` on the device, behind which there are `bytes` more.
+fn address(buffer: &Buffer, first: usize, bytes: usize) -> Result<u64> {
+    buffer.owner::<DeviceMemory>()?.at(first, bytes).ok_or(Error { call: "a copy", code: 1 })
+}
+
+/// The address of `rectangle` in `buffer`.
+fn corner(buffer: &Buffer, rectangle: Rectangle) -> Result<u64> {
+    let Rectangle { left, top, width, height, pitch } = rectangle;
+    address(buffer, top * pitch + left, (height - 1) * pitch + width)
+}
+
+/// A copy of rows from somewhere to somewhere.
+fn rows_copy(width: usize, height: usize) -> sys::CUDA_MEMCPY2D {
+    sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: ptr::null(),
+        srcDevice: 0,
+        srcArray: ptr::null_mut(),
+        srcPitch: 0,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: ptr::null_mut(),
+        dstDevice: 0,
+        dstArray: ptr::null_mut(),
+        dstPitch: 0,
+        WidthInBytes: width,
+        Height: height,
+    }
+}
+
+impl Queue for Stream {
+    unsafe fn launch_on(
+        &self,
+        kernel: &mut dyn LoadedKernel,
+        args: &[Arg<'_>],
+        groups: [usize; 3],
+        items: [usize; 3],
+        after: &[Event],
+    ) -> Result<()> {
+        let function = (kernel as &mut dyn std::any::Any).downcast_ref::<Function>();
+        let function = function.ok_or(Error::UNSUPPORTED)?;
+        if !after.is_empty() {
+            self.barrier(&after.iter().collect::<Vec<_>>())?;
+        }
+        let mut launches = self.launches.lock();
+        let Launches { waiting, count, .. } = &mut *launches;
+        if waiting.len() == *count {
+            waiting.push(Launch::default());
+        }
+        let launch = &mut waiting[*count];
+        launch.begin(function.raw, groups.map(|size| size as u32), items.map(|size| size as u32));
+        let wrong = Error { call: "cuLaunchKernel", code: 1 };
+        if args.len() != function.parameters.len() {
+            return Err(wrong);
+        }
+        for (arg, &bytes) in args.iter().zip(&function.parameters) {
+            let (handle, integer);
+            let argument: &[u8] = match arg {
+                Arg::Buffer(buffer) => {
+                    buffer.owner::<DeviceMemory>()?;
+                    handle = buffer.handle.to_ne_bytes();
+                    &handle
+                }
+                Arg::Int(value) => {
+                    integer = value.to_ne_bytes();
+                    &integer
+                }
+                Arg::Struct(bytes) => bytes,
+                Arg::Local(_) => return Err(Error::UNSUPPORTED),
+            };
+            if argument.len() != bytes {
+                return Err(wrong);
+            }
+            launch.push(argument);
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+        // SAFETY: it is waited for.
+        let written = unsafe { self.begin_write(buffer, 0, data)? };
+        let _current = self.context.enter()?;
+        // SAFETY: the event is of this context.
+        self.context.note(unsafe { call!(cuEventSynchronize(written.state::<CudaEvent>()?.raw())) })
+    }
+
+    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
+        let to = address(buffer, first, data.len())?;
+        // SAFETY: there are so many bytes at either end, of which the caller keeps the host's in place.
+        self.command(|| unsafe {
+            call!(cuMemcpyHtoDAsync_v2(to, data.as_ptr().cast(), data.len(), self.raw))
+        })
+    }
+
+    unsafe fn begin_write_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
+    ) -> Result<Event> {
+        assert!(data.len() >= (to.height - 1) * stride + to.width);
+        let copy = sys::CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: data.as_ptr().cast(),
+            srcPitch: stride,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstDevice: corner(buffer, to)?,
+            dstPitch: to.pitch,
+            ..rows_copy(to.width, to.height)
+        };
+        // SAFETY: every row is in `data`, as asserted, which the caller keeps in place, and in the buffer.
+        self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
+    }
+
+    unsafe fn begin_read(
+        &self,
+        buffer: &Buffer,
+        data: NonNull<u8>,
+        bytes: usize,
+        after: &Event,
+    ) -> Result<Event> {
+        let from = address(buffer, 0, bytes)?;
+        self.command(|| {
+            self.wait_for(after)?;
+            // SAFETY: the caller guarantees it; the buffer has so many bytes.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(data.as_ptr().cast(), from, bytes, self.raw)) }
+        })
+    }
+
+    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
+        assert_eq!(data.len(), from.width * from.height);
+        let copy = sys::CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcDevice: corner(buffer, from)?,
+            srcPitch: from.pitch,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: data.as_mut_ptr().cast(),
+            dstPitch: from.width,
+            ..rows_copy(from.width, from.height)
+        };
+        // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
+        self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
+    }
+
+    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        let start = buffer.owner::<HostMemory>()?.start(bytes);
+        let start = start.ok_or(Error { call: "mapping memory", code: 1 })?;
+        Ok((start, self.end()?))
+    }
+
+    unsafe fn begin_unmap(&self, _buffer: &Buffer, _start: NonNull<u8>) -> Result<Event> {
+        self.end()
+    }
+
+    fn barrier(&self, after: &[&Event]) -> Result<Event> {
+        self.command(|| after.iter().try_for_each(|event| self.wait_for(event)))
+    }
+
+    fn marker(&self) -> Result<Event> {
+        self.command(|| Ok(()))
+    }
+
+    fn end(&self) -> Result<Event> {
+        self.command(|| Ok(()))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.context.enter().map(drop)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let _current = self.context.enter()?;
+        self.context.note(self.launches.lock().queue(self.raw))
+    }
+}

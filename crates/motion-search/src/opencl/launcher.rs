@@ -1,0 +1,344 @@
+//! What launches kernels, as the rest of the module sees it: buffers, kernels, queues and events.
+//!
+//! Two APIs implement it, [`cl`](super::cl) on every device and [`cuda`](super::cuda) on NVIDIA's. The kernels are the same:
+//! OpenCL's compiler turns them into a program that either API loads. An object belongs to the API that made it; given to
+//! the other one it is an error.
+
+use std::any::Any;
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Error {
+    pub(super) call: &'static str,
+    /// OpenCL's, which are negative, or CUDA's, which are positive.
+    pub(super) code: i32,
+}
+
+impl Error {
+    /// A search of a frame that is no longer there.
+    pub(super) const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
+
+    /// A time-out. The code is not one of OpenCL's.
+    pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
+
+    /// What the API does not offer, or an object of the other API.
+    pub(super) const UNSUPPORTED: Self = Self { call: "a call", code: -59 };
+
+    /// Whether there is too little memory.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        matches!(self.code, -4 | -5 | -61 | 2)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.code {
+            -1 => "device not found",
+            -2 => "device not available",
+            -3 => "compiler not available",
+            -4 => "allocation failed",
+            -5 => "out of resources",
+            -6 => "out of host memory",
+            -11 => "build failed",
+            -14 => "an earlier command failed",
+            -38 => "invalid memory object",
+            -45 => "invalid program executable",
+            -46 => "no such kernel",
+            -48 => "invalid kernel",
+            -52 => "kernel arguments missing",
+            -54 => "work-group too large",
+            -59 => "not supported",
+            -61 => "invalid buffer size",
+            -1001 => "no platform found",
+            2 => "out of memory",
+            100 => "no CUDA device",
+            218 => "invalid PTX",
+            700 => "illegal address",
+            719 => "launch failed",
+            i32::MIN => return f.write_str("no answer"),
+            _ => "error",
+        };
+        write!(f, "{}: {name} ({})", self.call, self.code)
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Error>;
+
+/// Memory, on the device or on the host. What owns it releases it.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// What kernels get: a `cl_mem` or an address.
+    pub(super) handle: usize,
+    owner: Box<dyn Owner>,
+}
+
+/// What owns the memory of a buffer.
+pub(super) trait Owner: Any + fmt::Debug + Send + Sync {}
+
+impl Buffer {
+    pub(super) fn new(handle: usize, owner: impl Owner) -> Self {
+        Self { handle, owner: Box::new(owner) }
+    }
+
+    /// Its owner, if that is a `T`.
+    pub(super) fn owner<T: Owner>(&self) -> Result<&T> {
+        (&*self.owner as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
+    }
+}
+
+/// A kernel's argument.
+#[derive(Clone, Copy)]
+pub(super) enum Arg<'a> {
+    Buffer(&'a Buffer),
+    /// Local memory of this many bytes.
+    Local(usize),
+    Int(i32),
+    /// A struct with the layout of the kernel's.
+    Struct(&'a [u8]),
+}
+
+/// What an API knows of a kernel.
+pub(super) trait LoadedKernel: Any + fmt::Debug + Send + Sync {
+    /// The largest group that it can be launched in; if it was built for one size, that.
+    fn largest_group(&self) -> Result<usize>;
+}
+
+/// A kernel that can be launched.
+pub(super) type KernelObject = Box<dyn LoadedKernel>;
+
+/// A built program.
+pub(super) trait LoadedProgram: fmt::Debug + Send + Sync {
+    fn kernel(&self, name: &CStr) -> Result<KernelObject>;
+}
+
+/// The state of a queued command.
+#[derive(Clone, Debug)]
+pub(super) struct Event(Arc<dyn EventState>);
+
+/// What an API knows of a queued command.
+pub(super) trait EventState: Any + fmt::Debug + Send + Sync {
+    /// Whether the command is done.
+    ///
+    /// # Errors
+    /// The error with which the command failed.
+    fn is_done(&self) -> Result<bool>;
+
+    /// Calls `callback` once, with `data`, from any thread, when the command is done or has failed. If this
+    /// returns an error, it is never called.
+    fn call_when_done(
+        &self,
+        callback: extern "C" fn(*mut c_void, i32, *mut c_void),
+        data: *mut c_void,
+    ) -> Result<()>;
+
+    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` if its queue
+    /// does not record it.
+    fn started(&self) -> Option<u64>;
+
+    /// When the command ended, as [`Self::started`].
+    fn ended(&self) -> Option<u64>;
+}
+
+impl Event {
+    pub(super) fn new(state: impl EventState) -> Self {
+        Self(Arc::new(state))
+    }
+
+    /// What the API knows of it, if that is a `T`.
+    pub(super) fn state<T: EventState>(&self) -> Result<&T> {
+        (&*self.0 as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
+    }
+
+    /// Checks that the command has not failed; it need not be done. The commands behind one that failed may run all the
+    /// same, so that nothing they do says whether it has.
+    ///
+    /// # Errors
+    /// As [`EventState::is_done`].
+    pub(super) fn check(&self) -> Result<()> {
+        self.is_done().map(drop)
+    }
+}
+
+impl std::ops::Deref for Event {
+    type Target = dyn EventState;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// The time between two times of the device's clock.
+pub(super) fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
+    Some(Duration::from_nanos(to?.saturating_sub(from?)))
+}
+
+/// A rectangle of bytes in a buffer: `width` bytes of `height` rows, `pitch` bytes apart.
+#[derive(Clone, Copy)]
+pub(super) struct Rectangle {
+    pub(super) left: usize,
+    pub(super) top: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pitch: usize,
+}
+
+/// How the commands of a queue are ordered, and what it records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueueKind {
+    /// They start and end in order.
+    Ordered,
+    /// The same; they record when they start and end, if the device supports that.
+    Timed,
+    /// They start in any order, if the device supports that.
+    Unordered,
+}
+
+/// A queue of commands.
+pub(super) trait Queue: fmt::Debug + Send + Sync {
+    /// Queues `kernel` with `args` over `groups` groups of `items` items, after all of `after`.
+    ///
+    /// # Safety
+    /// With these arguments the kernel must stay within its buffers.
+    unsafe fn launch_on(
+        &self,
+        kernel: &mut dyn LoadedKernel,
+        args: &[Arg<'_>],
+        groups: [usize; 3],
+        items: [usize; 3],
+        after: &[Event],
+    ) -> Result<()>;
+
+    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
+    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()>;
+
+    /// Begins to copy `data` to `buffer`, from byte `first` on.
+    ///
+    /// # Safety
+    /// `data` is neither moved, freed nor written until the event, or the queue, is done.
+    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event>;
+
+    /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
+    ///
+    /// # Panics
+    /// If `data` ends before the last row.
+    ///
+    /// # Safety
+    /// `data` is neither moved nor freed until the event, or the queue, is done; `to` lies in the buffer.
+    unsafe fn begin_write_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
+    ) -> Result<Event>;
+
+    /// Begins to copy the first `bytes` of `buffer` to `data`, when `after` is done.
+    ///
+    /// # Safety
+    /// `data` points to `bytes` bytes, which are neither moved, freed nor used until the event or the queue
+    /// is done.
+    unsafe fn begin_read(
+        &self,
+        buffer: &Buffer,
+        data: NonNull<u8>,
+        bytes: usize,
+        after: &Event,
+    ) -> Result<Event>;
+
+    /// Begins to copy `from` to `data`, as rows without padding.
+    ///
+    /// # Panics
+    /// If `data` is not of that size.
+    ///
+    /// # Safety
+    /// As [`Self::begin_read`] of `data`; `from` lies in the buffer.
+    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event>;
+
+    /// Begins to map the first `bytes` of `buffer` into the host's memory. The host may read and write them
+    /// from when the event is done until they are unmapped.
+    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)>;
+
+    /// Begins to end the mapping of `buffer` at `start`.
+    ///
+    /// # Safety
+    /// `start` is a result of [`Self::begin_map`] of this buffer, and the memory is no longer used.
+    unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event>;
+
+    /// Commands queued from now on wait for all of `after`. The event is done when they may start.
+    fn barrier(&self, after: &[&Event]) -> Result<Event>;
+
+    /// An event that is done when everything queued before is done. It fails if a command before failed and the queue
+    /// knows of it.
+    fn marker(&self) -> Result<Event>;
+
+    /// An event that is done when no command queued before runs any more, whether it failed or not.
+    fn end(&self) -> Result<Event>;
+
+    /// Checks that no command failed, as far as the queue knows.
+    ///
+    /// # Errors
+    /// The error of the command.
+    fn check(&self) -> Result<()>;
+
+    /// Submits the queued commands to the device, without waiting for them.
+    fn flush(&self) -> Result<()>;
+}
+
+impl dyn Queue + '_ {
+    /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
+    ///
+    /// # Safety
+    /// As [`Self::launch_on`].
+    pub(super) unsafe fn launch<const N: usize>(
+        &self,
+        kernel: &mut KernelObject,
+        args: &[Arg<'_>],
+        groups: [usize; N],
+        items: [usize; N],
+    ) -> Result<()> {
+        // SAFETY: the caller guarantees it.
+        unsafe { self.launch_after(kernel, args, groups, items, &[]) }
+    }
+
+    /// As [`Self::launch`], after all of `after`.
+    ///
+    /// # Safety
+    /// As [`Self::launch_on`].
+    pub(super) unsafe fn launch_after<const N: usize>(
+        &self,
+        kernel: &mut KernelObject,
+        args: &[Arg<'_>],
+        groups: [usize; N],
+        items: [usize; N],
+        after: &[Event],
+    ) -> Result<()> {
+        let in_three = |sizes: [usize; N]| std::array::from_fn(|axis| sizes.get(axis).copied().unwrap_or(1));
+        // SAFETY: the caller guarantees it.
+        unsafe { self.launch_on(&mut **kernel, args, in_three(groups), in_three(items), after) }
+    }
+}
+
+/// What makes these objects on one device.
+pub(super) trait Api: fmt::Debug + Send + Sync {
+    /// Memory on the device.
+    fn buffer(&self, bytes: usize) -> Result<Buffer>;
+
+    /// Memory that the driver allocates for access by the host, usually page-locked.
+    fn host_buffer(&self, bytes: usize) -> Result<Buffer>;
+
+    fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>>;
+
+    /// Loads a program that OpenCL's compiler has built.
+    fn load(&self, built: super::cl::Program) -> Result<Box<dyn LoadedProgram>>;
+
+    /// How many searches may be queued side by side: each gets a queue of its own.
+    fn search_queues(&self) -> usize;
+
+    /// Whether an error has made the device unusable for this API.
+    fn is_broken(&self) -> bool;
+}

@@ -220,11 +220,7 @@ impl Stream {
         }
         let skipped = self.sequence.len().saturating_sub(session.parameters().references.backward);
         for SequenceFrame { number, slot, pts } in self.sequence.into_iter().skip(skipped) {
-            match self
-                .session
-                .unload_frame(slot)?
-                .filter(|frame| frame.view().check(session.parameters()).is_ok())
-            {
+            match self.session.unload_frame(slot)?.filter(|frame| frame.check(session.parameters()).is_ok()) {
                 Some(frame) => sequence.push_back(SequenceFrame {
                     number,
                     slot: session.add_frame(frame.with_levels(black, white))?,

@@ -45,6 +45,9 @@ pub enum DeviceSelector {
     Index(usize, usize),
     /// The first OpenCL device whose name holds this text, upper and lower case alike.
     Name(String),
+    /// The GPU of a context of CUDA that another library made, and which launches in it.
+    #[cfg(feature = "cuda")]
+    Cuda(crate::opencl::CudaContext),
     /// Several devices together: a comma list or `all`. In a list each may have a weight, `gpu@0.9`.
     Several(String),
 }
@@ -87,6 +90,8 @@ impl fmt::Display for DeviceSelector {
             Self::Cpu => f.write_str("cpu"),
             Self::Accelerator => f.write_str("accelerator"),
             Self::Index(platform, device) => write!(f, "{platform}:{device}"),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => f.write_str("the GPU of CUDA's memory"),
             Self::Name(text) | Self::Several(text) => f.write_str(text),
         }
     }
@@ -253,6 +258,8 @@ pub fn open_device(
         | DeviceSelector::Accelerator
         | DeviceSelector::Index(..)
         | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
+        #[cfg(feature = "cuda")]
+        DeviceSelector::Cuda(_) => opencl::open(device, kernel, tuning, parameters),
     }
 }
 
@@ -412,6 +419,10 @@ mod opencl {
     /// # Errors
     /// [`SetupError::NoSuchDevice`], which lists those that are there.
     pub fn find(selector: &DeviceSelector) -> Result<OpenClDevice, SetupError> {
+        #[cfg(feature = "cuda")]
+        if let DeviceSelector::Cuda(context) = selector {
+            return OpenClDevice::of_cuda(context).ok_or_else(|| no_such_device(selector));
+        }
         let matches = |device: &OpenClDevice| match selector {
             DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
             DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
@@ -420,6 +431,8 @@ mod opencl {
             DeviceSelector::Name(part) => device.name.to_lowercase().contains(&part.to_lowercase()),
             DeviceSelector::Auto => true,
             DeviceSelector::Native | DeviceSelector::Several(_) => false,
+            #[cfg(feature = "cuda")]
+            DeviceSelector::Cuda(_) => false,
         };
         opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))
     }

@@ -3,14 +3,23 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{FrameError, FrameView, PooledRecords, SampleFormat, SetupError};
+use super::frame_view::{bytes_needed, check};
+use super::{EstimateError, FrameError, FrameView, Parameters, PooledRecords, SampleFormat, SetupError};
 
 /// Memory that holds the samples of a [`Frame`] and keeps them unchanged while it lives.
+#[allow(clippy::len_without_is_empty)]
 pub trait FrameSource: Send + Sync {
-    /// The bytes, the frame's first sample first. Every call returns the same slice.
+    /// The bytes, the frame's first sample first. Every call returns the same slice. Those of memory on a device are copied
+    /// to the host by the first call.
     fn bytes(&self) -> &[u8];
 
-    /// The block of [`HostMemory`] that holds the bytes, if they are in such a block.
+    /// How many bytes there are. Unlike [`Self::bytes`] it never waits for a device.
+    fn len(&self) -> usize {
+        self.bytes().len()
+    }
+
+    /// The block of a device's memory that holds the bytes, if they are in such a block: of [`HostMemory`], or memory on
+    /// the device.
     fn block(&self) -> Option<&BlockHandle> {
         None
     }
@@ -66,7 +75,10 @@ impl Frame {
         stride: usize,
         format: SampleFormat,
     ) -> Result<Self, FrameError> {
-        FrameView::with_format(source.bytes(), (width, height), stride, format)?;
+        let (needed, present) = (bytes_needed((width, height), stride, format)?, source.len());
+        if present < needed {
+            return Err(FrameError::Short { needed, present });
+        }
         Ok(Self { source, width, height, stride, format, rows: 0..height })
     }
 
@@ -128,13 +140,31 @@ impl Frame {
         self.rows.clone()
     }
 
-    /// All samples.
+    /// How the samples lie in memory.
+    pub fn format(&self) -> SampleFormat {
+        self.format
+    }
+
+    /// Bytes from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Checks that the frame has the size and the bit depth of `parameters`, as [`FrameView::check`].
+    ///
+    /// # Errors
+    /// As [`FrameView::check`].
+    pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
+        check((self.width, self.height), self.format, parameters)
+    }
+
+    /// All samples, in memory of the host.
     pub fn view(&self) -> FrameView<'_> {
         FrameView::with_format(self.source.bytes(), (self.width, self.height), self.stride, self.format)
             .unwrap_or_else(|_| unreachable!("the source has been checked, and it does not change"))
     }
 
-    /// The block of [`HostMemory`] that holds the samples, if they are in such a block.
+    /// The block of a device's memory that holds the samples, if they are in such a block.
     pub fn block(&self) -> Option<&BlockHandle> {
         self.source.block()
     }

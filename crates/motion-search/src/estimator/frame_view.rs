@@ -55,14 +55,7 @@ impl<'a> FrameView<'a> {
         stride: usize,
         format: SampleFormat,
     ) -> Result<Self, FrameError> {
-        if width == 0 || height == 0 {
-            return Err(FrameError::Empty(width, height));
-        }
-        let row = width.saturating_mul(format.bytes());
-        if stride < row {
-            return Err(FrameError::Stride { width, stride });
-        }
-        let needed = (stride.saturating_mul(height - 1)).saturating_add(row);
+        let needed = bytes_needed((width, height), stride, format)?;
         if samples.len() < needed {
             return Err(FrameError::Short { needed, present: samples.len() });
         }
@@ -234,14 +227,37 @@ impl<'a> FrameView<'a> {
     /// # Errors
     /// [`EstimateError::FrameSize`], [`EstimateError::BitDepth`].
     pub fn check(&self, parameters: &Parameters) -> Result<(), EstimateError> {
-        let Parameters { width, height, algorithm, bit_depth, .. } = *parameters;
-        let depth = self.format.depth();
-        if (self.width, self.height) != (width, height) {
-            return Err(EstimateError::FrameSize(self.width, self.height, width, height));
-        }
-        if depth != bit_depth && algorithm != Algorithm::Hierarchical {
-            return Err(EstimateError::BitDepth(depth, bit_depth));
-        }
-        Ok(())
+        check(self.size(), self.format, parameters)
     }
+}
+
+/// The bytes from the first sample to the last of a frame of this size, whose rows are `stride` bytes apart.
+pub(super) fn bytes_needed(
+    (width, height): (usize, usize),
+    stride: usize,
+    format: SampleFormat,
+) -> Result<usize, FrameError> {
+    if width == 0 || height == 0 {
+        return Err(FrameError::Empty(width, height));
+    }
+    let row = width.saturating_mul(format.bytes());
+    if stride < row {
+        return Err(FrameError::Stride { width, stride });
+    }
+    Ok((stride.saturating_mul(height - 1)).saturating_add(row))
+}
+
+/// As [`FrameView::check`], of a frame of this size and format.
+pub(super) fn check(
+    (width, height): (usize, usize),
+    format: SampleFormat,
+    parameters: &Parameters,
+) -> Result<(), EstimateError> {
+    if (width, height) != (parameters.width, parameters.height) {
+        return Err(EstimateError::FrameSize(width, height, parameters.width, parameters.height));
+    }
+    if format.depth() != parameters.bit_depth && parameters.algorithm != Algorithm::Hierarchical {
+        return Err(EstimateError::BitDepth(format.depth(), parameters.bit_depth));
+    }
+    Ok(())
 }

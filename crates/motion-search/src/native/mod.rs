@@ -181,7 +181,7 @@ impl Device for Native {
 
     fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot.index())?;
-        frame.view().check(&self.info.parameters)?;
+        frame.check(&self.info.parameters)?;
         let start = Instant::now();
         let search = &mut self.search;
         run(self.threads.as_deref(), || search.load(slot.index(), frame));

@@ -4,13 +4,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ocl::ffi::{CL_DEVICE_TYPE, CL_DEVICE_TYPE_GPU};
 use parking_lot::Mutex;
 
-use super::cl::{self, OpenClApi, RawDevice};
-use super::launcher::{self, Api, LoadedProgram};
+use super::cl::OpenClApi;
+use super::device::{DeviceKind, OpenClDevice};
+use super::launcher::{self, Api, DevicePlane, LoadedProgram};
 use super::watch::Watch;
-use crate::estimator::Launcher;
+use crate::estimator::{Frame, Launcher};
 
 /// What launches kernels, and the programs that were built for it.
 #[derive(Debug)]
@@ -34,22 +34,26 @@ impl Deref for Context {
 }
 
 impl Context {
-    pub(super) fn new(device: RawDevice, launcher: Launcher) -> launcher::Result<Self> {
-        let compiler = Arc::new(OpenClApi::new(device)?);
-        let is_gpu = cl::device_number(device, CL_DEVICE_TYPE)? & CL_DEVICE_TYPE_GPU != 0;
+    pub(super) fn new(device: &OpenClDevice, launcher: Launcher) -> launcher::Result<Self> {
+        let compiler = Arc::new(OpenClApi::new(device.raw())?);
         Ok(Self {
             programs: Mutex::default(),
             lacks_four_samples: AtomicBool::new(false),
             api: match launcher {
                 Launcher::OpenCl => compiler.clone(),
                 #[cfg(feature = "cuda")]
-                Launcher::Cuda => Arc::new(super::cuda::CudaApi::new(device)?),
+                Launcher::Cuda => Arc::new(super::cuda::CudaApi::new(device.raw(), device.cuda_context())?),
                 #[cfg(not(feature = "cuda"))]
                 Launcher::Cuda => return Err(launcher::Error::UNSUPPORTED),
             },
             compiler,
-            watch: Arc::new(Watch::new(is_gpu)),
+            watch: Arc::new(Watch::new(device.kind == DeviceKind::Gpu)),
         })
+    }
+
+    /// Where on this device the samples of `frame` are, if they are there.
+    pub(super) fn plane_of(&self, frame: &Frame) -> Option<DevicePlane> {
+        self.api.plane_of(&**frame.block()?, frame.stride())
     }
 
     /// What compiles.
@@ -98,7 +102,7 @@ mod tests {
     #[test]
     fn a_program_is_built_once() {
         for device in devices() {
-            let context = Context::new(device.raw(), Launcher::OpenCl).unwrap();
+            let context = Context::new(&device, Launcher::OpenCl).unwrap();
             let build = || {
                 let built = context.compiler().build("__kernel void one(void) {}", "").map_err(drop)?;
                 context.load(built).map_err(drop)

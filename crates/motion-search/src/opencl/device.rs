@@ -72,6 +72,9 @@ pub struct OpenClDevice {
     /// Whether it has out-of-order queues.
     pub out_of_order: bool,
     id: DeviceId,
+    /// The context in which CUDA is to launch, in the place of the primary one.
+    #[cfg(feature = "cuda")]
+    cuda: Option<super::cuda::CudaContext>,
 }
 
 /// A device's handle. Root devices live as long as the process.
@@ -140,12 +143,27 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         out_of_order: number(ffi::CL_DEVICE_QUEUE_PROPERTIES)? & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
             != 0,
         id: DeviceId(id),
+        #[cfg(feature = "cuda")]
+        cuda: None,
     })
 }
 
 impl OpenClDevice {
     pub(super) fn raw(&self) -> RawDevice {
         self.id.0
+    }
+
+    /// The device on which `context` was made, with CUDA in this context.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_cuda(context: &super::cuda::CudaContext) -> Option<Self> {
+        let device = devices().into_iter().find(|device| device.has_cuda_context(context))?;
+        Some(Self { cuda: Some(context.clone()), ..device })
+    }
+
+    /// Whether `context` was made on this device.
+    #[cfg(feature = "cuda")]
+    pub fn has_cuda_context(&self, context: &super::cuda::CudaContext) -> bool {
+        self.is_nvidia() && super::cuda::is_on(self.raw(), context)
     }
 
     /// The options that every program needs.
@@ -250,6 +268,21 @@ impl OpenClDevice {
         by(Launcher::OpenCl).map(|opened| (opened, Launching { by: Launcher::OpenCl, why_not_cuda }))
     }
 
+    /// What tells the context in which CUDA is to launch from others, if it is not the primary one.
+    fn foreign_context(&self) -> Option<usize> {
+        #[cfg(feature = "cuda")]
+        let id = self.cuda.as_ref().map(super::cuda::CudaContext::id);
+        #[cfg(not(feature = "cuda"))]
+        let id = None;
+        id
+    }
+
+    /// The context in which CUDA is to launch, if it is not the primary one.
+    #[cfg(feature = "cuda")]
+    pub(super) fn cuda_context(&self) -> Option<&super::cuda::CudaContext> {
+        self.cuda.as_ref()
+    }
+
     /// Whether CUDA may launch on it.
     fn has_cuda(&self) -> bool {
         cfg!(feature = "cuda") && self.is_nvidia()
@@ -270,17 +303,20 @@ impl OpenClDevice {
                     .into(),
             });
         }
-        type Shared = Mutex<Vec<(DeviceId, Launcher, Weak<Context>)>>;
+        /// The device, what launches, and the context of another library if it is one.
+        type Key = (DeviceId, Launcher, Option<usize>);
+        type Shared = Mutex<Vec<(Key, Weak<Context>)>>;
+        let key = (self.id, launcher, self.foreign_context().filter(|_| launcher == Launcher::Cuda));
         static SHARED: OnceCell<Shared> = OnceCell::new();
         // A panic elsewhere leaves the list valid: each change is one push.
         let mut shared = SHARED.get_or_init(Shared::default).lock();
-        shared.retain(|(.., context)| context.strong_count() > 0);
-        let of_it = shared.iter().filter(|(id, by, _)| *id == self.id && *by == launcher);
-        let mut of_it = of_it.filter_map(|(.., context)| context.upgrade());
+        shared.retain(|(_, context)| context.strong_count() > 0);
+        let of_it = shared.iter().filter(|(of, _)| *of == key);
+        let mut of_it = of_it.filter_map(|(_, context)| context.upgrade());
         if let Some(context) = of_it.find(|context| !context.watch().is_lost() && !context.is_broken()) {
             return Ok(context);
         }
-        let context = Context::new(self.raw(), launcher).map_err(|error| match launcher {
+        let context = Context::new(self, launcher).map_err(|error| match launcher {
             Launcher::OpenCl => self.refused(error),
             Launcher::Cuda => SetupError::DeviceUnsupported {
                 wanted: self.name.clone(),
@@ -288,7 +324,7 @@ impl OpenClDevice {
             },
         });
         let context = Arc::new(context?);
-        shared.push((self.id, launcher, Arc::downgrade(&context)));
+        shared.push((key, Arc::downgrade(&context)));
         Ok(context)
     }
 }

@@ -257,7 +257,7 @@ impl FrameSlots {
         let start = Instant::now();
         self.wait_for_upload(slot, limit)?;
         self.write_rows(queue, slot, frame)?;
-        self.normalise(queue, slot, frame.view().format().shift())?;
+        self.normalise(queue, slot, frame.format().shift())?;
         self.extend(queue, slot)?;
         let loaded = &mut self.slots[slot.index()];
         prepare(&loaded.padded)?;
@@ -286,18 +286,28 @@ impl FrameSlots {
     /// Queues the upload of the needed rows of `frame`. The device reads a frame in page-locked memory where it is; any
     /// other frame is copied first.
     fn write_rows(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
-        let view = frame.view().band(frame.rows());
         // Hierarchical search has eight bits of deeper samples on the device.
-        let is_narrowed = view.format().bytes() > self.format.bytes();
+        let is_narrowed = frame.format().bytes() > self.format.bytes();
         let Geometry { left, top, pitch, .. } = self.layout.geometry;
         let row_bytes = self.width * self.format.bytes();
         let rows = Rectangle {
             left: left as usize,
             top: top as usize + frame.rows().start,
             width: row_bytes,
-            height: view.height(),
+            height: frame.rows().len(),
             pitch: pitch as usize,
         };
+        if !is_narrowed && let Some(plane) = self.context.plane_of(frame) {
+            let loaded = &mut self.slots[slot.index()];
+            loaded.source = Some(frame.clone());
+            // SAFETY: `source` keeps the samples until the event is done; a frame has all rows of its size.
+            let written = unsafe {
+                queue.begin_copy_rows(&loaded.padded, rows, &plane, frame.rows().start * frame.stride())?
+            };
+            loaded.written = Some(written);
+            return Ok(());
+        }
+        let view = frame.view().band(frame.rows());
         let loaded = &mut self.slots[slot.index()];
         loaded.source = (!is_narrowed && PinnedBlock::holds(frame)).then(|| frame.clone());
         let written = if loaded.source.is_some() {

@@ -187,6 +187,17 @@ pub(super) struct Rectangle {
     pub(super) pitch: usize,
 }
 
+/// A plane of samples on the device that another library keeps there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DevicePlane {
+    /// Its first sample.
+    pub(super) address: u64,
+    /// Bytes from one row to the next.
+    pub(super) stride: usize,
+    /// The stream of the API on which it is written.
+    pub(super) stream: usize,
+}
+
 /// How the commands of a queue are ordered, and what it records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueKind {
@@ -212,6 +223,24 @@ pub(super) trait Queue: fmt::Debug + Send + Sync {
         items: [usize; 3],
         after: &[Event],
     ) -> Result<()>;
+
+    /// Begins to copy rows of `from`, from its byte `first` on, to `to`.
+    ///
+    /// # Errors
+    /// [`Error::UNSUPPORTED`] if the API knows no planes: its [`Api::plane_of`] returns none.
+    ///
+    /// # Safety
+    /// The rows lie in the plane, which is neither freed nor written until the event, or the queue, is done; `to` lies in
+    /// the buffer.
+    unsafe fn begin_copy_rows(
+        &self,
+        _buffer: &Buffer,
+        _to: Rectangle,
+        _from: &DevicePlane,
+        _first: usize,
+    ) -> Result<Event> {
+        Err(Error::UNSUPPORTED)
+    }
 
     /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
     fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()>;
@@ -338,6 +367,12 @@ pub(super) trait Api: fmt::Debug + Send + Sync {
 
     /// How many searches may be queued side by side: each gets a queue of its own.
     fn search_queues(&self) -> usize;
+
+    /// The plane of samples, in rows `stride` bytes apart, of which `block` is the handle, if it is one of this API on this
+    /// device.
+    fn plane_of(&self, _block: &(dyn Any + Send + Sync), _stride: usize) -> Option<DevicePlane> {
+        None
+    }
 
     /// Whether an error has made the device unusable for this API.
     fn is_broken(&self) -> bool;

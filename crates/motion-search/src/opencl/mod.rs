@@ -23,6 +23,8 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "cuda")]
+pub use cuda::{CudaContext, CudaPlane};
 pub use device::{DeviceKind, OpenClDevice, devices};
 pub use interpolation::OpenClInterpolator;
 pub use program::try_build;
@@ -206,7 +208,7 @@ impl estimator::Device for OpenCl {
 
     fn load_frame(&mut self, slot: Slot, frame: &Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot.index())?;
-        frame.view().check(&self.info.parameters)?;
+        frame.check(&self.info.parameters)?;
         let SearchObjects { slots, searches, .. } = &mut *self.objects;
         let (limit, queue, family) = (searches.allowed(), &*searches.queues.upload, &mut searches.family);
         let loaded = slots.load_frame(queue, limit, slot, frame, |frame| family.prepare_frame(queue, frame));

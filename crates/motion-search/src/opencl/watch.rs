@@ -169,10 +169,10 @@ fn poll(event: &Event, limit: Duration) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::Launcher;
     use crate::estimator::{
         Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
     };
-    use crate::estimator::Launcher;
     use crate::opencl::cl::event::complete;
     use crate::opencl::device::SHARED_CONTEXT_TESTS;
     use crate::opencl::{OpenCl, OpenClDevice, cl, devices};

@@ -291,7 +291,7 @@ impl<T> Session<T> {
     /// [`EstimateError::Device`] if no device is left.
     pub fn load_frame(&mut self, slot: FrameSlot, frame: Frame) -> Result<(), EstimateError> {
         self.flights.empty(slot.0)?;
-        frame.view().check(&self.parameters)?;
+        frame.check(&self.parameters)?;
         self.loaded += 1;
         let start = Instant::now();
         let copy = self.memory.as_ref().filter(|_| frame.block().is_none()).and_then(|m| m.copy(&frame));

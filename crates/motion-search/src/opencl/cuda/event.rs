@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult};
 
-use super::{CudaContext, call, check};
+use super::{HeldContext, call, check};
 use crate::opencl::launcher::{Error, EventState, Result};
 
 /// An event of the driver.
@@ -32,12 +32,12 @@ impl RawEvent {
 pub(super) struct CudaEvent {
     /// There until it is dropped.
     raw: Option<RawEvent>,
-    context: Arc<CudaContext>,
+    context: Arc<HeldContext>,
 }
 
 impl CudaEvent {
     /// Records the end of what `stream` has so far. The context is current.
-    pub(super) fn record(context: &Arc<CudaContext>, stream: sys::CUstream) -> Result<Self> {
+    pub(super) fn record(context: &Arc<HeldContext>, stream: sys::CUstream) -> Result<Self> {
         const WITHOUT_TIME: u32 = 2;
         let free = context.events.lock().pop();
         let raw = match free {

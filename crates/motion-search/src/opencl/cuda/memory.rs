@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::{CudaContext, Result, call};
+use super::{HeldContext, Result, call};
 use crate::opencl::launcher::{Buffer, Owner};
 
 /// Memory on the device, by its address.
@@ -11,7 +11,7 @@ use crate::opencl::launcher::{Buffer, Owner};
 pub(super) struct DeviceMemory {
     address: u64,
     bytes: usize,
-    context: Arc<CudaContext>,
+    context: Arc<HeldContext>,
 }
 
 /// Page-locked memory of the host, by its address.
@@ -19,7 +19,7 @@ pub(super) struct DeviceMemory {
 pub(super) struct HostMemory {
     address: usize,
     bytes: usize,
-    context: Arc<CudaContext>,
+    context: Arc<HeldContext>,
 }
 
 impl Owner for DeviceMemory {}
@@ -27,7 +27,7 @@ impl Owner for DeviceMemory {}
 impl Owner for HostMemory {}
 
 /// Allocates `bytes` on the device.
-pub(super) fn on_device(context: &Arc<CudaContext>, bytes: usize) -> Result<Buffer> {
+pub(super) fn on_device(context: &Arc<HeldContext>, bytes: usize) -> Result<Buffer> {
     let _current = context.enter()?;
     let mut address = 0;
     // SAFETY: there is space for one address; no memory has 0 bytes.
@@ -36,7 +36,7 @@ pub(super) fn on_device(context: &Arc<CudaContext>, bytes: usize) -> Result<Buff
 }
 
 /// Allocates `bytes` on the host, which every device reads as page-locked memory.
-pub(super) fn on_host(context: &Arc<CudaContext>, bytes: usize) -> Result<Buffer> {
+pub(super) fn on_host(context: &Arc<HeldContext>, bytes: usize) -> Result<Buffer> {
     const PORTABLE: u32 = 1;
     let _current = context.enter()?;
     let mut start = ptr::null_mut();

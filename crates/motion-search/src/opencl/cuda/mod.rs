@@ -4,16 +4,18 @@
 //! and a recorded graph of launches a few microseconds in all ([`graph`]).
 //!
 //! The driver's library is opened at run time. Everything is done in the device's primary context, which all of the process
-//! shares, and which is current only while a call is made. After an error that no later call of the context survives,
+//! shares, or in one of another library whose memory is read; it is current only while a call is made. After an error that no later call of the context survives,
 //! the context is not used again.
 
 mod event;
+mod foreign;
 mod graph;
 mod memory;
 mod program;
 mod ptx;
 mod stream;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +23,9 @@ use cudarc::driver::sys::{self, CUresult};
 use parking_lot::Mutex;
 
 use super::cl::{self, RawDevice};
-use super::launcher::{Api, Buffer, Error, LoadedProgram, Queue, QueueKind, Result};
+use super::launcher::{Api, Buffer, DevicePlane, Error, LoadedProgram, Queue, QueueKind, Result};
+
+pub use foreign::{CudaContext, CudaPlane};
 
 /// The oldest driver that has all calls that are made: CUDA 11.4.
 const OLDEST_DRIVER: i32 = 11_040;
@@ -31,23 +35,26 @@ const SEARCH_QUEUES: usize = 8;
 
 /// CUDA on one device.
 #[derive(Debug)]
-pub(super) struct CudaApi(Arc<CudaContext>);
+pub(super) struct CudaApi(Arc<HeldContext>);
 
-/// The device's primary context, held.
+/// A context, held.
 #[derive(Debug)]
-struct CudaContext {
+struct HeldContext {
     raw: sys::CUcontext,
-    device: sys::CUdevice,
+    /// The device whose primary context it is, if it is that: it is released once.
+    primary: Option<sys::CUdevice>,
+    /// What keeps it alive, if it is another library's.
+    _foreign: Option<CudaContext>,
     is_broken: AtomicBool,
     /// Events that can be used again.
     events: Mutex<Vec<event::RawEvent>>,
 }
 
-// SAFETY: CUDA's handles may be used from any thread in which their context is current, as it is within `CudaContext::enter`.
-unsafe impl Send for CudaContext {}
+// SAFETY: CUDA's handles may be used from any thread in which their context is current, as it is within `HeldContext::enter`.
+unsafe impl Send for HeldContext {}
 
 // SAFETY: as above.
-unsafe impl Sync for CudaContext {}
+unsafe impl Sync for HeldContext {}
 
 /// The context is current in this thread until this is dropped.
 struct Current;
@@ -55,7 +62,7 @@ struct Current;
 impl Drop for Current {
     fn drop(&mut self) {
         let mut before = std::ptr::null_mut();
-        // SAFETY: it was pushed by `CudaContext::enter` in this thread; there is space for one handle.
+        // SAFETY: it was pushed by `HeldContext::enter` in this thread; there is space for one handle.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut before) };
     }
 }
@@ -80,11 +87,11 @@ macro_rules! call {
 use call;
 
 impl CudaApi {
-    /// CUDA on the device that OpenCL knows as `device`.
+    /// CUDA on the device that OpenCL knows as `device`, in `context` if one is given.
     ///
     /// # Errors
     /// If the driver's library is not there or too old, or no device of CUDA is this one.
-    pub(super) fn new(device: RawDevice) -> Result<Self> {
+    pub(super) fn new(device: RawDevice, context: Option<&CudaContext>) -> Result<Self> {
         // SAFETY: the library is NVIDIA's, by its name; it is safe to load.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error { call: "loading libcuda.so.1", code: 100 });
@@ -101,12 +108,22 @@ impl CudaApi {
         }
         let found = devices()?.into_iter().find(|&(_, of_it)| of_it == uuid);
         let (device, _) = found.ok_or(Error { call: "cuDeviceGetUuid", code: 100 })?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the device is one of CUDA's; there is space for one handle.
-        unsafe { call!(cuDevicePrimaryCtxRetain(&mut raw, device))? };
-        let context =
-            CudaContext { raw, device, is_broken: AtomicBool::new(false), events: Mutex::default() };
-        Ok(Self(Arc::new(context)))
+        let (raw, primary) = match context {
+            Some(context) => (context.raw(), None),
+            None => {
+                let mut raw = std::ptr::null_mut();
+                // SAFETY: the device is one of CUDA's; there is space for one handle.
+                unsafe { call!(cuDevicePrimaryCtxRetain(&mut raw, device))? };
+                (raw, Some(device))
+            }
+        };
+        Ok(Self(Arc::new(HeldContext {
+            raw,
+            primary,
+            _foreign: context.cloned(),
+            is_broken: AtomicBool::new(false),
+            events: Mutex::default(),
+        })))
     }
 }
 
@@ -116,18 +133,37 @@ fn devices() -> Result<Vec<(sys::CUdevice, [u8; 16])>> {
     // SAFETY: there is space for one number.
     unsafe { call!(cuDeviceGetCount(&mut count))? };
     let device = |ordinal| {
-        let (mut device, mut uuid) = (0, sys::CUuuid { bytes: [0; 16] });
-        // SAFETY: the ordinal is less than the count; there is space for what is written.
-        unsafe {
-            call!(cuDeviceGet(&mut device, ordinal))?;
-            call!(cuDeviceGetUuid(&mut uuid, device))?;
-        }
-        Ok((device, uuid.bytes.map(|byte| byte as u8)))
+        let mut device = 0;
+        // SAFETY: the ordinal is less than the count; there is space for one number.
+        unsafe { call!(cuDeviceGet(&mut device, ordinal))? };
+        Ok((device, uuid(device)?))
     };
     (0..count).map(device).collect()
 }
 
-impl CudaContext {
+/// The identifier of `device`, one of CUDA's.
+fn uuid(device: sys::CUdevice) -> Result<[u8; 16]> {
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: there is space for what is written.
+    unsafe { call!(cuDeviceGetUuid(&mut uuid, device))? };
+    Ok(uuid.bytes.map(|byte| byte as u8))
+}
+
+/// Whether `context` was made on the device that OpenCL knows as `device`.
+pub(super) fn is_on(device: RawDevice, context: &CudaContext) -> bool {
+    let of_context = || {
+        // SAFETY: the context lives, and is current until `_current` is dropped.
+        unsafe { call!(cuCtxPushCurrent_v2(context.raw()))? };
+        let _current = Current;
+        let mut device = 0;
+        // SAFETY: there is space for one number.
+        unsafe { call!(cuCtxGetDevice(&mut device))? };
+        uuid(device)
+    };
+    cl::device_uuid(device).is_ok_and(|uuid| of_context() == Ok(uuid))
+}
+
+impl HeldContext {
     /// Makes the context current in this thread.
     fn enter(&self) -> Result<Current> {
         if self.is_broken() {
@@ -152,14 +188,14 @@ impl CudaContext {
     }
 }
 
-impl Drop for CudaContext {
+impl Drop for HeldContext {
     fn drop(&mut self) {
         if let Ok(_current) = self.enter() {
             self.events.get_mut().drain(..).for_each(event::RawEvent::destroy);
         }
-        if !self.is_broken() {
+        if let (Some(device), false) = (self.primary, self.is_broken()) {
             // SAFETY: it was retained once, and all that was made in it is gone.
-            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
         }
     }
 }
@@ -187,6 +223,11 @@ impl Api for CudaApi {
 
     fn search_queues(&self) -> usize {
         SEARCH_QUEUES
+    }
+
+    fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
+        let plane = block.downcast_ref::<CudaPlane>().filter(|plane| plane.context.raw() == self.0.raw)?;
+        Some(DevicePlane { address: plane.address, stride, stream: plane.stream })
     }
 
     fn is_broken(&self) -> bool {

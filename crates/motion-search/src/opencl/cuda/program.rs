@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUfunction_attribute};
 
-use super::{CudaContext, call, ptx};
+use super::{HeldContext, call, ptx};
 use crate::opencl::launcher::{Error, KernelObject, LoadedKernel, LoadedProgram, Result};
 
 /// A loaded program. Kernels hold it.
 #[derive(Debug)]
 struct ModuleOwner {
     raw: sys::CUmodule,
-    context: Arc<CudaContext>,
+    context: Arc<HeldContext>,
 }
 
 // SAFETY: a module may be used from any thread in which its context is current.
@@ -42,7 +42,7 @@ impl Module {
     ///
     /// # Errors
     /// If it is not PTX as that compiler writes it, or the driver refuses it.
-    pub(super) fn new(context: &Arc<CudaContext>, binary: &[u8]) -> Result<Self> {
+    pub(super) fn new(context: &Arc<HeldContext>, binary: &[u8]) -> Result<Self> {
         let program = ptx::for_cuda(binary).map_err(|reason| Error { call: reason, code: 218 })?;
         let _current = context.enter()?;
         let mut raw = std::ptr::null_mut();

@@ -10,8 +10,10 @@ use super::event::CudaEvent;
 use super::graph::{Graph, Launch};
 use super::memory::{DeviceMemory, HostMemory};
 use super::program::Function;
-use super::{CudaContext, call};
-use crate::opencl::launcher::{Arg, Buffer, Error, Event, LoadedKernel, Queue, Rectangle, Result};
+use super::{HeldContext, call};
+use crate::opencl::launcher::{
+    Arg, Buffer, DevicePlane, Error, Event, LoadedKernel, Queue, Rectangle, Result,
+};
 
 /// Fewer launches take no longer one by one.
 const LEAST_RECORDED: usize = 3;
@@ -25,7 +27,7 @@ const MOST_GRAPHS: usize = 64;
 pub(super) struct Stream {
     raw: sys::CUstream,
     launches: Mutex<Launches>,
-    context: Arc<CudaContext>,
+    context: Arc<HeldContext>,
 }
 
 // SAFETY: a stream may be used from any thread in which its context is current.
@@ -68,7 +70,7 @@ impl Launches {
 }
 
 impl Stream {
-    pub(super) fn new(context: Arc<CudaContext>) -> Result<Self> {
+    pub(super) fn new(context: Arc<HeldContext>) -> Result<Self> {
         const BESIDE_THE_DEFAULT_STREAM: u32 = 1;
         let _current = context.enter()?;
         let mut raw = ptr::null_mut();
@@ -184,6 +186,33 @@ impl Queue for Stream {
         }
         *count += 1;
         Ok(())
+    }
+
+    unsafe fn begin_copy_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        from: &DevicePlane,
+        first: usize,
+    ) -> Result<Event> {
+        let copy = sys::CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcDevice: from.address + first as u64,
+            srcPitch: from.stride,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstDevice: corner(buffer, to)?,
+            dstPitch: to.pitch,
+            ..rows_copy(to.width, to.height)
+        };
+        self.command(|| {
+            // What writes the plane may still run.
+            let written = CudaEvent::record(&self.context, from.stream as sys::CUstream)?;
+            // SAFETY: the caller guarantees it; both streams are of this context.
+            unsafe {
+                call!(cuStreamWaitEvent(self.raw, written.raw(), 0))?;
+                call!(cuMemcpy2DAsync_v2(&copy, self.raw))
+            }
+        })
     }
 
     fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {

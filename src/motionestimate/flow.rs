@@ -47,6 +47,9 @@ impl MotionEstimate {
             session.parameters(),
             choice.source
         );
+        if let Some(launching) = session.launching() {
+            gst::info!(CAT, imp = self, "Kernels are {launching}");
+        }
         self.statistics.lock().set_session(&session);
         session
     }

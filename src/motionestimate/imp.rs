@@ -36,6 +36,9 @@ pub struct MotionEstimate {
     pub(super) statistics: Mutex<Statistics>,
     pub(super) warnings: Mutex<PostedWarnings>,
     pub(super) holding: Holding,
+    /// The context of frames in memory of CUDA.
+    #[cfg(feature = "cuda")]
+    pub(super) cuda: video::cuda::ElementContext,
 }
 
 #[glib::object_subclass]
@@ -90,9 +93,17 @@ impl ElementImpl for MotionEstimate {
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let caps = video::caps();
+            #[cfg(feature = "cuda")]
+            let caps = video::cuda::with_cuda(caps);
             video::pad_templates(&caps, &caps)
         });
         TEMPLATES.as_ref()
+    }
+
+    #[cfg(feature = "cuda")]
+    fn set_context(&self, context: &gst::Context) {
+        self.cuda.set(&*self.obj(), context);
+        self.parent_set_context(context);
     }
 
     fn change_state(
@@ -124,12 +135,19 @@ impl BaseTransformImpl for MotionEstimate {
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         self.holding.stop();
         *self.state.lock() = EstimateState::default();
+        #[cfg(feature = "cuda")]
+        self.cuda.forget();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
 
     fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         let info = video::info_of(incaps, *CAT)?;
+        #[cfg(feature = "cuda")]
+        {
+            let context = video::cuda::is_of_cuda(incaps).then(|| self.cuda.ensure(&*self.obj())).flatten();
+            self.settings.lock().devices.memory = context;
+        }
         // An event brings new caps, behind which nothing waits any more; not so where the base class negotiates anew.
         self.end_sequence_between_buffers(None);
         match self.set_info(info) {
@@ -143,6 +161,10 @@ impl BaseTransformImpl for MotionEstimate {
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.cuda.answer(&*self.obj(), query) {
+            return true;
+        }
         self.answer_query(direction, query)
     }
 

@@ -109,6 +109,7 @@
  * | `launches` | integer | the number of launches into which the jobs are divided; default: one per job |
  * | `run` | integer | for `tiled` and `elimination`: vertically adjacent candidates per work-item |
  * | `blocks-across`, `blocks-down` | integer | for `tiled` and `elimination`: blocks per work-group |
+ * | `launcher` | string | what launches the kernels: `auto` (CUDA on a GPU of NVIDIA where it can, else OpenCL; the default), `opencl`, `cuda` |
  *
  * What `kernel` and `tuning` leave open is chosen by the user's file
  * `gst-plugin-motionestimate/tuning.toml` in the configuration directory (`$XDG_CONFIG_HOME`, else
@@ -211,6 +212,7 @@
  * | `mean-cost` | gdouble | mean matching cost per sample |
  * | `devices` | GstValueArray | with several devices, one structure `motion-device` for each: `device` (string), `share` (gdouble, of the last frame), `effective-rate` (gdouble, while it works), `busy-time` (guint64, ns since start), `failed` (gboolean); empty for the CPU alone |
  * | `device`, `kernel` | string | device and kernel in use, NULL before the first caps; the CPU without OpenCL is the device `native`, and also the kernel if it has only one |
+ * | `launcher` | string | what launches the kernels of an OpenCL device: `opencl`, or `cuda` on a GPU of NVIDIA; else NULL |
  *
  * ## Example launch lines
  * ```text

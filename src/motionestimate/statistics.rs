@@ -32,6 +32,8 @@ pub struct Statistics {
     differences: f64,
     device: Option<String>,
     kernel: Option<&'static str>,
+    /// What launches it on an OpenCL device.
+    launcher: Option<&'static str>,
     /// The shares of several devices, of the last frame.
     shares: Vec<DeviceShare>,
 }
@@ -41,6 +43,7 @@ impl Statistics {
     pub fn set_session<T>(&mut self, session: &Session<T>) {
         self.device = Some(session.device().to_owned());
         self.kernel = Some(session.kernel());
+        self.launcher = session.launching().map(|launching| launching.by.name());
     }
 
     /// Counts a frame.
@@ -89,6 +92,7 @@ impl Statistics {
             .field("mean-cost", ratio(self.cost as f64, self.samples as f64))
             .field("device", &self.device)
             .field("kernel", self.kernel)
+            .field("launcher", self.launcher)
             .field(
                 "devices",
                 gst::Array::from_values(self.shares.iter().map(|share| device(share).to_send_value())),

@@ -98,14 +98,20 @@ pub type Opening = Later<Result<OpenedSession, SetupError>>;
 /// The session that searches, and the one that is to go on, if it is being opened.
 pub type Sessions = (Session<FieldKey>, Option<Opening>);
 
+/// What gives upstream memory of the device's choice, if frames are in memory of the host.
+fn allocator_of(session: &Session<FieldKey>, settings: &Settings) -> Option<Allocator> {
+    let is_on_host = settings.devices.memory.is_none();
+    session.host_memory().filter(|_| is_on_host).map(Allocator::new)
+}
+
 impl Stream {
     /// Frames of `info` are searched by `session`, until `opening` has another one for the same searches.
     pub fn new(info: VideoInfo, settings: Settings, (session, opening): Sessions) -> Self {
         Self {
             opening,
             layout: FrameLayout::new(info).with_levels(settings.levels.get()),
+            allocator: allocator_of(&session, &settings),
             settings,
-            allocator: session.host_memory().map(Allocator::new),
             session,
             sequence: VecDeque::new(),
             begun: VecDeque::new(),
@@ -262,7 +268,7 @@ impl Stream {
             let moved = self.session.unload_frame(frame.slot)?.ok_or(EstimateError::NoFrame)?;
             frame.slot = session.add_frame(moved)?;
         }
-        self.allocator = session.host_memory().map(Allocator::new);
+        self.allocator = allocator_of(&session, &self.settings);
         self.session = session;
         Ok(())
     }

@@ -27,11 +27,12 @@ pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEs
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
 /// property's name, nick, blurb, and what makes a builder of its specification from name and default. Each `with field: Type`
-/// behind the structure's name adds the properties of another such structure, which is the field.
+/// behind the structure's name adds the properties of another such structure, which is the field; in brackets is a field
+/// that is no property.
 macro_rules! settings {
     (
         $(#[$doc:meta])*
-        $settings:ident $(with $part:ident: $parts:ty),*;
+        $settings:ident $([$other:ident: $others:ty])? $(with $part:ident: $parts:ty),*;
         $($field:ident: $type:ty = $default:expr, $name:literal, $nick:literal, $blurb:literal, $spec:expr;)+
     ) => {
         $(#[$doc])*
@@ -39,11 +40,16 @@ macro_rules! settings {
         pub struct $settings {
             $(pub $field: $type,)+
             $(pub $part: $parts,)*
+            $(pub $other: $others,)?
         }
 
         impl Default for $settings {
             fn default() -> Self {
-                Self { $($field: $default,)+ $($part: Default::default(),)* }
+                Self {
+                    $($field: $default,)+
+                    $($part: Default::default(),)*
+                    $($other: Default::default(),)?
+                }
             }
         }
 
@@ -118,13 +124,21 @@ impl LevelSettings {
     }
 }
 
+/// What tells the memory of frames on a GPU.
+#[cfg(feature = "cuda")]
+pub type FrameContext = motion_search::opencl::CudaContext;
+
+/// What tells the memory of frames on a GPU: there are none.
+#[cfg(not(feature = "cuda"))]
+pub type FrameContext = std::convert::Infallible;
+
 /// The default of `device`.
 const BEST_DEVICE: &str = "auto";
 
 settings! {
     /// Which devices search, how many frames at once, and how they divide the work. It changes the speed, never the
-    /// vectors.
-    DeviceSettings;
+    /// vectors. Where frames are in memory of CUDA, `memory` is their context.
+    DeviceSettings [memory: Option<FrameContext>];
     device: String = BEST_DEVICE.into(),
         "device", "Device",
         "Device to search on: auto (the best OpenCL GPU, else the CPU); native (the CPU without OpenCL); gpu, cpu, \
@@ -173,7 +187,7 @@ impl DeviceSettings {
             on_failure: self.on_device_failure.into(),
         };
         let (mut session, choice) =
-            backend::open(&self.selector(), kernel, &self.tuned(tuning), grouping, parameters)?;
+            backend::open(&self.selector()?, kernel, &self.tuned(tuning), grouping, parameters)?;
         session.rehearse()?;
         Ok((session, choice))
     }
@@ -183,7 +197,7 @@ impl DeviceSettings {
     /// # Errors
     /// As [`backend::check`].
     pub fn check(&self, kernel: Kernel, tuning: Tuning, parameters: &Parameters) -> Result<(), SetupError> {
-        backend::check(&self.selector(), kernel, &self.tuned(tuning), parameters)
+        backend::check(&self.selector()?, kernel, &self.tuned(tuning), parameters)
     }
 
     /// The CPU in their place.
@@ -198,13 +212,31 @@ impl DeviceSettings {
 
     /// The CPU in their place, if it is to search with `kernel` until the OpenCL device that is best is open.
     pub fn until_open(&self, kernel: Kernel) -> Option<Self> {
-        let is_late = self.selector() == DeviceSelector::Auto && backend::prefers_opencl(kernel);
+        let is_best = self.selector().is_ok_and(|selector| selector == DeviceSelector::Auto);
+        let is_late = is_best && backend::prefers_opencl(kernel);
         is_late.then(|| self.native())
     }
 
-    fn selector(&self) -> DeviceSelector {
+    /// The devices. For frames in memory of CUDA `auto` is the GPU that has them, and so must be one that is named.
+    fn selector(&self) -> Result<DeviceSelector, SetupError> {
         // Any text is a device's name, if not of one that is there.
-        self.device.as_str().into()
+        let named = DeviceSelector::from(self.device.as_str());
+        #[cfg(feature = "cuda")]
+        if let Some(context) = &self.memory {
+            return match named {
+                DeviceSelector::Native | DeviceSelector::Several(_) => Ok(named),
+                DeviceSelector::Auto => Ok(DeviceSelector::Cuda(context.clone())),
+                one if backend::find_opencl(&one)?.has_cuda_context(context) => {
+                    Ok(DeviceSelector::Cuda(context.clone()))
+                }
+                one => Err(SetupError::DeviceUnsupported {
+                    wanted: one.to_string(),
+                    reason: "the frames are in the memory of another GPU: choose device=auto, or put cudadownload before"
+                        .into(),
+                }),
+            };
+        }
+        Ok(named)
     }
 
     fn tuned(&self, tuning: Tuning) -> Tuning {
@@ -220,7 +252,7 @@ impl DeviceSettings {
         format: &FrameFormat,
         quality: FrameQuality,
     ) -> Result<backend::OpenedMaker, SetupError> {
-        backend::open_maker(&self.selector(), format, quality, self.threads as usize)
+        backend::open_maker(&self.selector()?, format, quality, self.threads as usize)
     }
 }
 

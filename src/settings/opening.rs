@@ -87,7 +87,7 @@ impl DeviceSettings {
         open: impl FnOnce() -> Result<R, SetupError> + Send + 'static,
     ) -> Result<R, OpenError> {
         let Self { device, .. } = self;
-        if self.selector() == DeviceSelector::Native {
+        if self.selector()? == DeviceSelector::Native {
             return Ok(open()?);
         }
         let text = format!("Opening device {device}: its driver may compile kernels");

@@ -96,7 +96,7 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
 }
 
 /// The mapped bytes from the start of plane `index` on, and the stride.
-fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), PlaneError> {
+pub(super) fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
     // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
     // it on for reading; they stay mapped as long as `frame`, which the slice borrows.
@@ -191,13 +191,20 @@ impl FrameLayout {
         &self.format
     }
 
-    /// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names. It keeps the buffer mapped;
+    /// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names, also on a GPU. It keeps the
+    /// buffer mapped;
     /// `block` is the block of a device's memory that holds it, if there is one.
     ///
     /// # Errors
     /// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
     pub fn luma(&self, buffer: &gst::Buffer, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
         check_meta(buffer, &self.info)?;
+        #[cfg(feature = "cuda")]
+        if let Some(luma) = super::cuda::CudaLuma::new(buffer, &self.info) {
+            let (size, stride) = (self.format.size, luma.stride);
+            return Frame::with_format(Arc::new(luma), size, stride, self.format.samples)
+                .map_err(|error| PlaneError::Samples(0, error));
+        }
         let mapped = VideoFrame::from_buffer_readable(buffer.clone(), &self.info);
         let frame = mapped.map_err(|_| PlaneError::Unmapped("too small or not readable".into()))?;
         let size = (frame.width() as usize, frame.height() as usize);

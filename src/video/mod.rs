@@ -1,6 +1,8 @@
 //! What the elements share: formats and planes of raw video, buffers and their pools, frames that wait and what ends their
 //! sequence, latency.
 
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod frame;
 pub mod interrupt;
 pub mod latency;

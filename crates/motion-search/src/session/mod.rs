@@ -51,8 +51,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::estimator::{
-    Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, MotionVector, Notice,
-    Output, Parameters, Part, RecordPool, SetupError,
+    Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, Launching,
+    MotionVector, Notice, Output, Parameters, Part, RecordPool, SetupError,
 };
 use crate::pace;
 use crate::stages::{SearchedFrames, Stage, stages};
@@ -241,8 +241,17 @@ impl<T> Session<T> {
 
     /// The name of the kernel of its first device.
     pub fn kernel(&self) -> &'static str {
-        let member = self.members.iter().find(|member| !member.is_out());
-        member.map_or("none", |member| member.info().kernel)
+        self.first_info().map_or("none", |info| info.kernel)
+    }
+
+    /// What launches the kernels of its first device, if that is one of OpenCL.
+    pub fn launching(&self) -> Option<&Launching> {
+        self.first_info()?.launching.as_ref()
+    }
+
+    /// What its first device is, of those that have not failed.
+    fn first_info(&self) -> Option<&DeviceInfo> {
+        self.members.iter().find(|member| !member.is_out()).map(Member::info)
     }
 
     /// The most searches in flight, at least 1: those of the frames in flight.

@@ -121,12 +121,6 @@ impl Launcher {
             Self::Cuda => "cuda",
         }
     }
-
-    /// The launcher named in the environment variable `MOTION_SEARCH_LAUNCHER`, for comparisons of whole programs.
-    pub(crate) fn of_process() -> Option<Self> {
-        let name = std::env::var("MOTION_SEARCH_LAUNCHER").ok()?;
-        Self::ALL.into_iter().find(|launcher| launcher.name() == name)
-    }
 }
 
 /// What launches the kernels of a device, and why.

@@ -265,6 +265,10 @@ impl Api for OpenClApi {
         2
     }
 
+    fn upload_queues(&self) -> usize {
+        1
+    }
+
     fn is_broken(&self) -> bool {
         false
     }

@@ -111,6 +111,12 @@ pub fn devices() -> Vec<OpenClDevice> {
     found
 }
 
+/// The launcher named in the environment variable `MOTION_SEARCH_LAUNCHER`, for comparisons of whole programs.
+fn launcher_of_process() -> Option<Launcher> {
+    let name = std::env::var("MOTION_SEARCH_LAUNCHER").ok()?;
+    Launcher::ALL.into_iter().find(|launcher| launcher.name() == name)
+}
+
 /// The device with its limits; `None` if it is not available or a call fails.
 fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -> Option<OpenClDevice> {
     let number = |property| cl::device_number(id, property).ok();
@@ -256,7 +262,7 @@ impl OpenClDevice {
         open: impl Fn(&Arc<Context>) -> Result<T, SetupError>,
     ) -> Result<(T, Launching), SetupError> {
         let by = |launcher| self.context(launcher).and_then(|context| open(&context));
-        let wanted = wanted.or_else(Launcher::of_process);
+        let wanted = wanted.or_else(launcher_of_process);
         let mut why_not_cuda = None;
         if wanted.unwrap_or(Launcher::Cuda) == Launcher::Cuda && (wanted.is_some() || self.has_cuda()) {
             match by(Launcher::Cuda) {

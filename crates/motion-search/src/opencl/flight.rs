@@ -17,12 +17,13 @@ use super::host::PinnedBlock;
 use super::kernel_family::{KernelFamily, LaunchRequest, SearchBuffers};
 use super::launcher::{self, Buffer, Event, Queue, QueueKind};
 use super::watch::Watch;
-use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, StageTimes};
+use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, Slot, StageTimes};
 use crate::pace::{self, PATIENCE, Pace};
 
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {
-    pub(super) upload: Arc<dyn Queue>,
+    /// Slots are divided among them.
+    uploads: Vec<Arc<dyn Queue>>,
     /// Used in turn.
     searches: Vec<Arc<dyn Queue>>,
     pub(super) download: Arc<dyn Queue>,
@@ -46,12 +47,22 @@ impl Queues {
         };
         let search = queue()?;
         if depth == 1 {
-            return Ok(Self { upload: search.clone(), download: search.clone(), searches: vec![search] });
+            return Ok(Self {
+                uploads: vec![search.clone()],
+                download: search.clone(),
+                searches: vec![search],
+            });
         }
         let count = if are_independent { context.search_queues().min(depth) } else { 1 };
         let others = (1..count).map(|_| queue());
         let searches = iter::once(Ok(search)).chain(others).collect::<Result<_, SetupError>>()?;
-        Ok(Self { upload: queue()?, searches, download: queue()? })
+        let uploads = (0..context.upload_queues()).map(|_| queue()).collect::<Result<_, SetupError>>()?;
+        Ok(Self { uploads, searches, download: queue()? })
+    }
+
+    /// The queue on which frames are loaded into `slot`.
+    pub(super) fn upload(&self, slot: Slot) -> &Arc<dyn Queue> {
+        &self.uploads[slot.index() % self.uploads.len()]
     }
 
     /// The queue of batch number `turn`.
@@ -67,7 +78,9 @@ impl Queues {
     /// Waits, `limit` long, until no command runs any more. Returns the first error of a search.
     pub(super) fn wait_for_all(&self, watch: &Watch, limit: Duration) -> launcher::Result<()> {
         // Errors of uploads and downloads are reported where their events are waited for.
-        let _ = watch.wait_for_queue(&*self.upload, limit);
+        for upload in &self.uploads {
+            let _ = watch.wait_for_queue(&**upload, limit);
+        }
         let searched = self.searches.iter().map(|queue| watch.wait_for_queue(&**queue, limit));
         let searched = searched.fold(Ok(()), launcher::Result::and);
         let _ = watch.wait_for_queue(&*self.download, limit);

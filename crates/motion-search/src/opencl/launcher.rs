@@ -188,6 +188,7 @@ pub(super) struct Rectangle {
 }
 
 /// A plane of samples on the device that another library keeps there.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DevicePlane {
     /// Its first sample.
@@ -367,6 +368,9 @@ pub(super) trait Api: fmt::Debug + Send + Sync {
 
     /// How many searches may be queued side by side: each gets a queue of its own.
     fn search_queues(&self) -> usize;
+
+    /// How many frames may be loaded side by side, while several searches are in flight.
+    fn upload_queues(&self) -> usize;
 
     /// The plane of samples, in rows `stride` bytes apart, of which `block` is the handle, if it is one of this API on this
     /// device.

@@ -125,8 +125,11 @@ impl OpenCl {
         let layout = layout.with_prepared_bytes(family.prepared_bytes());
         let (depth, slots) = (build.searches(), parameters.references.slots(tuning.depth.unwrap_or(1)));
         let queues = Queues::new(context, device, depth, family.is_stateless())?;
-        let memory =
-            PinnedMemory { context: context.clone(), device: device.clone(), queue: queues.upload.clone() };
+        let memory = PinnedMemory {
+            context: context.clone(),
+            device: device.clone(),
+            queue: queues.search(0).clone(),
+        };
         let info = DeviceInfo {
             parameters: parameters.clone(),
             name: device.name.as_str().into(),
@@ -210,7 +213,8 @@ impl estimator::Device for OpenCl {
         self.flights.empty(slot.index())?;
         frame.check(&self.info.parameters)?;
         let SearchObjects { slots, searches, .. } = &mut *self.objects;
-        let (limit, queue, family) = (searches.allowed(), &*searches.queues.upload, &mut searches.family);
+        let (limit, queue) = (searches.allowed(), searches.queues.upload(slot));
+        let (queue, family) = (&**queue, &mut searches.family);
         let loaded = slots.load_frame(queue, limit, slot, frame, |frame| family.prepare_frame(queue, frame));
         loaded.map_err(|error| self.failed(error))?;
         self.flights.fill(slot.index());
@@ -222,7 +226,7 @@ impl estimator::Device for OpenCl {
             return Ok(None);
         }
         let SearchObjects { slots, searches, .. } = &*self.objects;
-        let unloaded = slots.unload_frame(&*searches.queues.upload, searches.allowed(), slot);
+        let unloaded = slots.unload_frame(&**searches.queues.upload(slot), searches.allowed(), slot);
         unloaded.map_err(|error| self.failed(error))
     }
 

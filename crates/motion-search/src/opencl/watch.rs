@@ -222,7 +222,7 @@ mod tests {
             // The slots allocate their memory now, while the queue is free.
             [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
             let never = opened.objects.context.compiler().user_event().unwrap();
-            let _held = opened.objects.searches.queues.upload.barrier(&[&never]).unwrap();
+            let _held = opened.objects.searches.queues.upload(Slot::B).barrier(&[&never]).unwrap();
             opened.load_frame(Slot::B, &frame(1)).unwrap();
             let request =
                 Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };

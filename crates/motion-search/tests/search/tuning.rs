@@ -1,7 +1,7 @@
 //! Tuning never changes the field: every OpenCL kernel on every device with odd work-groups, every way to
 //! launch, and costs in parts, against the oracle.
 
-use motion_search::estimator::{Border, Metric, Parameters, SetupError, Window};
+use motion_search::estimator::{Border, Device as _, Launcher, Metric, Parameters, SetupError, Window};
 use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 use proptest::prelude::*;
@@ -352,4 +352,29 @@ fn any_tuning_is_exact() {
         ..Config::default()
     };
     TestRunner::new(config).run(&strategy, run).unwrap();
+}
+
+#[test]
+fn what_launches_is_told_and_can_be_chosen() {
+    let case = few_cases().remove(0);
+    for device in all_devices() {
+        let has_cuda = device.kind == DeviceKind::Gpu && device.vendor.contains("NVIDIA");
+        for launcher in [None, Some(Launcher::OpenCl), Some(Launcher::Cuda)] {
+            let tuning = Tuning { launcher, ..Tuning::default() };
+            let opened = OpenCl::new(&device, Kernel::Tiled, &tuning, &case.parameters);
+            if launcher == Some(Launcher::Cuda) && !has_cuda {
+                let error = opened.err().expect("CUDA launches on NVIDIA's devices alone").to_string();
+                assert!(error.contains("launcher=opencl"), "{error}");
+                continue;
+            }
+            let mut opened = opened.unwrap();
+            let by = opened.info().launching.as_ref().unwrap().by;
+            let best = if has_cuda { Launcher::Cuda } else { Launcher::OpenCl };
+            // The environment may choose where the tuning does not.
+            if launcher.is_some() || std::env::var_os("MOTION_SEARCH_LAUNCHER").is_none() {
+                assert_eq!(by, launcher.unwrap_or(best));
+            }
+            check(&case, &mut opened);
+        }
+    }
 }

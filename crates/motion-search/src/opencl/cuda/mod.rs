@@ -225,6 +225,11 @@ impl Api for CudaApi {
         SEARCH_QUEUES
     }
 
+    /// Two: while one frame is copied, what hierarchical search makes of the other one is made.
+    fn upload_queues(&self) -> usize {
+        2
+    }
+
     fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
         let plane = block.downcast_ref::<CudaPlane>().filter(|plane| plane.context.raw() == self.0.raw)?;
         Some(DevicePlane { address: plane.address, stride, stream: plane.stream })

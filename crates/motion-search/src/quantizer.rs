@@ -12,6 +12,13 @@ pub const MAX_OFFSET: f32 = 8.0;
 /// The frames of a period of *pulse*.
 pub const PERIOD: u32 = 6;
 
+/// A frame whose mean of [`BlockMotion::explained`] is at most the first has the offsets of *past* for those of *pulse*; from
+/// the second on it has those of *pulse*.
+const FADE: [f32; 2] = [0.6, 0.65];
+
+/// So far from 1 that mean begins to reduce all offsets, down to none at 1.
+const STILL: f32 = 0.01;
+
 /// The most frames that a block counts as having been predicted through.
 const MAX_AGE: f32 = 40.0;
 
@@ -53,6 +60,9 @@ pub struct MotionOffsets {
     /// The number of frames that each macroblock was predicted through, weighted by how well; and space for the next frame's.
     ages: Vec<f32>,
     next: Vec<f32>,
+    /// [`BlockMotion::explained`] of each macroblock, and the logarithm of its cost `intra`.
+    explained: Vec<f32>,
+    textures: Vec<f32>,
     offsets: Vec<f32>,
 }
 
@@ -60,7 +70,16 @@ impl MotionOffsets {
     /// For frames of `columns` x `rows` macroblocks.
     pub fn new(columns: usize, rows: usize) -> Self {
         let zeros = vec![0.0; columns * rows];
-        Self { columns, rows, distance: 0, ages: zeros.clone(), next: zeros.clone(), offsets: zeros }
+        Self {
+            columns,
+            rows,
+            distance: 0,
+            ages: zeros.clone(),
+            next: zeros.clone(),
+            explained: zeros.clone(),
+            textures: zeros.clone(),
+            offsets: zeros,
+        }
     }
 
     /// Columns and rows of macroblocks.
@@ -93,18 +112,23 @@ impl MotionOffsets {
         for (index, block) in blocks.iter().enumerate() {
             let at = [(index % self.columns) as f32, (index / self.columns) as f32];
             let age = self.age_at([at[0] + block.vector[0], at[1] + block.vector[1]]);
-            self.next[index] = ((1.0 + age) * block.explained()).min(MAX_AGE);
+            self.explained[index] = block.explained();
+            self.next[index] = ((1.0 + age) * self.explained[index]).min(MAX_AGE);
         }
         std::mem::swap(&mut self.ages, &mut self.next);
         for (offset, age) in self.offsets.iter_mut().zip(&self.ages) {
             *offset = -(1.0 + age).log2();
         }
-        let mean = mean(self.offsets.iter().copied());
+        let mean = mean_of(&self.offsets);
         self.offsets.iter_mut().for_each(|offset| *offset -= mean);
+        let explained = mean_of(&self.explained);
         if rule == Rule::Pulse {
-            self.pulse(blocks);
+            self.pulse(blocks, explained);
         }
-        self.offsets.iter_mut().for_each(|offset| *offset = offset.clamp(-MAX_OFFSET, MAX_OFFSET));
+        // Where nothing changes, nothing has to be coded: other quantisers would only code it again.
+        let change = ((1.0 - explained) / STILL).min(1.0);
+        let limited = |offset: f32| (change * offset).clamp(-MAX_OFFSET, MAX_OFFSET);
+        self.offsets.iter_mut().for_each(|offset| *offset = limited(*offset));
         self.distance = self.distance.saturating_add(1);
         &self.offsets
     }
@@ -124,31 +148,38 @@ impl MotionOffsets {
         row(top) + (row(bottom) - row(top)) * down
     }
 
-    /// Makes *pulse* of *past*.
-    fn pulse(&mut self, blocks: &[BlockMotion]) {
+    /// Makes *pulse* of *past*, in a frame with this mean of [`BlockMotion::explained`].
+    fn pulse(&mut self, blocks: &[BlockMotion], mean_explained: f32) {
         // Half of what texture explains of the offsets is taken away.
-        let texture = |block: &BlockMotion| (1.0 + block.intra).log2();
-        let mean_texture = mean(blocks.iter().map(texture));
+        for (texture, block) in self.textures.iter_mut().zip(blocks) {
+            *texture = (1.0 + block.intra).log2();
+        }
+        let mean_texture = mean_of(&self.textures);
         let (mut together, mut alone) = (0.0, 0.0);
-        for (offset, block) in self.offsets.iter().zip(blocks) {
-            let texture = texture(block) - mean_texture;
-            together += offset * texture;
-            alone += texture * texture;
+        for (offset, texture) in self.offsets.iter().zip(&mut self.textures) {
+            *texture -= mean_texture;
+            together += offset * *texture;
+            alone += *texture * *texture;
         }
         let half_slope = if alone > 0.0 { together / alone / 2.0 } else { 0.0 };
-        let mean_explained = mean(blocks.iter().map(BlockMotion::explained));
         let weight = if self.distance.is_multiple_of(PERIOD) { -3.0 } else { 1.0 };
-        for (offset, block) in self.offsets.iter_mut().zip(blocks) {
-            let explained = block.explained();
-            *offset -= half_slope * (texture(block) - mean_texture);
-            *offset += weight * explained - 2.0 * (explained - mean_explained);
+        let share = fade(mean_explained);
+        for ((offset, texture), explained) in self.offsets.iter_mut().zip(&self.textures).zip(&self.explained)
+        {
+            let of_pulse = weight * explained - half_slope * texture - 2.0 * (explained - mean_explained);
+            *offset += share * of_pulse;
         }
     }
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f32>) -> f32 {
-    let count = values.len().max(1) as f32;
-    values.sum::<f32>() / count
+/// How much of *pulse* the offsets of a frame have, 0 to 1: a better frame pays off only if the next ones are predicted from
+/// it, which a frame is not likely to be that is badly predicted itself, as in fast pans, motion blur and flashes.
+fn fade(mean_explained: f32) -> f32 {
+    ((mean_explained - FADE[0]) / (FADE[1] - FADE[0])).clamp(0.0, 1.0)
+}
+
+fn mean_of(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len().max(1) as f32
 }
 
 #[cfg(test)]
@@ -194,28 +225,63 @@ mod tests {
     #[test]
     fn pulse_has_a_period_from_the_key_unit_on() {
         let mut offsets = MotionOffsets::new(3, 2);
-        let all = [of([0.0; 2], 1.0); 6];
+        let all = [of([0.0; 2], 0.75); 6];
         offsets.skip();
         // Alike blocks: only the period is left.
         let mut sequence =
             |count: usize| -> Vec<f32> { (0..count).map(|_| offsets.next(&all, Rule::Pulse)[4]).collect() };
-        assert_eq!(sequence(7), [1.0, 1.0, 1.0, 1.0, 1.0, -3.0, 1.0]);
+        let (better, others) = (-2.25, 0.75);
+        assert!(is_near(&sequence(7), &[others, others, others, others, others, better, others]));
         offsets.set_distance(0);
-        assert_eq!(offsets.next(&all, Rule::Pulse)[0], -3.0);
-        assert_eq!(offsets.next(&all, Rule::Past)[0], 0.0);
+        assert!(is_near(offsets.next(&all, Rule::Pulse), &[better; 6]));
+        assert!(is_near(offsets.next(&all, Rule::Past), &[0.0; 6]));
+    }
+
+    #[test]
+    fn offsets_fade_where_little_is_predicted_or_nothing_changes() {
+        // Alike blocks: only the period is left.
+        let of_frame = |explained: f32, distance: u32| {
+            let mut offsets = MotionOffsets::new(3, 2);
+            offsets.set_distance(distance);
+            offsets.next(&[of([0.5, 0.0], explained); 6], Rule::Pulse)[3]
+        };
+        let shares = [
+            (0.1, 0.0),
+            (0.6, 0.0),
+            (0.61, 0.2),
+            (0.64, 0.8),
+            (0.65, 1.0),
+            (0.99, 1.0),
+            (0.995, 0.5),
+            (1.0, 0.0),
+        ];
+        for (explained, share) in shares {
+            let expected = [-3.0, 1.0].map(|weight| weight * explained * share);
+            assert!(is_near(&[of_frame(explained, 6), of_frame(explained, 7)], &expected), "{explained}");
+        }
+        // The mean of a frame counts: here 0.625, at which half remains.
+        let mut offsets = MotionOffsets::new(3, 2);
+        let blocks = [1.0, 1.0, 1.0, 0.25, 0.25, 0.25].map(|explained| of([0.0; 2], explained));
+        let found = offsets.next(&blocks, Rule::Pulse).to_vec();
+        let past = (1.25_f32.log2() - 2.0_f32.log2()) / 2.0;
+        let expected = [past + (-3.0 - 2.0 * 0.375) / 2.0, -past + (-0.75 + 2.0 * 0.375) / 2.0];
+        assert!(is_near(&[found[0], found[5]], &expected), "{found:?} {expected:?}");
+        // Where nothing is predicted, as in a flash, there is no offset.
+        assert!(is_near(offsets.next(&[of([0.0; 2], 0.0); 6], Rule::Pulse), &[0.0; 6]));
     }
 
     #[test]
     fn pulse_takes_half_of_texture_away() {
         // Ages grow with texture alone: the slope of the offsets on it is halved.
         let blocks: Vec<_> = (1..=4)
-            .map(|k| BlockMotion { vector: [0.0; 2], intra: 2.0_f32.powi(k) - 1.0, satd: 0.0 })
+            .map(|k| 2.0_f32.powi(k) - 1.0)
+            .map(|intra| BlockMotion { vector: [0.0; 2], intra, satd: intra / 4.0 })
             .collect();
         let mut offsets = MotionOffsets::new(4, 1);
-        offsets.ages = vec![1.0, 3.0, 7.0, 15.0].into_iter().map(|age: f32| age - 1.0).collect();
+        offsets.ages = vec![1.0, 3.0, 7.0, 15.0].into_iter().map(|age: f32| age / 0.75 - 1.0).collect();
         offsets.set_distance(1);
         let found = offsets.next(&blocks, Rule::Pulse).to_vec();
-        assert!(is_near(&found, &[1.75, 1.25, 0.75, 0.25]), "{found:?}");
+        assert!(is_near(&found, &[1.5, 1.0, 0.5, 0.0]), "{found:?}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use motion_search::interpolation::{
 };
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::gstreamer::clips;
+use test_support::ssim;
 
 /// Frames of a clip.
 const FRAMES: usize = 41;
@@ -130,29 +131,6 @@ fn measure(
         times.iter().sum::<f64>(),
         maker.device()
     ))
-}
-
-/// The structural similarity of two planes: the mean over windows of 8 x 8 samples, 4 apart.
-fn ssim(one: &FrameView<'_>, other: &FrameView<'_>) -> f64 {
-    const SIDE: usize = 8;
-    let starts = |length: usize| (0..(length + 1).saturating_sub(SIDE)).step_by(SIDE / 2);
-    let window = |left: usize, top: usize| {
-        let [mut a, mut b, mut aa, mut bb, mut ab] = [0.0; 5];
-        for y in top..top + SIDE {
-            for x in left..left + SIDE {
-                let [p, q] = [one, other].map(|plane| f64::from(plane.row(y)[x]));
-                (a, b, aa, bb, ab) = (a + p, b + q, aa + p * p, bb + q * q, ab + p * q);
-            }
-        }
-        let count = (SIDE * SIDE) as f64;
-        let (a, b) = (a / count, b / count);
-        let [variances, covariance] = [(aa + bb) / count - a * a - b * b, ab / count - a * b];
-        let [c1, c2] = [0.01, 0.03].map(|part: f64| (255.0 * part).powi(2));
-        (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variances + c2))
-    };
-    let windows = starts(one.height()).flat_map(|y| starts(one.width()).map(move |x| (x, y)));
-    let values: Vec<_> = windows.map(|(x, y)| window(x, y)).collect();
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// What shreds and seams add: the mean of how far the gradient of `made` is above the largest one of `original` within 3

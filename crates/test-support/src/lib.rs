@@ -7,6 +7,7 @@ mod frames;
 #[cfg(feature = "gstreamer")]
 pub mod gstreamer;
 mod process;
+mod quality;
 mod runner;
 mod scene;
 
@@ -17,6 +18,7 @@ pub use cases::{
 pub use extent::{Extent, some_of};
 pub use frames::{Noise, deepened, eight_bits, in_memory_of, padded, reconstruct, stream, with_stride};
 pub use process::{in_own_process, program, with_environment, with_tuning_file};
+pub use quality::ssim;
 pub use runner::{Cut, check, check_each, check_in_flight, check_parts, check_session, check_stream};
 pub use scene::Scene;
 

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
-use gst_video::prelude::*;
-use gst_video::{VideoFrameRef, VideoInfo};
+use gst_video::VideoInfo;
+use gstmotionestimate::shared::FrameLayout;
+use motion_search::compensation::psnr;
+use test_support::ssim;
 
 /// PSNR in dB and SSIM of luma of eight bits.
 pub fn compare(
@@ -11,57 +13,10 @@ pub fn compare(
     a: &gst::BufferRef,
     b: &gst::BufferRef,
 ) -> Result<(f64, f64), Box<dyn Error>> {
-    let (a, b) = (
-        VideoFrameRef::from_buffer_ref_readable(a, info)?,
-        VideoFrameRef::from_buffer_ref_readable(b, info)?,
-    );
-    let size = (info.width() as usize, info.height() as usize);
-    let plane = |frame: &VideoFrameRef<&gst::BufferRef>| -> Result<Vec<u8>, Box<dyn Error>> {
-        let (bytes, stride) = (frame.plane_data(0)?, frame.plane_stride()[0] as usize);
-        Ok((0..size.1).flat_map(|y| bytes[y * stride..][..size.0].iter().copied()).collect())
-    };
-    let (a, b) = (plane(&a)?, plane(&b)?);
-    let squares: u64 = a.iter().zip(&b).map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum();
-    let psnr = if squares == 0 { 100.0 } else { 10.0 * (65025.0 * a.len() as f64 / squares as f64).log10() };
-    Ok((psnr, ssim(&a, &b, size)))
-}
-
-/// Sums of a tile of 4 x 4: of both, of their squares together, and of their products.
-type Sums = [u32; 4];
-
-/// The mean over windows of 8 x 8 every four samples, without weights.
-fn ssim(a: &[u8], b: &[u8], (width, height): (usize, usize)) -> f64 {
-    let (columns, rows) = (width / 4, height / 4);
-    let tile = |index: usize| -> Sums {
-        let at = index / columns * 4 * width + index % columns * 4;
-        let mut sums = [0; 4];
-        for y in 0..4 {
-            let row = at + y * width..at + y * width + 4;
-            for (a, b) in a[row.clone()].iter().zip(&b[row]) {
-                let (a, b) = (u32::from(*a), u32::from(*b));
-                sums[0] += a;
-                sums[1] += b;
-                sums[2] += a * a + b * b;
-                sums[3] += a * b;
-            }
-        }
-        sums
-    };
-    let tiles: Vec<Sums> = (0..columns * rows).map(tile).collect();
-    let mut total = 0.0;
-    for y in 0..rows - 1 {
-        for x in 0..columns - 1 {
-            let four =
-                [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(right, down)| tiles[(y + down) * columns + x + right]);
-            let sum = |index: usize| f64::from(four.iter().map(|tile| tile[index]).sum::<u32>());
-            let (a, b, squares, products) = (sum(0), sum(1), sum(2), sum(3));
-            let (c1, c2) = (0.01 * 0.01 * 65025.0 * 64.0 * 64.0, 0.03 * 0.03 * 65025.0 * 64.0 * 63.0);
-            let variances = squares * 64.0 - a * a - b * b;
-            let covariance = products * 64.0 - a * b;
-            total += (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variances + c2));
-        }
-    }
-    total / ((columns - 1) * (rows - 1)) as f64
+    let layout = FrameLayout::new(info.clone());
+    let (a, b) = (layout.read(a)?, layout.read(b)?);
+    let (a, b) = (a.planes()?[0], b.planes()?[0]);
+    Ok((psnr(&a, &b)?.min(100.0), ssim(&a, &b)))
 }
 
 /// The mean change of the rate in % over the qualities that both curves, of rates and qualities, have: cubic fits of the

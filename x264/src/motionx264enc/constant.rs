@@ -1,5 +1,7 @@
 //! Macroblocks that equal those of the frame before.
 
+use std::ops::Range;
+
 use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
 use gstmotionestimate::shared::{FrameLayout, PlaneError};
 use motion_search::compensation::Sampling;
@@ -16,32 +18,49 @@ pub struct ConstantBlocks {
 }
 
 impl ConstantBlocks {
-    /// A flag for each of columns by rows of macroblocks of the frame in `buffer`, if there may be constant ones: `field`
-    /// tells where a comparison is worth it, and planes decide.
+    /// A flag for each of columns by rows of macroblocks of the frame in `buffer` with these planes, if there may be constant
+    /// ones: `field` tells where a comparison is worth it, and planes decide.
     ///
     /// # Errors
-    /// [`PlaneError`] if a buffer does not hold a frame.
+    /// [`PlaneError`] if the buffer before does not hold a frame.
     pub fn find(
         &mut self,
         layout: &FrameLayout,
-        (buffer, field): (&gst::Buffer, Option<&MotionVectorMeta>),
+        (buffer, planes): (&gst::Buffer, &[FrameView<'_>]),
+        field: Option<&MotionVectorMeta>,
         (columns, rows): (usize, usize),
     ) -> Result<Option<Vec<u8>>, PlaneError> {
         let previous = self.previous.take();
         let Some(field) = field else { return Ok(None) };
         self.previous = Some(buffer.clone());
         let Some(previous) = previous else { return Ok(None) };
-        let still = StillBlocks::new(field);
-        let (previous, current) = (layout.read(&previous)?, layout.read(buffer)?);
-        let planes: Vec<_> = previous.planes()?.into_iter().zip(current.planes()?).collect();
-        let samplings = &layout.format().samplings;
-        let is_constant = |index: usize| {
-            let place = (index % columns, index / columns);
-            still.may_hold(place)
-                && planes.iter().zip(samplings).all(|((a, b), sampling)| is_equal(a, b, sampling, place))
+        let previous = layout.read(&previous)?;
+        let previous = previous.planes()?;
+        let is_equal = |columns: Range<usize>, row| {
+            let mut pairs = previous.iter().zip(planes).zip(&layout.format().samplings);
+            pairs.all(|((a, b), sampling)| is_equal(a, b, sampling, (columns.clone(), row)))
         };
-        let flag = |index| if is_constant(index) { ffi::X264_MBINFO_CONSTANT as u8 } else { 0 };
-        Ok(Some((0..columns * rows).map(flag).collect()))
+        let still = StillBlocks::new(field);
+        let mut flags = vec![0; columns * rows];
+        for (row, flags) in flags.chunks_exact_mut(columns).enumerate() {
+            let mut column = 0;
+            while column < columns {
+                // Long pieces of rows are compared faster than short ones.
+                let run = (column..columns).take_while(|&at| still.may_hold((at, row))).count();
+                let run = column..column + run;
+                column = run.end + 1;
+                if run.is_empty() {
+                    continue;
+                }
+                let is_all = is_equal(run.clone(), row);
+                for at in run {
+                    if is_all || is_equal(at..at + 1, row) {
+                        flags[at] = ffi::X264_MBINFO_CONSTANT as u8;
+                    }
+                }
+            }
+        }
+        Ok(Some(flags))
     }
 }
 
@@ -76,19 +95,19 @@ impl<'a> StillBlocks<'a> {
     }
 }
 
-/// Whether two planes are equal in the macroblock at a column and a row.
+/// Whether two planes are equal in the macroblocks of some columns and a row.
 fn is_equal(
     a: &FrameView<'_>,
     b: &FrameView<'_>,
     sampling: &Sampling,
-    (column, row): (usize, usize),
+    (columns, row): (Range<usize>, usize),
 ) -> bool {
     let bytes = a.format().bytes() * if sampling.interleaved { 2 } else { 1 };
-    let range = |index: usize, is_halved: bool, unit: usize, end: usize| {
-        let side = MACROBLOCK >> u8::from(is_halved);
-        (index * side * unit).min(end)..((index + 1) * side * unit).min(end)
+    let range = |of: Range<usize>, is_halved: bool, unit: usize, end: usize| {
+        let side = (MACROBLOCK >> u8::from(is_halved)) * unit;
+        (of.start * side).min(end)..(of.end * side).min(end)
     };
-    let columns = range(column, sampling.halved_x, bytes, a.row_bytes());
-    range(row, sampling.halved_y, 1, a.height())
+    let columns = range(columns, sampling.halved_x, bytes, a.row_bytes());
+    range(row..row + 1, sampling.halved_y, 1, a.height())
         .all(|y| a.row(y)[columns.clone()] == b.row(y)[columns.clone()])
 }

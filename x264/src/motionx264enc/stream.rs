@@ -121,16 +121,8 @@ impl EncoderStream {
     /// # Errors
     /// [`EncodeError`].
     pub fn encode(&mut self, frame: &Incoming<'_>) -> Result<(Option<Outgoing>, Remarks), EncodeError> {
-        let layout = self.layout.clone();
-        let mapped = layout.read(frame.buffer)?;
+        let mapped = self.layout.read(frame.buffer)?;
         let mut planes = mapped.planes()?;
-        if self.info().format() == VideoFormat::Yv12 {
-            planes.swap(1, 2);
-        }
-        let cleared = without_excess(&planes);
-        if let Some(cleared) = &cleared {
-            planes = cleared.iter().map(Frame::view).collect();
-        }
         let mut remarks = Remarks { wants_motion: self.takes_motion(frame), ..Remarks::default() };
         let field = quantizer::field_of(frame.buffer, (self.info().width(), self.info().height()));
         let field = field.unwrap_or_else(|error| {
@@ -148,10 +140,17 @@ impl EncoderStream {
         remarks.is_quantizer_fixed = remarks.origins.any() && !self.effective.has_adaptive_quantiser;
         let has_offsets = remarks.origins.any() && self.effective.has_adaptive_quantiser;
         if has_offsets {
-            self.order_offsets();
+            order_offsets(&mut self.offsets, &self.quantizer, self.layout.info().is_interlaced());
         }
         let grid = self.quantizer.grid();
-        let constant = self.constants.find(&layout, (frame.buffer, field.as_ref()), grid)?;
+        let constant = self.constants.find(&self.layout, (frame.buffer, &planes), field.as_ref(), grid)?;
+        if self.info().format() == VideoFormat::Yv12 {
+            planes.swap(1, 2);
+        }
+        let cleared = without_excess(&planes);
+        if let Some(cleared) = &cleared {
+            planes = cleared.iter().map(Frame::view).collect();
+        }
 
         let refreshes = self.effective.refreshes;
         if is_key_unit && refreshes {
@@ -162,7 +161,7 @@ impl EncoderStream {
             pts: frame.pts.map_or(-1, |pts| pts.nseconds() as i64),
             number: frame.number,
             kind: if is_key_unit && !refreshes { Kind::KeyUnit } else { Kind::Auto },
-            structure: structure(layout.info(), frame.buffer),
+            structure: structure(self.layout.info(), frame.buffer),
             offsets: has_offsets.then_some(&mut self.offsets[..]),
             constant,
             payloads: captions::payloads(frame.buffer),
@@ -203,23 +202,24 @@ impl EncoderStream {
         let is_cut = self.effective.b_frames > 0 || self.effective.key_unit_interval < PERIOD;
         if is_cut { Rule::Past } else { Rule::Pulse }
     }
+}
 
-    /// Brings offsets into x264's order: of interlaced frames, a macroblock of each field covers the same two rows.
-    fn order_offsets(&mut self) {
-        let found = self.quantizer.offsets();
-        if !self.info().is_interlaced() {
-            self.offsets.copy_from_slice(found);
-            return;
+/// Brings the offsets of `quantizer` into x264's order: of interlaced frames, a macroblock of each field covers the same two
+/// rows.
+fn order_offsets(offsets: &mut [f32], quantizer: &QuantizerOffsets, is_interlaced: bool) {
+    let found = quantizer.offsets();
+    if !is_interlaced {
+        offsets.copy_from_slice(found);
+        return;
+    }
+    let (columns, _) = quantizer.grid();
+    for (pair, both) in offsets.chunks_exact_mut(2 * columns).zip(found.chunks(2 * columns)) {
+        let (upper, lower) = pair.split_at_mut(columns);
+        for column in 0..columns {
+            let below = both.get(columns + column).copied().unwrap_or(f32::INFINITY);
+            upper[column] = both[column].min(below);
         }
-        let (columns, _) = self.quantizer.grid();
-        for (pair, both) in self.offsets.chunks_exact_mut(2 * columns).zip(found.chunks(2 * columns)) {
-            let (upper, lower) = pair.split_at_mut(columns);
-            for column in 0..columns {
-                let below = both.get(columns + column).copied().unwrap_or(f32::INFINITY);
-                upper[column] = both[column].min(below);
-            }
-            lower.copy_from_slice(upper);
-        }
+        lower.copy_from_slice(upper);
     }
 }
 

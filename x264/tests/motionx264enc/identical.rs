@@ -1,6 +1,8 @@
 //! Without motion and regions the stream is that of `x264enc`, byte for byte.
 
-use crate::support::{SEARCH, bytes, encoded, source};
+use gst_video::{VideoInfo, VideoTimeCode, VideoTimeCodeFlags, VideoTimeCodeMeta};
+
+use crate::support::{SEARCH, bytes, encoded, frame, harness, pull, source};
 
 const SIZE: &str = "width=96,height=80,framerate=25/1";
 
@@ -142,4 +144,48 @@ fn the_properties() {
         count += 1;
     }
     assert!(count > 35, "{count} properties");
+}
+
+/// What comes out of `encoder` and its caps: frames with time codes, late ones while `qos` is on, and other caps after twelve.
+fn of_a_changing_stream(encoder: &str) -> (Vec<gst::Buffer>, Vec<gst::Caps>) {
+    use gst::prelude::*;
+    let (mut harness, info) = harness(&format!(
+        "{encoder} name=encoder qos=true tune=zerolatency speed-preset=veryfast threads=1 bitrate=300"
+    ));
+    let small = VideoInfo::builder(info.format(), 48, 32).fps(info.fps()).build().unwrap();
+    let (mut buffers, mut caps) = (Vec::new(), Vec::new());
+    for number in 0..20_u32 {
+        if number == 12 {
+            harness.push_event(gst::event::Caps::new(&small.to_caps().unwrap()));
+        }
+        let mut buffer = frame(if number < 12 { &info } else { &small }, number.into());
+        let code = VideoTimeCode::new(info.fps(), None, VideoTimeCodeFlags::empty(), 10, 20, 30, number, 0);
+        VideoTimeCodeMeta::add(buffer.get_mut().unwrap(), &code.try_into().unwrap());
+        harness.push(buffer).unwrap();
+        if number == 4 {
+            // The sink tells that frames come two seconds late.
+            let qos = gst::event::Qos::builder(gst::QOSType::Underflow, 2.0, 2_000_000_000);
+            harness.push_upstream_event(qos.timestamp(gst::ClockTime::from_mseconds(160)).build());
+        }
+        buffers.extend(pull(&mut harness));
+        caps.extend(harness.sinkpad().unwrap().current_caps());
+    }
+    (buffers, caps)
+}
+
+/// `x264enc` writes no time codes into the stream, but they stay on buffers; it encodes late frames like others, and
+/// begins anew with other caps.
+#[test]
+fn with_time_codes_late_frames_and_changing_caps() {
+    let [(expected, expected_caps), (found, found_caps)] =
+        ["x264enc", "motionx264enc motion-strength=0"].map(of_a_changing_stream);
+    assert_eq!((expected.len(), found.len()), (20, 20));
+    assert!(bytes(&found) == bytes(&expected));
+    assert!(found_caps == expected_caps);
+    let codes = |buffers: &[gst::Buffer]| -> Vec<Option<u32>> {
+        let code = |buffer: &gst::Buffer| Some(buffer.meta::<VideoTimeCodeMeta>()?.tc().frames());
+        buffers.iter().map(code).collect()
+    };
+    assert_eq!(codes(&found), codes(&expected));
+    assert_eq!(codes(&found), (0..20).map(Some).collect::<Vec<_>>());
 }

@@ -86,7 +86,11 @@ pub fn parameters(
     }
     set_fields(raw, info);
     raw.i_frame_packing = frame_packing(settings, info) as i32;
-    raw.i_nal_hrd = settings.get::<MotionX264EncNalHrd>("nal-hrd") as i32;
+    let hypothetical_decoder = settings.get::<MotionX264EncNalHrd>("nal-hrd");
+    // The option string may ask for it too.
+    if hypothetical_decoder != MotionX264EncNalHrd::None {
+        raw.i_nal_hrd = hypothetical_decoder as i32;
+    }
     // x264 then keeps the quantiser of each macroblock, which costs a little.
     raw.analyse.b_mb_info = (settings.get::<f64>("motion-strength") > 0.0 && !info.is_interlaced()).into();
     Ok(parameters)

@@ -46,6 +46,7 @@ fn with_all_kinds_of_settings() {
         "sliced-threads=true threads=2 sync-lookahead=0 rc-lookahead=5 mb-tree=false aud=false sps-id=3",
         "option-string=ref=2:deblock=1,1:scenecut=0 b-adapt=false byte-stream=true",
         "insert-vui=false frame-packing=side-by-side interlaced=true",
+        "option-string=nal-hrd=vbr:pic-struct=1 tune=zerolatency threads=1 bitrate=200",
         "multipass-cache-file=unused.log min-force-key-unit-interval=1000000",
     ];
     for settings in settings {

@@ -5,9 +5,6 @@ use super::rules::BLOCK;
 /// The blocks of an area on each axis, or a few more.
 const AREA: usize = 8;
 
-/// In frames of more blocks those of every second row are asked for their noise.
-const ENOUGH: usize = 1 << 13;
-
 /// The areas of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Areas {
@@ -25,43 +22,21 @@ impl Areas {
         Self { blocks, count: (count(blocks.0), count(blocks.1)) }
     }
 
-    /// From one row of blocks that are asked to the next.
-    fn step(&self) -> usize {
-        if self.blocks.0 * self.blocks.1 > ENOUGH { 2 } else { 1 }
-    }
-
-    /// Whether the blocks of a row are asked.
-    pub fn is_asked(&self, row: usize) -> bool {
-        row.is_multiple_of(self.step())
-    }
-
-    /// The blocks that are asked.
-    pub fn asked(&self) -> impl Iterator<Item = usize> + Clone + use<> {
-        let columns = self.blocks.0;
-        (0..self.blocks.1).step_by(self.step()).flat_map(move |row| row * columns..(row + 1) * columns)
-    }
-
-    /// A block, or the one above it that is asked.
-    pub fn asked_for(&self, block: usize) -> usize {
-        block - block / self.blocks.0 % self.step() * self.blocks.0
-    }
-
     /// The area of a block.
     pub fn of(&self, block: usize) -> usize {
         let (column, row) = (block % self.blocks.0, block / self.blocks.0);
         row * self.count.1 / self.blocks.1 * self.count.0 + column * self.count.0 / self.blocks.0
     }
 
-    /// The blocks of an area that are asked.
-    pub fn asked_of(&self, area: usize) -> impl Iterator<Item = usize> + Clone + use<> {
+    /// The blocks of an area.
+    pub fn blocks(&self, area: usize) -> impl Iterator<Item = usize> + Clone + use<> {
         let within = |at: usize, count: usize, blocks: usize| {
             (at * blocks).div_ceil(count)..((at + 1) * blocks).div_ceil(count)
         };
         let columns = within(area % self.count.0, self.count.0, self.blocks.0);
         let rows = within(area / self.count.0, self.count.1, self.blocks.1);
-        let (width, step) = (self.blocks.0, self.step());
-        let rows = rows.filter(move |row| row.is_multiple_of(step));
-        rows.flat_map(move |row| row * width + columns.start..row * width + columns.end)
+        let width = self.blocks.0;
+        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
     }
 
     /// The areas around an area, and itself.

@@ -220,8 +220,7 @@ impl Denoiser {
             let [luma, chroma] = measured;
             measuring.blocks(luma, chroma);
             measuring.luma_errors(luma, true);
-            chroma.errors.iter_mut().for_each(|errors| errors.fill(BlockError::default()));
-            measuring.chroma_errors(chroma, |is_beside, (row, _)| is_beside && noise.asks(row));
+            measuring.chroma_errors(chroma, true, |_| true);
             let beside = references.iter().zip(luma.errors.iter().enumerate());
             let beside = beside.filter(|(reference, _)| reference.is_beside());
             let evidence: Vec<_> = beside
@@ -236,9 +235,7 @@ impl Denoiser {
             if !noise.is_none() && !strength.is_none() {
                 measuring.luma_errors(luma, false);
                 if noise.has_chroma() {
-                    measuring.chroma_errors(chroma, |is_beside, (row, block)| {
-                        noise.blocks()[block].chroma > 0 && !(is_beside && noise.asks(row))
-                    });
+                    measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
                 }
             }
             let no_chroma = Block::default();
@@ -378,16 +375,17 @@ impl Measuring<'_> {
         });
     }
 
-    /// Measures those errors of chroma that are `wanted`: from a frame that is beside it or not, in this row, of this
-    /// block.
+    /// The same of chroma, of the blocks that are `wanted`.
     fn chroma_errors(
         &self,
         chroma: &mut MeasuredBlocks,
-        wanted: impl Fn(bool, (usize, usize)) -> bool + Sync,
+        is_beside: bool,
+        wanted: impl Fn(usize) -> bool + Sync,
     ) {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
+        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
-            let wanted = |row, block| wanted(reference.is_beside(), (row, block));
+            errors.fill(BlockError::default());
             for ((plane, sampling), other) in self.chroma_planes().zip(&reference.planes[1..]) {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,

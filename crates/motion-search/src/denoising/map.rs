@@ -3,15 +3,50 @@
 use rayon::prelude::*;
 
 use super::areas::Areas;
-use super::noise::{Block, BlockError, least_noise, per_sample, with_clipping, worthwhile};
+use super::noise::{
+    Block, BlockError, are_alike, flickers, least_noise, noise_of, per_sample, with_clipping, worthwhile,
+};
 use super::rules::{BLOCK, SAMPLES};
-use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told};
 use crate::estimator::{Parameters, SetupError};
 use crate::memory;
+
+/// Brightness is divided into as many levels, each with its own noise.
+const LEVELS: usize = 8;
+
+/// The place of all levels together, behind them.
+const ALL: usize = LEVELS;
+
+/// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
+const LEAST_OF_AREA: usize = 16;
+
+/// A level of the frame.
+const LEAST_OF_LEVEL: usize = 64;
+
+/// Of more blocks every second one is asked.
+const ENOUGH: usize = 1 << 13;
+
+/// From one block of a frame of `count` blocks that is asked to the next.
+fn step(count: usize) -> usize {
+    if count > ENOUGH { 2 } else { 1 }
+}
+
+/// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
+/// blocks all move would seem to have some.
+const MOST_OF_LEVEL: u64 = 16;
 
 /// Of what is above the known noise of an area this part is added with each frame, of what is below this part subtracted.
 const RISE: u64 = 4;
 const FALL: u64 = 8;
+
+/// Differences tell no noise where the search has lost more than this part of the blocks.
+const LOST: usize = 4;
+
+/// What the frame tells counts in full, which is this, if the search has lost at most 3 of 16 blocks, and not at all if it
+/// has lost 4.
+const TRUST: u64 = 256;
+
+/// Blocks of an area are alike if all tell less than this part of the noise of the frame: they have none.
+const LITTLE: u64 = 16;
 
 /// An area has its own noise if that is more than as many times the noise of the frame, or that little.
 const OTHER: u64 = 4;
@@ -20,6 +55,9 @@ const OTHER: u64 = 4;
 /// as many times those that were lost from frame to frame before.
 const LOST_OF_SCENE: usize = 128;
 const MORE_LOST: usize = 2;
+
+/// The noise of each level of brightness, and of all.
+type Levels = [Option<u64>; LEVELS + 1];
 
 /// The noise of a block, as 64 samples have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +72,21 @@ pub(super) struct Evidence<'a> {
     pub is_previous: bool,
     pub luma: &'a [BlockError],
     pub chroma: &'a [BlockError],
+}
+
+/// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
+#[derive(Default)]
+struct Told {
+    /// For each block the noise that it tells.
+    blocks: Vec<Option<u64>>,
+    frame: Levels,
+    /// How much `frame` counts, of [`TRUST`].
+    trust: u64,
+    areas: Vec<Levels>,
+    /// The part of the blocks that the search has lost, in 256ths.
+    lost: usize,
+    /// What blocks tell, by level.
+    sorted: Vec<u64>,
 }
 
 /// Memory that is used for all frames: the level of each block, and what luma and chroma tell in comparison with the
@@ -66,10 +119,8 @@ impl NoiseMemory {
 struct Followed {
     frame: Levels,
     areas: Vec<Levels>,
-    /// The noise of levels of areas that is another than that of the frame.
-    of_areas: Vec<[Option<u64>; LEVELS]>,
-    /// The levels of which an area has such a noise.
-    have_areas: [bool; LEVELS],
+    /// The levels of which an area has a noise of its own.
+    of_areas: [bool; LEVELS],
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -146,11 +197,6 @@ impl NoiseMap {
         &self.blocks
     }
 
-    /// Whether the errors of chroma in the blocks of a row tell its noise.
-    pub(super) fn asks(&self, row: usize) -> bool {
-        self.areas.is_asked(row)
-    }
-
     /// Whether chroma has noise.
     pub(super) fn has_chroma(&self) -> bool {
         self.blocks.iter().any(|noise| noise.chroma > 0)
@@ -187,7 +233,8 @@ impl NoiseMap {
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
             let of_block = &luma[block];
-            let known = of_luma.of(areas, block, levels[block].into(), told, || of_block.white());
+            let told = ToldOfBlock::new(told, block, of_block.white());
+            let known = of_luma.of(areas, block, levels[block].into(), told);
             noise.luma = worthwhile(with_clipping(known, of_block, depth));
         });
         if chroma.is_empty() {
@@ -203,15 +250,39 @@ impl NoiseMap {
                     luma[block].samples == SAMPLES && by_luma.blocks[block].is_none_or(|noise| noise <= most);
                 is_found.then(|| evidence.chroma[block].chroma_noise(&chroma[block], depth))
             };
-            told.by_blocks(areas, of_block);
+            told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(areas, levels, chroma[0].samples);
+            told.of_frame(levels, chroma[0].samples);
             told.of_areas(areas, levels, chroma[0].samples);
         });
         of_chroma.follow(told);
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
-            noise.chroma = worthwhile(of_chroma.of(areas, block, levels[block].into(), told, || u64::MAX));
+            let told = ToldOfBlock::new(told, block, u64::MAX);
+            let known = of_chroma.of(areas, block, levels[block].into(), told);
+            noise.chroma = worthwhile(known);
         });
+    }
+}
+
+/// The noise that a block tells, or the one before it that was asked.
+#[derive(Clone, Copy)]
+struct ToldOfBlock {
+    /// In comparison with the frame that tells least.
+    least: u64,
+    /// The part of its variation by which neighbouring samples differ, if that is known.
+    white: u64,
+}
+
+impl ToldOfBlock {
+    fn new(told: &[Told], block: usize, white: u64) -> Option<Self> {
+        let least =
+            told.iter().filter_map(|told| told.blocks[block - block % step(told.blocks.len())]).min()?;
+        Some(Self { least, white })
+    }
+
+    /// Whether the block may have this noise.
+    fn may_have(self, noise: u64) -> bool {
+        noise <= 2 * self.least.min(self.white)
     }
 }
 
@@ -225,15 +296,129 @@ fn level(luma: &Block, depth: u32) -> u8 {
     ((per_sample(LEVELS as u64 * luma.sum, luma.samples) >> depth) as u8).min(LEVELS as u8 - 1)
 }
 
+impl Told {
+    /// Memory for so many blocks in areas.
+    fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
+        let blocks = areas.blocks.0 * areas.blocks.1;
+        self.blocks = memory::values("what blocks tell", blocks)?;
+        self.sorted = memory::values("what blocks tell, sorted", blocks)?;
+        self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
+        Ok(())
+    }
+
+    /// Sets it to what luma tells.
+    fn by_luma(
+        &mut self,
+        areas: Areas,
+        depth: u32,
+        of_blocks: &[u8],
+        blocks: &[Block],
+        errors: &[BlockError],
+    ) {
+        let flickers = flickers(errors);
+        self.by_blocks(blocks.len(), |block| {
+            let is_whole = blocks[block].samples == SAMPLES;
+            is_whole.then(|| errors[block].luma_noise(&blocks[block], flickers, depth)).flatten()
+        });
+        self.of_frame(of_blocks, SAMPLES);
+        // Where the search does not find what it must find, differences do not tell noise.
+        let is_lost = |told: &Self, levels: &Levels, block: usize| {
+            let level = usize::from(of_blocks[block]);
+            let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
+            blocks[block].is_lost(noise.unwrap_or(0), errors[block].difference(flickers), depth)
+        };
+        let telling = (0..blocks.len()).filter(|&block| self.blocks[block].is_some());
+        let all = telling.clone().count();
+        let lost = telling.filter(|&block| is_lost(self, &Levels::default(), block)).count();
+        self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
+        self.lost = 256 * lost / all.max(1);
+        self.of_areas(areas, of_blocks, SAMPLES);
+        for area in 0..self.areas.len() {
+            let levels = self.areas[area];
+            let telling =
+                areas.blocks(area).filter(|&block| self.blocks[block].is_some_and(|noise| noise > 0));
+            let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
+            if LOST * lost > telling.count() {
+                self.areas[area] = Levels::default();
+            }
+        }
+    }
+
+    /// Sets what blocks tell.
+    fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
+        self.blocks.clear();
+        let step = step(count);
+        self.blocks.extend((0..count).map(|block| if block % step == 0 { tell(block) } else { None }));
+    }
+
+    /// Sorts what those of `within` tell that `counts` by level. Returns where each level ends.
+    fn sort(
+        &mut self,
+        levels: &[u8],
+        within: impl Iterator<Item = usize> + Clone,
+        counts: impl Fn(u64) -> bool,
+    ) -> [usize; LEVELS] {
+        let Self { blocks, sorted, .. } = self;
+        let telling = within.filter_map(|block| {
+            let noise = blocks[block].filter(|noise| counts(*noise))?;
+            Some((usize::from(levels[block]), noise))
+        });
+        let mut ends = [0; LEVELS];
+        telling.clone().for_each(|(level, _)| ends[level] += 1);
+        let mut start = 0;
+        for end in &mut ends {
+            (*end, start) = (start, start + *end);
+        }
+        sorted.clear();
+        sorted.resize(start, 0);
+        for (level, noise) in telling {
+            sorted[ends[level]] = noise;
+            ends[level] += 1;
+        }
+        ends
+    }
+
+    /// Sets the noise of the frame, whose blocks have so many `samples`.
+    fn of_frame(&mut self, levels: &[u8], samples: u64) {
+        let ends = self.sort(levels, 0..levels.len(), |_| true);
+        let mut start = 0;
+        for (level, end) in ends.into_iter().enumerate() {
+            let told = &mut self.sorted[start..end];
+            self.frame[level] = if told.len() < LEAST_OF_LEVEL { None } else { noise_of(told, samples) };
+            start = end;
+        }
+        self.frame[ALL] = noise_of(&mut self.sorted, samples);
+        let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
+        self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
+    }
+
+    /// Sets the noise of areas in which blocks agree.
+    fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
+        self.areas.clear();
+        for area in 0..areas.count.0 * areas.count.1 {
+            let ends = self.sort(of_blocks, areas.blocks(area), |noise| noise > 0);
+            let Self { frame, trust, sorted, .. } = self;
+            let of = |told: &mut [u64], level: usize| {
+                let noise = noise_of(told, samples).filter(|_| told.len() >= LEAST_OF_AREA)?;
+                let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
+                are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
+            };
+            let mut levels = Levels::default();
+            let mut start = 0;
+            for (level, end) in ends.into_iter().enumerate() {
+                levels[level] = of(&mut sorted[start..end], level);
+                start = end;
+            }
+            levels[ALL] = of(&mut sorted[..], ALL);
+            self.areas.push(levels);
+        }
+    }
+}
+
 impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
-        let count = areas.count.0 * areas.count.1;
-        Ok(Self {
-            frame: Levels::default(),
-            areas: memory::values("the noise of areas", count)?,
-            of_areas: memory::values("the noise of areas", count)?,
-            have_areas: [false; LEVELS],
-        })
+        let areas = memory::values("the noise of areas", areas.count.0 * areas.count.1)?;
+        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS] })
     }
 
     fn restart(&mut self) {
@@ -252,16 +437,16 @@ impl Followed {
             let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
             follow(levels, std::array::from_fn(least));
         }
-        self.have_areas = [false; LEVELS];
-        let of_frame: [_; LEVELS] = std::array::from_fn(|level| self.of_frame(level));
-        for (own, levels) in self.of_areas.iter_mut().zip(&self.areas) {
-            *own = std::array::from_fn(|level| {
-                let (noise, of_frame) = (levels[level].or(levels[ALL])?, of_frame[level]);
-                let is_another = LITTLE * noise < of_frame || noise > OTHER * of_frame;
-                self.have_areas[level] |= is_another;
-                is_another.then_some(noise)
-            });
-        }
+        self.of_areas = std::array::from_fn(|level| {
+            (0..self.areas.len()).any(|area| self.of_area(area, level).is_some())
+        });
+    }
+
+    /// The noise of a level of an area, if that is another than that of the frame.
+    fn of_area(&self, area: usize, level: usize) -> Option<u64> {
+        let of_frame = self.of_frame(level);
+        let noise = self.areas[area][level].or(self.areas[area][ALL])?;
+        (LITTLE * noise < of_frame || noise > OTHER * of_frame).then_some(noise)
     }
 
     /// The noise of a level of the frame.
@@ -269,22 +454,19 @@ impl Followed {
         self.frame[level].or(self.frame[ALL]).unwrap_or(0)
     }
 
-    /// The noise of a block of a level. `told` is what blocks tell, `white` the part of this block's variation by which
-    /// neighbouring samples differ, if that is known.
-    fn of(&self, areas: Areas, block: usize, level: usize, told: &[Told], white: impl Fn() -> u64) -> u64 {
+    /// The noise of a block of a level, of which frames tell `told`.
+    fn of(&self, areas: Areas, block: usize, level: usize, told: Option<ToldOfBlock>) -> u64 {
         let of_frame = self.of_frame(level);
-        if !self.have_areas[level] {
+        if !self.of_areas[level] {
             return of_frame;
         }
         let area = areas.of(block);
-        let known = self.of_areas[area][level].unwrap_or(of_frame);
-        let asked = areas.asked_for(block);
-        match told.iter().filter_map(|told| told.blocks[asked]).min() {
+        let known = self.of_area(area, level).unwrap_or(of_frame);
+        match told {
             // Of another kind than most of its area, or in an area that tells nothing.
-            Some(least) if least > known => {
-                let most = 2 * least.min(white());
-                let others = areas.around(area).filter_map(|area| self.of_areas[area][level]);
-                others.filter(|noise| (2 * known + 1..=most).contains(noise)).max().unwrap_or(known)
+            Some(told) if told.least > known => {
+                let others = areas.around(area).filter_map(|area| self.of_area(area, level));
+                others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,
         }

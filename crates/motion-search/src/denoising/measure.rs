@@ -159,8 +159,8 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
     }
 }
 
-/// Whether the error is wanted in this row, of the block of this number.
-type Wanted<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+/// Whether the error of the block of this number is wanted.
+type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
 /// Adds the numbers of a plane of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
@@ -358,7 +358,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
         let together = if are_stripes { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
-            if !blocks.clone().any(|block| (self.wanted)(self.row, start + block)) {
+            if !blocks.clone().any(|block| (self.wanted)(start + block)) {
                 continue;
             }
             let stripe = if are_stripes { self.stripe(first) } else { None };

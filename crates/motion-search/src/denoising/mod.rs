@@ -15,7 +15,6 @@ mod noise;
 pub mod oracle;
 mod rules;
 mod stripes;
-mod told;
 mod weights;
 
 pub use denoiser::{Denoiser, LumaSlot, Reference};

@@ -1,81 +1,9 @@
 //! The samples of a cell, a small rectangle of a plane, and what is computed with them.
 
-use crate::estimator::{FrameView, SampleFormat};
+use super::stored_samples::StoredSample;
+use crate::estimator::SampleFormat;
 use crate::simd::InstructionSet;
 use crate::simd::register::{Register, SampleRegister, WordRegister};
-
-/// A sample that is read from planes and written to them.
-pub(crate) trait StoredSample: Copy + Default + Into<u32> {
-    /// Reads the `W` samples and `H` rows from a pixel on; a pixel has `P` samples. Outside the plane, its edge pixels
-    /// repeat.
-    fn read<const P: usize, const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        pixel: (i32, i32),
-    ) -> [[Self; W]; H];
-
-    /// The sample, brought to at most `most` from `other`.
-    fn near(self, other: Self, most: u16) -> Self;
-
-    /// Writes samples in `format` to the beginning of `to`.
-    fn store(format: SampleFormat, samples: &[Self], to: &mut [u8]);
-}
-
-impl StoredSample for u8 {
-    #[inline(always)]
-    fn read<const P: usize, const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        (x, y): (i32, i32),
-    ) -> [[u8; W]; H] {
-        let mut cell = [[0; W]; H];
-        if let Some((samples, pitch)) = plane.inside((x * P as i32, y), (W, H)) {
-            for (row, cell) in cell.iter_mut().enumerate() {
-                cell.copy_from_slice(&samples[row * pitch..][..W]);
-            }
-            return cell;
-        }
-        for (cell, samples) in cell.iter_mut().zip(u16::read::<P, W, H>(plane, (x, y))) {
-            for (to, sample) in cell.iter_mut().zip(samples) {
-                *to = sample as u8;
-            }
-        }
-        cell
-    }
-
-    #[inline(always)]
-    fn near(self, other: u8, most: u16) -> u8 {
-        let most = most.min(u8::MAX.into()) as u8;
-        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
-    }
-
-    #[inline(always)]
-    fn store(_: SampleFormat, samples: &[u8], to: &mut [u8]) {
-        to[..samples.len()].copy_from_slice(samples);
-    }
-}
-
-impl StoredSample for u16 {
-    #[inline(always)]
-    fn read<const P: usize, const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        (x, y): (i32, i32),
-    ) -> [[u16; W]; H] {
-        let mut cell = [[0; W]; H];
-        for (cell, y) in cell.iter_mut().zip(y..) {
-            plane.read_pixels::<P>(x, y, cell);
-        }
-        cell
-    }
-
-    #[inline(always)]
-    fn near(self, other: u16, most: u16) -> u16 {
-        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
-    }
-
-    #[inline(always)]
-    fn store(format: SampleFormat, samples: &[u16], to: &mut [u8]) {
-        to.as_chunks_mut().0.iter_mut().zip(samples).for_each(|(to, sample)| *to = format.bytes_of(*sample));
-    }
-}
 
 /// A number for each sample of a cell.
 pub(crate) type CellNumbers<const W: usize, const H: usize> = [[u16; W]; H];
@@ -88,6 +16,15 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// The windows of the four blocks around a cell.
     type Windows: Copy;
 
+    /// A number for each sample.
+    type Numbers: Copy;
+
+    /// Prepares numbers.
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers;
+
+    /// The same number for all samples.
+    fn all(number: u16) -> Self::Numbers;
+
     /// Prepares windows.
     fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows;
 
@@ -95,7 +32,7 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     fn of(samples: &[[Self::Sample; W]; H]) -> Self;
 
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
-    fn blend(cells: [Self; 2], weights: &CellNumbers<W, H>) -> Self;
+    fn blend(cells: [Self; 2], weights: Self::Numbers) -> Self;
 
     /// A limit of [`Self::within`] that changes no sample.
     const UNLIMITED: u16;
@@ -110,7 +47,7 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     fn largest(self, other: Self) -> Self;
 
     /// The samples, brought to at most `limits` below those of `least` and above those of `largest`.
-    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self;
+    fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self;
 
     /// `weight` times the samples.
     fn times(self, weight: u16) -> Self;
@@ -156,6 +93,22 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 {
     type Sample = u8;
     type Windows = [[[E::Words; 2]; 2]; N];
+    type Numbers = [E::Words; N];
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers {
+        let mut registers = [words::<E, W, H>(numbers, 0); N];
+        for (n, register) in registers.iter_mut().enumerate() {
+            *register = words::<E, W, H>(numbers, n);
+        }
+        registers
+    }
+
+    #[inline(always)]
+    fn all(number: u16) -> Self::Numbers {
+        // SAFETY: as in `store`.
+        [unsafe { E::Words::all(number) }; N]
+    }
 
     #[inline(always)]
     fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
@@ -174,13 +127,13 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn blend([first, second]: [Self; 2], weights: &CellNumbers<W, H>) -> Self {
+    fn blend([first, second]: [Self; 2], weights: Self::Numbers) -> Self {
         let mut sum = first;
         for n in 0..N {
             // SAFETY: as in `store`.
             unsafe {
                 let (first, second) = (first.0[n], second.0[n]);
-                let differences = first.minus(second).times(words::<E, W, H>(weights, n));
+                let differences = first.minus(second).times(weights[n]);
                 sum.0[n] = second.times(E::Words::all(64)).plus(differences);
             }
         }
@@ -226,13 +179,12 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self {
+    fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self {
         let mut within = self;
         for n in 0..N {
-            let limits = words::<E, W, H>(limits, n);
             // SAFETY: as in `store`.
             within.0[n] = unsafe {
-                let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
+                let (lowest, highest) = (least.0[n].minus(limits[n]), largest.0[n].plus(limits[n]));
                 self.0[n].largest(lowest).least(highest)
             };
         }
@@ -359,6 +311,17 @@ impl<const W: usize, const H: usize> DeepCell<W, H> {
 impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     type Sample = u16;
     type Windows = [CellNumbers<W, H>; 4];
+    type Numbers = Self;
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self {
+        Self::of(numbers)
+    }
+
+    #[inline(always)]
+    fn all(number: u16) -> Self {
+        Self([[number.into(); W]; H])
+    }
 
     #[inline(always)]
     fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
@@ -366,11 +329,10 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn blend([first, second]: [Self; 2], weights: &CellNumbers<W, H>) -> Self {
+    fn blend([first, second]: [Self; 2], weights: Self) -> Self {
         let mut sum = first;
-        for (y, weights) in weights.iter().enumerate() {
+        for (y, weights) in weights.0.iter().enumerate() {
             for (x, &weight) in weights.iter().enumerate() {
-                let weight = u32::from(weight);
                 sum.0[y][x] = first.0[y][x] * weight + second.0[y][x] * (64 - weight);
             }
         }
@@ -396,8 +358,7 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn within(self, least: Self, largest: Self, limits: &CellNumbers<W, H>) -> Self {
-        let limits = Self::of(limits);
+    fn within(self, least: Self, largest: Self, limits: Self) -> Self {
         self.largest(least.each(limits, u32::saturating_sub)).least(largest.plus(limits))
     }
 

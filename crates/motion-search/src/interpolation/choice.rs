@@ -54,11 +54,24 @@ pub(super) struct VectorChoice<'a> {
 }
 
 impl VectorChoice<'_> {
-    /// Writes the ends of the vector of each block.
-    pub fn choose(&self, instructions: Instructions, chosen: &mut [BlockEnds]) {
-        chosen.par_chunks_mut(self.grid.columns).enumerate().for_each(|(row, chosen)| {
-            instructions.run(ChosenRow { choice: self, row, chosen });
-        });
+    /// Writes the ends of the vector of each block, and the differences of luma there.
+    pub fn choose(
+        &self,
+        instructions: Instructions,
+        chosen: &mut [BlockEnds],
+        differences: Option<&mut [u32]>,
+    ) {
+        let columns = self.grid.columns;
+        let choose = |row, chosen: &mut [BlockEnds], differences: Option<&mut [u32]>| {
+            instructions.run(ChosenRow { choice: self, row, chosen, differences });
+        };
+        let rows = chosen.par_chunks_mut(columns).enumerate();
+        match differences {
+            None => rows.for_each(|(row, chosen)| choose(row, chosen, None)),
+            Some(all) => rows
+                .zip(all.par_chunks_mut(columns))
+                .for_each(|((row, chosen), differences)| choose(row, chosen, Some(differences))),
+        }
     }
 
     /// The positions that `vector` leads to from a block at `origin`, in quarter samples.
@@ -195,12 +208,13 @@ struct ChosenRow<'a> {
     choice: &'a VectorChoice<'a>,
     row: usize,
     chosen: &'a mut [BlockEnds],
+    differences: Option<&'a mut [u32]>,
 }
 
 impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { choice, row, chosen } = self;
+        let Self { choice, row, chosen, mut differences } = self;
         for (chunk, chosen) in chosen.chunks_mut(LANES).enumerate() {
             let first = LANES * chunk;
             let blocks = BlockChunk::new(choice, first, row);
@@ -218,7 +232,7 @@ impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
                 if lane % PREFETCHED == 0 {
                     choice.prefetch(engine, (origin.0 + (4 * BLOCK * AHEAD) as i32, origin.1), candidate(0));
                 }
-                let mut best = candidate(0);
+                let (mut best, mut best_difference) = (candidate(0), None);
                 // If all candidates are equal, there is nothing to compare.
                 if least_penalty[lane] != u16::MAX {
                     let mut least = u32::MAX;
@@ -229,7 +243,8 @@ impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
                         }
                         let vector = candidate(index);
                         let ends = choice.starts.ends(vector);
-                        let mut cost = block_difference::<E>(&choice.luma, origin, ends) + penalty;
+                        let difference = block_difference::<E>(&choice.luma, origin, ends);
+                        let mut cost = difference + penalty;
                         if cost < least
                             && let Some(chroma) = choice.chroma
                         {
@@ -237,14 +252,20 @@ impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
                             cost += CHROMA_COST * ChromaPairs::difference::<E>(chroma, block, ends);
                         }
                         if cost < least {
-                            (best, least) = (vector, cost);
+                            (best, best_difference, least) = (vector, Some(difference), cost);
                         }
                     }
                 }
                 if best != HalfVector::default() && choice.stands_still::<E>(origin) {
-                    best = HalfVector::default();
+                    (best, best_difference) = (HalfVector::default(), None);
                 }
                 *chosen = choice.starts.ends(best);
+                if let Some(differences) = &mut differences {
+                    differences[first + lane] = match best_difference {
+                        Some(difference) => difference,
+                        None => block_difference::<E>(&choice.luma, origin, *chosen),
+                    };
+                }
             }
         }
     }

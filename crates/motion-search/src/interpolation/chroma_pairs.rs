@@ -1,8 +1,10 @@
 //! A frame's chroma as the choice of vectors compares it.
 
+use rayon::prelude::*;
+
 use super::rules::BLOCK;
 use super::starts::BlockEnds;
-use crate::compensation::Sampling;
+use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, SetupError};
 use crate::pyramid::planes::{LevelFrame, LevelLayout, SIDE};
 use crate::simd::InstructionSet;
@@ -19,6 +21,9 @@ const ROW: usize = COMPONENTS * CELL;
 
 /// Pixels that are made at once.
 const CHUNK: usize = 32;
+
+/// How [`ChromaPairs`] are sampled.
+pub(super) const PAIRS: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: true };
 
 /// Chroma of eight bits, at half of luma's size, both components of a pixel beside each other.
 pub(super) struct ChromaPairs {
@@ -56,6 +61,14 @@ impl ChromaPairs {
                 }
             }
         });
+    }
+
+    /// The frame, sampled as [`PAIRS`].
+    pub fn view(&self) -> FrameView<'_> {
+        let LevelLayout { width, height, pitch } = self.frame.layout;
+        let samples = &self.frame.samples()[self.frame.layout.at(0, 0)..];
+        FrameView::new(samples, width, height, pitch)
+            .unwrap_or_else(|error| unreachable!("a frame with margins: {error}"))
     }
 
     /// The 4 x 4 pixels from `position` on, in eighths of a pixel, which may be anywhere.
@@ -109,6 +122,22 @@ impl ChromaPairs {
             Register::add_differences(first, start[1], end[1]).total()
         }
     }
+}
+
+/// Whether planes of chroma hold what [`ChromaPairs`] hold, each a component of it.
+pub(super) fn are_separated_pairs(samplings: &[Sampling], depth: u32) -> bool {
+    let is_plane = |sampling: &Sampling| *sampling == Sampling { interleaved: false, ..PAIRS };
+    depth == 8 && samplings.len() == COMPONENTS && samplings.iter().all(is_plane)
+}
+
+/// Writes a component of `pairs` to its own plane.
+pub(super) fn separate(pairs: &[u8], component: usize, plane: &mut PlaneMut<'_>) {
+    let (width, stride) = (plane.view().width(), plane.stride());
+    let rows = plane.bytes_mut().par_chunks_mut(stride).zip(pairs.par_chunks_exact(COMPONENTS * width));
+    rows.for_each(|(to, pairs)| {
+        let samples = to.iter_mut().zip(pairs.as_chunks::<COMPONENTS>().0);
+        samples.for_each(|(to, pixel)| *to = pixel[component]);
+    });
 }
 
 /// The components that are compared: the first two, each with its plane and its place in a pixel.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
+use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
-use super::chroma_pairs::ChromaPairs;
+use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
 use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
 use super::luma_points::LumaPoints;
 use super::mixing::Mixing;
@@ -40,6 +40,8 @@ pub struct Interpolator {
     weighting: Option<Weighting>,
     /// The chroma of both frames, if it is compared.
     chroma: Option<[ChromaPairs; 2]>,
+    /// The chroma that is made, if it is made from `chroma`: weighting both components at once takes less time.
+    made_pairs: Option<Vec<u8>>,
     /// Whether a frame has begun that is not finished.
     has_begun: bool,
 }
@@ -71,6 +73,11 @@ impl Interpolator {
         let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1));
         let pairs = || Ok::<_, SetupError>([ChromaPairs::new(format.size)?, ChromaPairs::new(format.size)?]);
         let has_chroma = format.samplings.len() > 1;
+        let made_pairs = || {
+            let [width, height] = [format.size.0, format.size.1].map(|length| length.div_ceil(2));
+            memory::values("made chroma", 2 * width * height)
+        };
+        let makes_pairs = is_balanced && are_separated_pairs(&format.samplings[1..], format.samples.depth());
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,
@@ -83,8 +90,24 @@ impl Interpolator {
             starts: Starts::new(Phase::MIDDLE),
             weighting: is_balanced.then(weighting).transpose()?,
             chroma: (is_balanced && has_chroma).then(pairs).transpose()?,
+            made_pairs: makes_pairs.then(made_pairs).transpose()?,
             has_begun: false,
         })
+    }
+
+    /// Makes both components of chroma.
+    fn make_pairs(&mut self) {
+        if let Some(mut made) = self.made_pairs.take() {
+            if let Some(chroma) = &self.chroma {
+                let [previous, next] = chroma.each_ref().map(ChromaPairs::view);
+                let (width, height) = previous.size();
+                let shape = PlaneShape::new(&previous, PAIRS, false);
+                let mut plane = PlaneMut::new(&mut made, width, height, width)
+                    .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"));
+                self.write::<Chroma<'_, 2, 2>, 8, 4>(shape, [previous.into(), next.into()], &mut plane);
+            }
+            self.made_pairs = Some(made);
+        }
     }
 
     /// Writes a plane.
@@ -146,11 +169,17 @@ impl FrameMaker for Interpolator {
             found.project(starts, *grid, projected);
             let luma = luma.each_ref().map(LumaPoints::quarter_samples);
             let chroma = chroma.as_ref();
-            VectorChoice { luma, chroma, starts, grid: *grid, projected }.choose(*instructions, ends);
-            if let Some(weighting) = weighting {
-                weighting.compute(*instructions, luma, ends);
+            let choice = VectorChoice { luma, chroma, starts, grid: *grid, projected };
+            match weighting {
+                None => choice.choose(*instructions, ends, None),
+                Some(weighting) => {
+                    choice.choose(*instructions, ends, Some(weighting.differences_mut()));
+                    weighting.compute(*instructions, luma, ends);
+                }
             }
         });
+        let threads = self.threads.clone();
+        threads.install(|| self.make_pairs());
         Ok(())
     }
 
@@ -170,6 +199,10 @@ impl FrameMaker for Interpolator {
     ) -> Result<(), CompensationError> {
         for plane in [sources[0], sources[1], &plane.view()] {
             self.format.check(index, plane)?;
+        }
+        if let Some(made) = self.made_pairs.as_ref().filter(|_| index > 0) {
+            self.threads.install(|| separate(made, index - 1, plane));
+            return Ok(());
         }
         let (sampling, depth) = (self.format.samplings[index], self.format.samples.depth());
         let shape = PlaneShape::new(sources[0], sampling, index == 0);

@@ -1,26 +1,21 @@
 //! Weighted means of any number of predictions of a cell.
 
-use super::cells::{CellNumbers, DeepCell, PlaneCell, RegisterCell, words};
+use super::cells::{DeepCell, PlaneCell, RegisterCell};
 use super::rules::WEIGHT_BITS;
 use crate::simd::InstructionSet;
 use crate::simd::register::WordRegister;
 
 /// The samples of a cell, times 64, of which weighted means are taken.
 pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
-    /// A number for each sample, below 2^14.
-    type Numbers: Copy;
-
     /// A sum for each sample.
     type Sums: Copy;
-
-    /// Prepares numbers.
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers;
 
     /// The sums of numbers.
     fn add(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers;
 
-    /// The numbers times `factors`, of at most 255, divided by `2^WEIGHT_BITS`.
-    fn weigh(numbers: Self::Numbers, factors: Self::Numbers) -> Self::Numbers;
+    /// The numbers, below 2^14, times the factors of the four cells of a block, divided by `2^WEIGHT_BITS`. `cells` have ones
+    /// in the samples of a cell.
+    fn weigh(numbers: Self::Numbers, factors: [u8; 4], cells: &[Self::Numbers; 4]) -> Self::Numbers;
 
     /// Sums of nothing.
     fn no_sums() -> Self::Sums;
@@ -38,17 +33,7 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
 impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCell<W, H>
     for RegisterCell<E, N>
 {
-    type Numbers = [E::Words; N];
     type Sums = [[E::Words; 2]; N];
-
-    #[inline(always)]
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers {
-        let mut registers = [words::<E, W, H>(numbers, 0); N];
-        for (n, register) in registers.iter_mut().enumerate() {
-            *register = words::<E, W, H>(numbers, n);
-        }
-        registers
-    }
 
     #[inline(always)]
     fn add(mut numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
@@ -60,13 +45,19 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
     }
 
     #[inline(always)]
-    fn weigh(mut numbers: Self::Numbers, factors: Self::Numbers) -> Self::Numbers {
+    fn weigh(mut numbers: Self::Numbers, factors: [u8; 4], cells: &[Self::Numbers; 4]) -> Self::Numbers {
         for n in 0..N {
+            // A register has samples of all cells, or of the upper or the lower ones.
+            let first = if n < N / 2 { 0 } else { 2 };
+            let inside = if N == 1 { 0..4 } else { first..first + 2 };
             // SAFETY: as in `add`.
             unsafe {
-                let number = numbers[n].times(E::Words::all(4));
-                let factor = factors[n].times(E::Words::all(1 << (16 - 2 - WEIGHT_BITS)));
-                numbers[n] = number.upper_product(factor);
+                let mut factor = E::Words::all(0);
+                for cell in inside {
+                    let of_cell = u16::from(factors[cell]) << (16 - 2 - WEIGHT_BITS);
+                    factor = factor.plus(cells[cell][n].times(E::Words::all(of_cell)));
+                }
+                numbers[n] = numbers[n].times(E::Words::all(4)).upper_product(factor);
             }
         }
         numbers
@@ -109,13 +100,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
 }
 
 impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
-    type Numbers = Self;
     type Sums = Self;
-
-    #[inline(always)]
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self {
-        Self::of(numbers)
-    }
 
     #[inline(always)]
     fn add(numbers: Self, other: Self) -> Self {
@@ -123,8 +108,12 @@ impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn weigh(numbers: Self, factors: Self) -> Self {
-        numbers.each(factors, |number, factor| (number * factor) >> WEIGHT_BITS)
+    fn weigh(numbers: Self, factors: [u8; 4], cells: &[Self; 4]) -> Self {
+        let factor = cells
+            .iter()
+            .zip(factors)
+            .fold(Self([[0; W]; H]), |sum, (cell, factor)| sum.plus(cell.times(factor.into())));
+        numbers.each(factor, |number, factor| (number * factor) >> WEIGHT_BITS)
     }
 
     #[inline(always)]

@@ -46,7 +46,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
         let Self { mixing, row, mut band } = self;
         let Mixing { overlap, weighting } = mixing;
         let side = W / overlap.shape.pixel;
-        let windows = windows::<S::Cell<E>, W, H>(overlap.shape.pixel);
+        let shapes = BlockShapes::new(overlap.shape.pixel);
         for column in 0..overlap.grid.columns {
             let origin = ((side * column) as i32, (H * row) as i32);
             if column % PREFETCHED == 0 && column + AHEAD < overlap.grid.columns {
@@ -59,29 +59,48 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
                 overlap.predict::<E, W, H>(origin, &mut None, ends).round_quarters()
             } else {
                 let coarse = weighting.coarse_around(block);
-                MixedBlock { mixing, block, origin, coarse }.mean::<E, W, H>(hypotheses, &windows)
+                MixedBlock { mixing, block, origin, coarse }.mean::<E, W, H>(hypotheses, &shapes)
             };
             band.write(((W * column) as i32, 0), &cell);
         }
     }
 }
 
-/// The windows of the nine blocks around a block.
-#[inline(always)]
-fn windows<C: MixedCell<W, H>, const W: usize, const H: usize>(pixel: usize) -> [C::Numbers; FINE] {
-    let mut windows = [C::numbers(&[[0; W]; H]); FINE];
-    for (place, window) in windows.iter_mut().enumerate() {
-        let [right, down] = [place % 3, place / 3].map(|at| at as i32 - 1);
-        let mut numbers = [[0; W]; H];
-        for (y, numbers) in numbers.iter_mut().enumerate() {
-            for (x, number) in numbers.iter_mut().enumerate() {
-                let across = fine_window(W / pixel, x / pixel, right);
-                *number = (across * fine_window(H, y, down)) as u16;
-            }
+/// What the samples of every block are weighted with.
+struct BlockShapes<C: PlaneCell<W, H>, const W: usize, const H: usize> {
+    /// The windows of the nine blocks around it.
+    windows: [C::Numbers; FINE],
+    /// Ones in the samples of each of its four cells.
+    cells: [C::Numbers; 4],
+}
+
+impl<C: PlaneCell<W, H>, const W: usize, const H: usize> BlockShapes<C, W, H> {
+    /// Those of blocks whose pixels have so many samples.
+    #[inline(always)]
+    fn new(pixel: usize) -> Self {
+        let mut shapes = Self { windows: [C::all(0); FINE], cells: [C::all(0); 4] };
+        for (place, window) in shapes.windows.iter_mut().enumerate() {
+            let [right, down] = [place % 3, place / 3].map(|at| at as i32 - 1);
+            let across = |x: usize| fine_window(W / pixel, x / pixel, right);
+            *window = C::numbers(&numbers(|x, y| across(x) * fine_window(H, y, down)));
         }
-        *window = C::numbers(&numbers);
+        for (number, cell) in shapes.cells.iter_mut().enumerate() {
+            *cell = C::numbers(&numbers(|x, y| u32::from(2 * (y / (H / 2)) + x / (W / 2) == number)));
+        }
+        shapes
     }
-    windows
+}
+
+/// A number for each sample.
+#[inline(always)]
+fn numbers<const W: usize, const H: usize>(of: impl Fn(usize, usize) -> u32) -> CellNumbers<W, H> {
+    let mut numbers = [[0; W]; H];
+    for (y, numbers) in numbers.iter_mut().enumerate() {
+        for (x, number) in numbers.iter_mut().enumerate() {
+            *number = of(x, y) as u16;
+        }
+    }
+    numbers
 }
 
 /// A block with different vectors around it.
@@ -99,34 +118,26 @@ impl<S> MixedBlock<'_, S> {
     fn mean<E: InstructionSet, const W: usize, const H: usize>(
         &self,
         hypotheses: &Hypotheses,
-        windows: &[<S::Cell<E> as MixedCell<W, H>>::Numbers; FINE],
+        shapes: &BlockShapes<S::Cell<E>, W, H>,
     ) -> [[<S::Cell<E> as PlaneCell<W, H>>::Sample; W]; H]
     where
         S: CellSource<W, H>,
     {
         let Mixing { overlap, weighting } = self.mixing;
-        let zero = S::Cell::<E>::numbers(&[[0; W]; H]);
+        let zero = S::Cell::<E>::all(0);
         let (mut own, mut sums, mut totals) = (None, S::Cell::<E>::no_sums(), zero);
         for (places, of_match) in hypotheses.all() {
-            let mut weights = zero;
-            for (place, window) in windows.iter().enumerate() {
-                if places & 1 << place != 0 {
-                    weights = S::Cell::<E>::add(weights, *window);
-                }
+            let (mut weights, mut left) = (zero, places);
+            while left != 0 {
+                let place = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let window = match place.checked_sub(FINE) {
+                    None => shapes.windows[place],
+                    Some(corner) => S::Cell::<E>::numbers(&self.coarse_window(overlap.shape.pixel, corner)),
+                };
+                weights = S::Cell::<E>::add(weights, window);
             }
-            for corner in 0..4 {
-                if places & 1 << (FINE + corner) != 0 {
-                    let window = self.coarse_window(overlap.shape.pixel, corner);
-                    weights = S::Cell::<E>::add(weights, S::Cell::<E>::numbers(&window));
-                }
-            }
-            let mut factors = [[0; W]; H];
-            for (y, factors) in factors.iter_mut().enumerate() {
-                let cells = 2 * (y / (H / 2));
-                factors[..W / 2].fill(of_match[cells].into());
-                factors[W / 2..].fill(of_match[cells + 1].into());
-            }
-            let weights = S::Cell::<E>::weigh(weights, S::Cell::<E>::numbers(&factors));
+            let weights = S::Cell::<E>::weigh(weights, of_match, &shapes.cells);
             totals = S::Cell::<E>::add(totals, weights);
             let place = places.trailing_zeros() as usize;
             let ends = weighting.ends_at(overlap.ends, self.block, self.coarse, place);
@@ -142,23 +153,21 @@ impl<S> MixedBlock<'_, S> {
         pixel: usize,
         corner: usize,
     ) -> CellNumbers<W, H> {
-        let [right, down] = [corner % 2, corner / 2].map(|step| step as i32);
+        let step = [corner % 2, corner / 2];
         let side = self.mixing.weighting.coarse_side() as i32;
         // Twice distances, in luma samples.
-        let window = |block: usize, coarse: i32, length: usize, at: usize| {
-            let finer = BLOCK / length;
-            let sample = (2 * BLOCK * block + finer * (2 * at + 1)) as i32;
+        let window = |axis: usize, length: usize, at: usize| {
+            let block = [self.block.0, self.block.1][axis];
+            let sample = (2 * BLOCK * block + BLOCK / length * (2 * at + 1)) as i32;
+            let coarse = self.coarse.first[axis] + step[axis] as i32;
             let beyond = 2 * side - (sample - side * (2 * coarse + 1)).abs();
-            (beyond / (side / (2 * BLOCK as i32))) as u32
+            // The sides of blocks are powers of two.
+            (beyond >> (side.ilog2() - (2 * BLOCK).ilog2())) as u32
         };
-        let mut numbers = [[0; W]; H];
-        for (y, numbers) in numbers.iter_mut().enumerate() {
-            let below = window(self.block.1, self.coarse.first[1] + down, H, y);
-            for (x, number) in numbers.iter_mut().enumerate() {
-                let across = window(self.block.0, self.coarse.first[0] + right, W / pixel, x / pixel);
-                *number = ((across * below * self.coarse.share * 7) >> COARSE_BITS) as u16;
-            }
+        let mut across = [0; W];
+        for (x, across) in across.iter_mut().enumerate() {
+            *across = 7 * self.coarse.share * window(0, W / pixel, x / pixel);
         }
-        numbers
+        numbers(|x, y| (across[x] * window(1, H, y)) >> COARSE_BITS)
     }
 }

@@ -26,10 +26,11 @@ mod scene_cut;
 mod search_frame;
 mod search_input;
 mod starts;
+mod stored_samples;
 mod weighting;
 
 pub(crate) use cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
-pub(crate) use cells::{BandMut, PlaneCell, StoredSample};
+pub(crate) use cells::{BandMut, PlaneCell};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
@@ -41,3 +42,4 @@ pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
+pub(crate) use stored_samples::StoredSample;

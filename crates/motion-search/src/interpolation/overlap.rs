@@ -158,28 +158,47 @@ impl<S> Overlap<'_, S> {
     {
         let Self { shape, both, .. } = self;
         let positions = shape.positions(origin, ends);
-        let [weights, limits] = if shape.are_inside(positions, ((W / shape.pixel) as i32, H as i32)) {
-            [[[both.weight; W]; H], [[both.limit; W]; H]]
+        let (pixels, all) = ((W / shape.pixel) as i32, S::Cell::<E>::all);
+        // Numbers that are all the same take one register each.
+        if shape.are_inside(positions, (pixels, H as i32)) {
+            self.predict_within(origin, own, ends, [all(both.weight), all(both.limit)])
         } else {
-            shape.weights(positions, *both, S::Cell::<E>::UNLIMITED)
-        };
-        let [start, end] = self.cells::<E, W, H>(positions);
+            let numbers = shape.weights(positions, *both, S::Cell::<E>::UNLIMITED);
+            let numbers = [S::Cell::<E>::numbers(&numbers[0]), S::Cell::<E>::numbers(&numbers[1])];
+            self.predict_within(origin, own, ends, numbers)
+        }
+    }
+
+    /// The same, with the weights of the previous frame and the limits of both ends.
+    #[inline(always)]
+    fn predict_within<E: InstructionSet, const W: usize, const H: usize>(
+        &self,
+        origin: (i32, i32),
+        own: &mut Option<[S::Cell<E>; 2]>,
+        ends: BlockEnds,
+        [weights, limits]: [<S::Cell<E> as PlaneCell<W, H>>::Numbers; 2],
+    ) -> S::Cell<E>
+    where
+        S: CellSource<W, H>,
+    {
+        let positions = |ends| self.shape.positions(origin, ends);
+        let [start, end] = self.cells::<E, W, H>(positions(ends));
         // Most ends are within the limit of each other.
-        if ends == BlockEnds::default() || !start.differs(end, both.limit) {
-            return PlaneCell::blend([start, end], &weights);
+        if ends == BlockEnds::default() || !start.differs(end, self.both.limit) {
+            return PlaneCell::blend([start, end], weights);
         }
         let [least, largest] = match *own {
             Some(own) => own,
             None => {
-                let [previous, next] = self.cells::<E, W, H>(shape.positions(origin, BlockEnds::default()));
+                let [previous, next] = self.cells::<E, W, H>(positions(BlockEnds::default()));
                 *own.insert([previous.least(next), previous.largest(next)])
             }
         };
         let within = [
-            start.within(least.least(end), largest.largest(end), &limits),
-            end.within(least.least(start), largest.largest(start), &limits),
+            start.within(least.least(end), largest.largest(end), limits),
+            end.within(least.least(start), largest.largest(start), limits),
         ];
-        PlaneCell::blend(within, &weights)
+        PlaneCell::blend(within, weights)
     }
 
     /// Prefetches what the cell [`AHEAD`] columns behind the one at `origin` is predicted from, by a vector with these `ends`.

@@ -30,7 +30,7 @@ impl Hypotheses {
     /// The places of each, and its weights.
     #[inline(always)]
     pub fn all(&self) -> impl Iterator<Item = (u16, [u8; 4])> {
-        self.places.into_iter().zip(self.weights).take(self.count.into())
+        self.places.iter().copied().zip(self.weights.iter().copied()).take(self.count.into())
     }
 
     /// Whether there is only the block's own vector.
@@ -85,13 +85,14 @@ impl Weighting {
         })
     }
 
+    /// Where the differences at both ends of the vectors of all blocks are written before [`Self::compute`].
+    pub fn differences_mut(&mut self) -> &mut [u32] {
+        &mut self.badness
+    }
+
     /// Weights the vectors with these `ends`.
     pub fn compute(&mut self, instructions: Instructions, luma: [QuarterSamples<'_>; 2], ends: &[BlockEnds]) {
         let (columns, luma) = (self.grid.columns, &luma);
-        let rows = self.badness.par_chunks_mut(columns).zip(ends.par_chunks(columns)).enumerate();
-        rows.for_each(|(row, (differences, ends))| {
-            instructions.run(RowOfDifferences { luma, row, ends, differences });
-        });
         self.combine_around(u32::max);
         self.combine_around(|a, b| a + b);
         let count = (2 * self.halves as u32 + 1).pow(2);
@@ -160,6 +161,29 @@ impl Weighting {
         &self.hypotheses[row * self.grid.columns + column]
     }
 
+    /// The vectors at the places around a block, of `ends` of all blocks, and how many there are.
+    #[inline(always)]
+    fn around(
+        &self,
+        ends: &[BlockEnds],
+        block: (usize, usize),
+        coarse: CoarseAround,
+    ) -> (usize, [BlockEnds; HYPOTHESES]) {
+        let near = |at: usize, count: usize| [at.saturating_sub(1), at, (at + 1).min(count - 1)];
+        let (columns, rows) = (near(block.0, self.grid.columns), near(block.1, self.grid.rows));
+        let mut around = [BlockEnds::default(); HYPOTHESES];
+        for place in 0..FINE {
+            around[place] = ends[rows[place / 3] * self.grid.columns + columns[place % 3]];
+        }
+        if coarse.share == 0 {
+            return (FINE, around);
+        }
+        for (place, around) in around.iter_mut().enumerate().skip(FINE) {
+            *around = self.ends_at(ends, block, coarse, place);
+        }
+        (HYPOTHESES, around)
+    }
+
     /// The vector at a place around a block, of `ends` of all blocks.
     #[inline(always)]
     pub fn ends_at(
@@ -195,24 +219,6 @@ impl Weighting {
 #[inline(always)]
 fn quarters(x: i32, y: i32) -> (i32, i32) {
     (4 * x, 4 * y)
-}
-
-/// The differences at both ends of the vectors of a row of blocks.
-struct RowOfDifferences<'a> {
-    luma: &'a [QuarterSamples<'a>; 2],
-    row: usize,
-    ends: &'a [BlockEnds],
-    differences: &'a mut [u32],
-}
-
-impl<E: InstructionSet> Work<E> for RowOfDifferences<'_> {
-    #[inline(always)]
-    fn run(self, _: E) {
-        for (column, (difference, &ends)) in self.differences.iter_mut().zip(self.ends).enumerate() {
-            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
-            *difference = block_difference::<E>(self.luma, origin, ends);
-        }
-    }
 }
 
 /// A row of coarse blocks.
@@ -288,27 +294,39 @@ fn cell_differences<E: InstructionSet>(
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> [u32; 4] {
-    /// Registers of eight samples in twelve rows. The first four have the rows around the upper cells, the last four those
-    /// around the lower ones.
-    const REGISTERS: usize = 6;
-    let differences = |right: i32| {
-        let [start, end] = ends.ways().map(|(x, y)| (origin.0 + right + x, origin.1 - 8 + y));
-        let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
-        let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
-        let sum = |mut sums: E::Samples, first: usize| {
-            for n in first..first + 2 {
-                // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
-                sums = unsafe { Register::add_differences(sums, start[n], end[n]) };
-            }
-            sums
-        };
-        // SAFETY: as above.
-        let both = sum(unsafe { E::Samples::zero() }, 2);
-        [sum(both, 0), sum(both, 4)]
-    };
-    let ([upper_left, lower_left], [upper_right, lower_right]) = (differences(-8), differences(8));
-    // SAFETY: as above.
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 - 8 + y));
+    let half = |right: i32| [(start.0 + right, start.1), (end.0 + right, end.1)];
+    let [upper_left, lower_left] = half_differences::<E>(luma, half(-8));
+    let [upper_right, lower_right] = half_differences::<E>(luma, half(8));
+    // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]) }
+}
+
+/// The partial sums of the absolute differences of eight columns from two positions on: of the first eight and of the last
+/// eight of twelve rows. No closure: the compiler does not always inline those, and then they run without the instructions
+/// of `E`.
+#[inline(always)]
+fn half_differences<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    [start, end]: [(i32, i32); 2],
+) -> [E::Samples; 2] {
+    /// Registers of two rows each.
+    const REGISTERS: usize = 6;
+    let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
+    let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe {
+        let mut both = E::Samples::zero();
+        for n in 2..4 {
+            both = Register::add_differences(both, start[n], end[n]);
+        }
+        let [mut upper, mut lower] = [both; 2];
+        for n in 0..2 {
+            upper = Register::add_differences(upper, start[n], end[n]);
+            lower = Register::add_differences(lower, start[4 + n], end[4 + n]);
+        }
+        [upper, lower]
+    }
 }
 
 /// The vectors that predict the samples of a row of blocks.
@@ -327,11 +345,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
         for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
             let block = (column, self.row);
             let coarse = self.weighting.coarse_around(block);
-            let end = if coarse.share > 0 { HYPOTHESES } else { FINE };
-            let mut around = [BlockEnds::default(); HYPOTHESES];
-            for (place, around) in around.iter_mut().enumerate().take(end) {
-                *around = self.weighting.ends_at(self.ends, block, coarse, place);
-            }
+            let (end, around) = self.weighting.around(self.ends, block, coarse);
             hypotheses.count = 0;
             if around[1..end].iter().all(|ends| *ends == around[0]) {
                 continue;
@@ -346,9 +360,11 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                     continue;
                 }
                 let mut places = 0;
-                for other in place..end {
-                    places |= u16::from(around[other] == around[place]) << other;
+                // Of constant length: the compiler compares several at once.
+                for (other, ends) in around.iter().enumerate() {
+                    places |= u16::from(*ends == around[place]) << other;
                 }
+                places &= (1 << end) - 1;
                 known |= places;
                 hypotheses.places[count] = places;
                 let differences = cell_differences::<E>(self.luma, origin, around[place]);

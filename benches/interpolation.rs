@@ -1,10 +1,10 @@
-//! Made frames of real clips: every second frame is left out, made again and compared.
+//! Made frames of real clips: frames are left out, made again and compared.
 //!
-//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...` prints for each clip and quality the mean PSNR
-//! of luma, that of the mean of both neighbours, the mean SSIM, false edges, and the median times of a frame: loading it,
-//! searching it, making the frame between, with 4:2:0 chroma. Devices are named as by the property `device`, native unless given; frames that are not made
-//! on the CPU are compared with those that the CPU makes. N is the number of the CPU's threads, 1 unless given, 0 for one a
-//! core.
+//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP...` prints for each clip and
+//! quality the mean PSNR of luma, that of the weighted mean of both neighbours, the mean SSIM, false edges, and the median times
+//! of a frame: loading it, searching it, making a frame between, with 4:2:0 chroma. Devices are named as by the property
+//! `device`, native unless given; frames that are not made on the CPU are compared with those that the CPU makes. N is the
+//! number of the CPU's threads, 1 unless given, 0 for one a core. COUNT frames are left out between two others, 1 unless given.
 #![allow(missing_docs)]
 
 use std::env;
@@ -28,28 +28,31 @@ const FRAMES: usize = 41;
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<()> {
-    let (mut clips, mut device, mut threads) = (Vec::new(), DeviceSelector::Native, 1);
+    let (mut clips, mut device, mut threads, mut between) = (Vec::new(), DeviceSelector::Native, 1, 1);
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--device" => device = arguments.next().ok_or("--device NAME")?.parse()?,
             "--threads" => threads = arguments.next().ok_or("--threads N")?.parse()?,
+            "--between" => between = arguments.next().ok_or("--between COUNT")?.parse()?,
             // What `cargo bench` adds.
             "--bench" => {}
             _ => clips.push(argument),
         }
     }
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench interpolation -- [--device NAME] [--threads N] CLIP...");
+        eprintln!(
+            "usage: cargo bench --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP..."
+        );
         return Ok(());
     }
     println!(
-        "clip, quality: PSNR of made frames (of the mean of both), SSIM, false edges; ms to load, to search, to make a frame, in all"
+        "clip, quality: PSNR of made frames (of the weighted mean of both), SSIM, false edges; ms to load, to search, to make a frame, in all"
     );
     for clip in &clips {
         let frames = clips::planes(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
         for quality in [FrameQuality::Fast, FrameQuality::Balanced] {
-            println!("{clip}, {quality:?}: {}", measure(&frames, &device, quality, threads)?);
+            println!("{clip}, {quality:?}: {}", measure(&frames, &device, quality, threads, between)?);
         }
     }
     Ok(())
@@ -60,6 +63,7 @@ fn measure(
     device: &DeviceSelector,
     quality: FrameQuality,
     threads: usize,
+    between: usize,
 ) -> Result<String> {
     let (width, height) = frames.first().ok_or("no frames")?[0].view().size();
     let chroma = Sampling { halved_x: true, halved_y: true, interleaved: false };
@@ -80,7 +84,7 @@ fn measure(
     let mut stages = [const { Vec::new() }; 3];
     let [mut made_psnr, mut mean_psnr, mut likeness, mut edges] = [const { Vec::new() }; 4];
     let mut newest = None;
-    for (index, frame) in frames.iter().enumerate().step_by(2) {
+    for (index, frame) in frames.iter().enumerate().step_by(between + 1) {
         let planes: Vec<_> = frame.iter().map(Frame::view).collect();
         reference.load_frame(&planes)?;
         let start = Instant::now();
@@ -94,25 +98,31 @@ fn measure(
         let (_, found) = session.finish_search()?;
         session.release_frame(previous);
         stages[1].push(start.elapsed());
-        let previous: Vec<_> = frames[index - 2].iter().map(Frame::view).collect();
-        let start = Instant::now();
-        make(&mut *maker, &found.vectors, [&previous, &planes], &mut memory)?;
-        stages[2].push(start.elapsed());
-        make(&mut *reference, &found.vectors, [&previous, &planes], &mut expected)?;
-        if memory != expected {
-            return Err(format!("{} makes another frame {} than the CPU", maker.device(), index - 1).into());
+        let neighbours = [&frames[index - between - 1], frame].map(|planes| &planes[0]);
+        let previous: Vec<_> = frames[index - between - 1].iter().map(Frame::view).collect();
+        for number in 1..=between {
+            let phase = Phase::new(number as u32, between as u32 + 1).ok_or("too many frames between")?;
+            let sources: [&[_]; 2] = [&previous, &planes];
+            let start = Instant::now();
+            make(&mut *maker, &found.vectors, sources, phase, &mut memory)?;
+            stages[2].push(start.elapsed());
+            make(&mut *reference, &found.vectors, sources, phase, &mut expected)?;
+            let left_out = index - between - 1 + number;
+            if memory != expected {
+                return Err(format!("{} makes another frame {left_out} than the CPU", maker.device()).into());
+            }
+            let original = frames[left_out][0].view();
+            let made = FrameView::new(&memory[0], width, height, width)?;
+            made_psnr.push(psnr(&made, &original)?);
+            likeness.push(ssim(&made, &original));
+            edges.push(false_edges(&made, &original));
+            let weight = phase.previous_weight();
+            let mean = Frame::from_fn(width, height, |x, y| {
+                let [a, b] = neighbours.map(|luma| u32::from(luma.view().row(y)[x]));
+                ((weight * a + (64 - weight) * b + 32) >> 6) as u8
+            });
+            mean_psnr.push(psnr(&mean.view(), &original)?);
         }
-        let original = frames[index - 1][0].view();
-        let made = FrameView::new(&memory[0], width, height, width)?;
-        made_psnr.push(psnr(&made, &original)?);
-        likeness.push(ssim(&made, &original));
-        edges.push(false_edges(&made, &original));
-        let [before, after] = [&frames[index - 2], frame].map(|planes| planes[0].view());
-        let mean = Frame::from_fn(width, height, |x, y| {
-            let [a, b] = [before, after].map(|view| u16::from(view.row(y)[x]));
-            ((a + b + 1) >> 1) as u8
-        });
-        mean_psnr.push(psnr(&mean.view(), &original)?);
     }
     let mean = |values: &[f64]| values.iter().map(|value| value.min(99.0)).sum::<f64>() / values.len() as f64;
     let times = stages.map(|mut times: Vec<Duration>| {
@@ -158,15 +168,16 @@ fn false_edges(made: &FrameView<'_>, original: &FrameView<'_>) -> f64 {
     gradients(made).iter().enumerate().map(beyond).sum::<u64>() as f64 / (width * height) as f64
 }
 
-/// Makes the frame half way.
+/// Makes the frame at `phase`.
 fn make(
     maker: &mut dyn FrameMaker,
     field: &[MotionVector],
     [previous, next]: [&[FrameView<'_>]; 2],
+    phase: Phase,
     memory: &mut [Vec<u8>],
 ) -> Result<()> {
     maker.set_motion(field)?;
-    maker.start_frame(Phase::MIDDLE)?;
+    maker.start_frame(phase)?;
     maker.finish_frame()?;
     for (index, memory) in memory.iter_mut().enumerate() {
         let (width, height) = previous[index].size();

@@ -36,21 +36,25 @@
 // Squares of 8 x 8 samples on each axis in which a coarse vector is compared.
 #define COARSE_SQUARES 3
 
+// Coarse vectors, and the vectors around a cell, are compared in every second row; the sums count as often.
+#define ROW_STEP 2
+
 // What half a sample of a coarse vector costs.
 #define COARSE_LENGTH 8
 
-// The sum of absolute differences at both ends of a vector over 8 x 8 samples from `place` on.
+// The sum of absolute differences at both ends of a vector over 8 x 8 samples from `place` on, in every row of `step`, `step`
+// times.
 static inline uint block_difference(__global const uchar *previous, __global const uchar *next, FrameShape f, int2 place,
-                                    PhaseVector vector)
+                                    PhaseVector vector, int step)
 {
     const int4 quarters = convert_int4(vector);
     uint difference = 0;
-    for (int row = 0; row < SIDE; ++row) {
+    for (int row = 0; row < SIDE; row += step) {
         const int2 start = 4 * (place + (int2)(0, row)) + quarters.xy;
         const uint2 a = eight_samples(previous, f, start), b = eight_samples(next, f, start + quarters.zw);
         difference = compare_four(a.y, b.y, compare_four(a.x, b.x, difference));
     }
-    return difference;
+    return (uint)step * difference;
 }
 
 // An item compares a block.
@@ -61,7 +65,7 @@ __kernel void compare_blocks(__global const uchar *previous, __global const ucha
     if (column >= f.columns || row >= f.rows)
         return;
     const int block = row * f.columns + column;
-    differences[block] = block_difference(previous, next, f, SIDE * (int2)(column, row), chosen[block]);
+    differences[block] = block_difference(previous, next, f, SIDE * (int2)(column, row), chosen[block], 1);
 }
 
 // The greatest or, if `is_mean`, the mean of the numbers around each block. The blocks at the edges repeat.
@@ -128,7 +132,7 @@ void choose_coarse(__global const uchar *previous, __global const uchar *next, _
         uint cost = COARSE_LENGTH * (uint)((length.x + length.y) / 2);
         for (int square = 0; square < COARSE_SQUARES * COARSE_SQUARES; ++square) {
             const int2 at = 2 * block + (int2)(square % COARSE_SQUARES, square / COARSE_SQUARES);
-            cost += block_difference(previous, next, f, at * (SIDE << f.halvings) - SIDE / 2, vector);
+            cost += block_difference(previous, next, f, at * (SIDE << f.halvings) - SIDE / 2, vector, ROW_STEP);
         }
         costs[c] = cost;
     }
@@ -162,7 +166,7 @@ __kernel void weigh_vectors(__global const uchar *previous, __global const uchar
     const int2 place = SIDE * block + SIDE / 2 * (int2)(cell & 1, cell >> 1) - 2;
     uint errors[HYPOTHESES], least = ~0u;
     for (int k = 0; k < h.count; ++k) {
-        errors[k] = block_difference(previous, next, f, place, h.vectors[k]) + softness;
+        errors[k] = block_difference(previous, next, f, place, h.vectors[k], ROW_STEP) + softness;
         least = min(least, errors[k]);
     }
     for (int k = 0; k < h.count; ++k) {

@@ -129,11 +129,11 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     #[inline(always)]
     fn blend([first, second]: [Self; 2], weights: Self::Numbers) -> Self {
         let mut sum = first;
-        for n in 0..N {
+        for (n, weights) in weights.into_iter().enumerate() {
             // SAFETY: as in `store`.
             unsafe {
                 let (first, second) = (first.0[n], second.0[n]);
-                let differences = first.minus(second).times(weights[n]);
+                let differences = first.minus(second).times(weights);
                 sum.0[n] = second.times(E::Words::all(64)).plus(differences);
             }
         }
@@ -181,10 +181,10 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     #[inline(always)]
     fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self {
         let mut within = self;
-        for n in 0..N {
+        for (n, limits) in limits.into_iter().enumerate() {
             // SAFETY: as in `store`.
             within.0[n] = unsafe {
-                let (lowest, highest) = (least.0[n].minus(limits[n]), largest.0[n].plus(limits[n]));
+                let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
                 self.0[n].largest(lowest).least(highest)
             };
         }

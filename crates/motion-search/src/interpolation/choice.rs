@@ -24,7 +24,7 @@ const CANDIDATES: usize = PLACES.len() + 1;
 
 /// The sum of the absolute differences at both `ends` of a vector, of 8 x 8 samples from `origin` on, in quarter samples.
 #[inline(always)]
-pub(super) fn block_difference<E: InstructionSet>(
+fn block_difference<E: InstructionSet>(
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,

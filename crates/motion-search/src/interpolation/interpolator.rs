@@ -22,8 +22,8 @@ use crate::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples; 88 more, and a byte a luma
-/// sample for both frames, with [`FrameQuality::Balanced`].
+/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples; 88 more, and a byte and a
+/// half a luma sample, with [`FrameQuality::Balanced`].
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,

@@ -156,11 +156,17 @@ fn ends(length: i16, phase: Phase) -> [i32; 2] {
 }
 
 /// The sum of absolute differences between both ends of `vector` over 8 x 8 samples of luma from `place` on.
-fn block_difference(
+fn block_difference(luma: &[FrameView<'_>; 2], place: [i32; 2], vector: HalfVector, phase: Phase) -> u32 {
+    row_differences(luma, place, vector, phase, 1)
+}
+
+/// The same in every row of `step`, `step` times.
+fn row_differences(
     [previous, next]: &[FrameView<'_>; 2],
     place: [i32; 2],
     vector: HalfVector,
     phase: Phase,
+    step: usize,
 ) -> u32 {
     let difference = |at: usize| {
         let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
@@ -168,7 +174,8 @@ fn block_difference(
             [(x, vector.x), (y, vector.y)].map(|(at, length)| ends(length, phase).map(|way| at + way));
         luma_sample(previous, x, y).abs_diff(luma_sample(next, to_x, to_y))
     };
-    (0..BLOCK * BLOCK).map(difference).sum()
+    let is_compared = |at: &usize| (at / BLOCK).is_multiple_of(step);
+    step as u32 * (0..BLOCK * BLOCK).filter(is_compared).map(difference).sum::<u32>()
 }
 
 /// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are

@@ -69,6 +69,9 @@ pub(crate) const COARSE_REACH: i32 = 2;
 /// The matches of a coarse vector are compared in so many squares of 8 x 8 samples on each axis.
 pub(crate) const COARSE_SQUARES: i32 = 3;
 
+/// Coarse vectors, and the vectors around a cell, are compared in every second row; the sums count as often.
+pub(super) const ROW_STEP: usize = 2;
+
 /// What half a sample of a coarse vector costs.
 pub(crate) const COARSE_LENGTH: u32 = 8;
 

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::choice::block_difference;
 use super::rules::{
     BADNESS_SHIFT, BLOCK, COARSE_BADNESS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES, FINE, HYPOTHESES,
     MOST_COARSE, SOFTNESS, coarse_grid,
@@ -11,7 +10,7 @@ use super::starts::BlockEnds;
 use crate::estimator::{Grid, SetupError};
 use crate::memory;
 use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::Register;
+use crate::simd::register::{Register, SampleRegister};
 use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The different vectors that predict the samples of a block.
@@ -232,17 +231,20 @@ struct RowOfCoarse<'a> {
 }
 
 impl RowOfCoarse<'_> {
-    /// What `ends` cost in a coarse block.
+    /// What `ends` cost in a coarse block, or a part of it that is no less than `least`.
     #[inline(always)]
-    fn cost<E: InstructionSet>(&self, column: usize, ends: BlockEnds) -> u32 {
+    fn cost<E: InstructionSet>(&self, column: usize, ends: BlockEnds, least: u32) -> u32 {
         let at = |block: usize, square: i32| {
             let (side, halves) = (BLOCK as i32, self.weighting.halves as i32);
             side * halves * (2 * block as i32 + square) - side / 2
         };
         let mut cost = COARSE_LENGTH * ends.length();
         for y in 0..COARSE_SQUARES {
+            if cost >= least {
+                break;
+            }
             for x in 0..COARSE_SQUARES {
-                cost += block_difference::<E>(self.luma, quarters(at(column, x), at(self.row, y)), ends);
+                cost += square_difference::<E>(self.luma, quarters(at(column, x), at(self.row, y)), ends);
             }
         }
         cost
@@ -276,7 +278,7 @@ impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
                 if candidates[..index].contains(&ends) {
                     continue;
                 }
-                let cost = self.cost::<E>(column, ends);
+                let cost = self.cost::<E>(column, ends, least);
                 if cost < least {
                     (best, least) = (ends, cost);
                 }
@@ -294,38 +296,46 @@ fn cell_differences<E: InstructionSet>(
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> [u32; 4] {
-    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 - 8 + y));
-    let half = |right: i32| [(start.0 + right, start.1), (end.0 + right, end.1)];
-    let [upper_left, lower_left] = half_differences::<E>(luma, half(-8));
-    let [upper_right, lower_right] = half_differences::<E>(luma, half(8));
+    let [upper_left, lower_left] = half_differences::<E>(luma, (origin.0 - 8, origin.1 - 8), ends);
+    let [upper_right, lower_right] = half_differences::<E>(luma, (origin.0 + 8, origin.1 - 8), ends);
     // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]) }
+    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]).map(|half| 2 * half) }
 }
 
-/// The partial sums of the absolute differences of eight columns from two positions on: of the first eight and of the last
-/// eight of twelve rows. No closure: the compiler does not always inline those, and then they run without the instructions
-/// of `E`.
+/// The partial sums of the absolute differences of eight columns from `origin` on, in every second row of the first eight
+/// and of the last eight of twelve. No closure: the compiler does not always inline those, and then they run without the
+/// instructions of `E`.
 #[inline(always)]
 fn half_differences<E: InstructionSet>(
     luma: &[QuarterSamples<'_>; 2],
-    [start, end]: [(i32, i32); 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
 ) -> [E::Samples; 2] {
-    /// Registers of two rows each.
-    const REGISTERS: usize = 6;
-    let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
-    let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
+    let start = luma[0].load_second_rows::<E, BLOCK, 3>(start);
+    let end = luma[1].load_second_rows::<E, BLOCK, 3>(end);
     // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe {
-        let mut both = E::Samples::zero();
-        for n in 2..4 {
-            both = Register::add_differences(both, start[n], end[n]);
-        }
-        let [mut upper, mut lower] = [both; 2];
-        for n in 0..2 {
-            upper = Register::add_differences(upper, start[n], end[n]);
-            lower = Register::add_differences(lower, start[4 + n], end[4 + n]);
-        }
-        [upper, lower]
+        let both = Register::add_differences(E::Samples::zero(), start[1], end[1]);
+        let upper = Register::add_differences(both, start[0], end[0]);
+        [upper, Register::add_differences(both, start[2], end[2])]
+    }
+}
+
+/// The sum of the absolute differences at both `ends` of a vector, in every second row of 8 x 8 samples, twice.
+#[inline(always)]
+fn square_difference<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> u32 {
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
+    let start = luma[0].load_second_rows::<E, BLOCK, 2>(start);
+    let end = luma[1].load_second_rows::<E, BLOCK, 2>(end);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe {
+        let upper = Register::add_differences(E::Samples::zero(), start[0], end[0]);
+        2 * Register::add_differences(upper, start[1], end[1]).total()
     }
 }
 
@@ -342,17 +352,18 @@ struct RowOfHypotheses<'a> {
 impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
     #[inline(always)]
     fn run(self, _: E) {
+        let columns = self.weighting.grid.columns;
         for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
             let block = (column, self.row);
+            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
             let coarse = self.weighting.coarse_around(block);
             let (end, around) = self.weighting.around(self.ends, block, coarse);
             hypotheses.count = 0;
             if around[1..end].iter().all(|ends| *ends == around[0]) {
                 continue;
             }
-            let badness = self.weighting.badness[self.row * self.weighting.grid.columns + column];
+            let badness = self.weighting.badness[self.row * columns + column];
             let softness = SOFTNESS + 3 * badness / 4;
-            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
             let (mut errors, mut least) = ([[u32::MAX; 4]; HYPOTHESES], [u32::MAX; 4]);
             let (mut count, mut known) = (0, 0);
             for place in 0..end {

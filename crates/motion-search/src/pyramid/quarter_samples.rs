@@ -56,7 +56,7 @@ impl<'a> QuarterSamples<'a> {
         (x, y): (i32, i32),
         vector: (i32, i32),
     ) -> [E::Samples; N] {
-        average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector))
+        average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector), ROW)
     }
 
     /// As many rows of `W` samples as `N` registers have, at most 12, from a position in quarter samples on, which may be
@@ -66,7 +66,23 @@ impl<'a> QuarterSamples<'a> {
         &self,
         position: (i32, i32),
     ) -> [E::Samples; N] {
-        average::<E, W, N>(self.parts(self.layout.near(position.0 >> 2, position.1 >> 2), position))
+        average::<E, W, N>(self.parts_anywhere(position), ROW)
+    }
+
+    /// The same, of every second row.
+    #[inline(always)]
+    pub fn load_second_rows<E: InstructionSet, const W: usize, const N: usize>(
+        &self,
+        position: (i32, i32),
+    ) -> [E::Samples; N] {
+        const { assert!(2 * N * 16 / W <= ROWS) };
+        average::<E, W, N>(self.parts_anywhere(position), 2 * ROW)
+    }
+
+    /// [`Self::parts`] at a position that may be anywhere.
+    #[inline(always)]
+    fn parts_anywhere(&self, position: (i32, i32)) -> (*const u8, [u16; 2]) {
+        self.parts(self.layout.near(position.0 >> 2, position.1 >> 2), position)
     }
 
     /// The same for a vector whose components are even: half samples, which need no average.
@@ -119,15 +135,17 @@ impl<'a> QuarterSamples<'a> {
     }
 }
 
-/// The averages of the rows at the two distances from the whole sample, which [`QuarterSamples::parts`] returns.
+/// The averages of rows that are `pitch` apart at the two distances from the whole sample, which [`QuarterSamples::parts`]
+/// returns.
 #[inline(always)]
 fn average<E: InstructionSet, const W: usize, const N: usize>(
     (samples, [first, second]): (*const u8, [u16; 2]),
+    pitch: usize,
 ) -> [E::Samples; N] {
     // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and `ROWS` rows.
     unsafe {
-        let first = load_square::<E, W, N>(samples.add(first.into()), ROW);
-        let second = load_square::<E, W, N>(samples.add(second.into()), ROW);
+        let first = load_square::<E, W, N>(samples.add(first.into()), pitch);
+        let second = load_square::<E, W, N>(samples.add(second.into()), pitch);
         let mut averages = first;
         for n in 0..N {
             averages[n] = first[n].average(second[n]);

@@ -5,9 +5,10 @@ use super::super::Phase;
 use super::super::chroma_pairs::components;
 use super::super::rules::{
     BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
-    HalfVector, MOST_COARSE, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, fine_window, grid, halvings,
+    HalfVector, MOST_COARSE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, fine_window, grid,
+    halvings,
 };
-use super::{PlanePair, block_difference, blocks, chroma_sample, ends};
+use super::{PlanePair, block_difference, blocks, chroma_sample, ends, row_differences};
 use crate::compensation::Sampling;
 use crate::estimator::{Frame, FrameView, Grid};
 
@@ -142,7 +143,7 @@ impl WeightedVectors {
                 let difference = |square: [i32; 2]| {
                     let side = BLOCK as i32;
                     let at = [0, 1].map(|axis| side * halves * (2 * block[axis] + square[axis]) - side / 2);
-                    block_difference(luma, at, *vector, phase)
+                    row_differences(luma, at, *vector, phase, ROW_STEP)
                 };
                 let length = u32::from(vector.x.unsigned_abs()) + u32::from(vector.y.unsigned_abs());
                 squares.map(difference).sum::<u32>() + COARSE_LENGTH * length
@@ -203,7 +204,7 @@ impl WeightedVectors {
                 .map(|(block, cell)| (BLOCK * block + CELL * cell) as i32 - 2);
             let errors: Vec<_> = weights
                 .iter()
-                .map(|(vector, _)| block_difference(luma, place, *vector, phase) + softness)
+                .map(|(vector, _)| row_differences(luma, place, *vector, phase, ROW_STEP) + softness)
                 .collect();
             let least = errors.iter().copied().min().unwrap_or_default();
             for ((_, weights), error) in weights.iter_mut().zip(errors) {

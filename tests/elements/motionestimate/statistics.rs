@@ -22,6 +22,8 @@ fn figures_are_those_of_the_frames() {
     assert_eq!(stats.get::<u64>("frames-with-vectors"), Ok(3));
     assert_eq!(stats.get::<&str>("device"), Ok("native"));
     assert_eq!(stats.get::<&str>("kernel"), Ok("exhaustive"));
+    // Only an OpenCL device has one.
+    assert_eq!(stats.get::<Option<&str>>("launcher"), Ok(None));
     assert!(stats.get::<u64>("upload-time").unwrap() > 0);
     assert!(stats.get::<u64>("download-time").is_ok());
 

@@ -14,6 +14,12 @@ use motion_search::interpolation::{FrameFormat, FrameQuality};
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
+// What tells the memory of frames on a GPU; there are none without CUDA.
+#[cfg(feature = "cuda")]
+use motion_search::opencl::CudaContext as FrameContext;
+#[cfg(not(feature = "cuda"))]
+use std::convert::Infallible as FrameContext;
+
 mod messages;
 mod missing;
 mod opening;
@@ -123,14 +129,6 @@ impl LevelSettings {
         [self.black, self.white].map(|level| u16::try_from(level).unwrap_or(u16::MAX))
     }
 }
-
-/// What tells the memory of frames on a GPU.
-#[cfg(feature = "cuda")]
-pub type FrameContext = motion_search::opencl::CudaContext;
-
-/// What tells the memory of frames on a GPU: there are none.
-#[cfg(not(feature = "cuda"))]
-pub type FrameContext = std::convert::Infallible;
 
 /// The default of `device`.
 const BEST_DEVICE: &str = "auto";

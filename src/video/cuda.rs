@@ -17,8 +17,6 @@ use motion_search::estimator::{BlockHandle, FrameSource};
 use motion_search::opencl::{CudaContext, CudaPlane};
 use parking_lot::ReentrantMutex;
 
-use super::frame::samples;
-
 /// The feature of caps whose frames are in memory of CUDA.
 const FEATURE: &str = "memory:CUDAMemory";
 
@@ -248,7 +246,10 @@ impl CudaLuma {
             None => (info.offset()[0], info.stride()[0]),
         };
         let stride = usize::try_from(stride).ok()?;
-        let len = mapped.map.size.checked_sub(offset)?;
+        let len = stride.checked_mul(info.height() as usize)?;
+        if mapped.map.size < offset.checked_add(len)? {
+            return None;
+        }
         let address = mapped.map.data as u64 + offset as u64;
         // SAFETY: the buffer stays mapped while `self` lives, and has so many bytes behind the address.
         let plane = unsafe { CudaPlane::new(context, address, stream) };
@@ -271,9 +272,9 @@ impl FrameSource for CudaLuma {
             gst::debug!(gst::CAT_PERFORMANCE, "Copying a frame from memory of CUDA");
             VideoFrame::from_buffer_readable(self.buffer.clone(), &self.info).ok()
         });
-        let samples = on_host.as_ref().and_then(|frame| samples(frame, 0).ok());
-        match samples.filter(|(bytes, stride)| bytes.len() >= self.len && *stride == self.stride) {
-            Some((bytes, _)) => &bytes[..self.len],
+        let samples = on_host.as_ref().and_then(|frame| frame.plane_data(0).ok());
+        match samples.filter(|samples| samples.len() == self.len) {
+            Some(samples) => samples,
             None => self.black.get_or_init(|| {
                 gst::error!(
                     gst::CAT_PERFORMANCE,

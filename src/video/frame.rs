@@ -96,7 +96,7 @@ fn locate(frame: &impl IsVideoFrame, index: usize) -> Result<(*mut u8, usize, us
 }
 
 /// The mapped bytes from the start of plane `index` on, and the stride.
-pub(super) fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), PlaneError> {
+fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), PlaneError> {
     let (start, present, stride) = locate(frame, index)?;
     // SAFETY: `locate` has checked that `start` is not null and that `present` bytes are mapped from
     // it on for reading; they stay mapped as long as `frame`, which the slice borrows.

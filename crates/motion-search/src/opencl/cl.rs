@@ -12,7 +12,9 @@ use std::slice;
 
 use ocl::ffi;
 
-use super::launcher::{self, Api, Arg, Buffer, Error, KernelObject, LoadedKernel, Owner, QueueKind, Result};
+use super::launcher::{
+    self, Api, Arg, Buffer, BuiltProgram, Error, KernelObject, LoadedKernel, Owner, QueueKind, Result,
+};
 use queue::ClQueue;
 
 pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
@@ -173,7 +175,7 @@ fn memory(buffer: &Buffer) -> Result<ffi::cl_mem> {
 #[derive(Debug)]
 struct ClKernel {
     owner: KernelOwner,
-    device: Device,
+    device: DeviceHandle,
     /// The bytes of each argument as they were set last. A search has up to 40 launches whose arguments hardly change,
     /// and each call takes time.
     arguments: Vec<Vec<u8>>,
@@ -183,25 +185,25 @@ struct ClKernel {
 #[derive(Debug)]
 pub(super) struct OpenClApi {
     context: Context,
-    device: Device,
+    device: DeviceHandle,
 }
 
 /// A device's handle. Root devices live as long as the process.
 #[derive(Clone, Copy, Debug)]
-struct Device(RawDevice);
+struct DeviceHandle(RawDevice);
 
 // SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
-unsafe impl Send for Device {}
+unsafe impl Send for DeviceHandle {}
 
 // SAFETY: as above.
-unsafe impl Sync for Device {}
+unsafe impl Sync for DeviceHandle {}
 
 impl OpenClApi {
     pub(super) fn new(device: RawDevice) -> Result<Self> {
         let mut code = 0;
         // SAFETY: one device, from `platform_devices`; no properties, no callback.
         let raw = unsafe { ffi::clCreateContext(ptr::null(), 1, &device, None, ptr::null_mut(), &mut code) };
-        check("clCreateContext", code).map(|()| Self { context: Context(raw), device: Device(device) })
+        check("clCreateContext", code).map(|()| Self { context: Context(raw), device: DeviceHandle(device) })
     }
 
     fn allocate(&self, flags: u64, bytes: usize) -> Result<Buffer> {
@@ -223,7 +225,11 @@ impl OpenClApi {
     }
 
     /// Builds `source`. The error includes the compiler's log.
-    pub(super) fn build(&self, source: &str, options: &str) -> std::result::Result<Program, (Error, String)> {
+    pub(super) fn build(
+        &self,
+        source: &str,
+        options: &str,
+    ) -> std::result::Result<Box<dyn BuiltProgram>, (Error, String)> {
         let without_log = |error| (error, String::new());
         let no_nul = |_| without_log(Error { call: "clBuildProgram", code: -43 });
         let options = CString::new(options).map_err(no_nul)?;
@@ -233,7 +239,7 @@ impl OpenClApi {
         check("clCreateProgramWithSource", code).map_err(without_log)?;
         let program = Program(raw);
         program.build(self.device.0, &options).map_err(|error| (error, program.log(self.device.0)))?;
-        Ok(program)
+        Ok(Box::new(ClProgram { program, device: self.device }))
     }
 }
 
@@ -256,8 +262,8 @@ impl Api for OpenClApi {
         }
     }
 
-    fn load(&self, built: Program) -> Result<Box<dyn launcher::LoadedProgram>> {
-        Ok(Box::new(ClProgram { program: built, device: self.device }))
+    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn launcher::LoadedProgram>> {
+        Ok(built.load())
     }
 
     /// Two: the first work-groups of one search fill the units that the last ones of the search before leave idle.
@@ -278,7 +284,31 @@ impl Api for OpenClApi {
 #[derive(Debug)]
 struct ClProgram {
     program: Program,
-    device: Device,
+    device: DeviceHandle,
+}
+
+impl BuiltProgram for ClProgram {
+    fn binary(&self) -> Result<Vec<u8>> {
+        let mut size = 0_usize;
+        // SAFETY: a program of one device has one size, and there is space for it.
+        let code = unsafe {
+            let (space, value) = (size_of::<usize>(), (&raw mut size).cast());
+            ffi::clGetProgramInfo(self.program.0, ffi::CL_PROGRAM_BINARY_SIZES, space, value, ptr::null_mut())
+        };
+        check("clGetProgramInfo", code)?;
+        let mut binary = vec![0; size];
+        let mut start: *mut u8 = binary.as_mut_ptr();
+        // SAFETY: it writes `size` bytes to the one address that it gets.
+        let code = unsafe {
+            let (space, value) = (size_of::<*mut u8>(), (&raw mut start).cast());
+            ffi::clGetProgramInfo(self.program.0, ffi::CL_PROGRAM_BINARIES, space, value, ptr::null_mut())
+        };
+        check("clGetProgramInfo", code).map(|()| binary)
+    }
+
+    fn load(self: Box<Self>) -> Box<dyn launcher::LoadedProgram> {
+        self
+    }
 }
 
 impl launcher::LoadedProgram for ClProgram {
@@ -306,26 +336,6 @@ impl Program {
             ffi::clGetProgramBuildInfo(self.0, device, ffi::CL_PROGRAM_BUILD_LOG, size, value, written)
         };
         bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
-    }
-
-    /// The program as the driver keeps it: PTX, with NVIDIA's.
-    #[cfg(feature = "cuda")]
-    pub(super) fn binary(&self) -> Result<Vec<u8>> {
-        let mut size = 0_usize;
-        // SAFETY: a program of one device has one size, and there is space for it.
-        let code = unsafe {
-            let (space, value) = (size_of::<usize>(), (&raw mut size).cast());
-            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARY_SIZES, space, value, ptr::null_mut())
-        };
-        check("clGetProgramInfo", code)?;
-        let mut binary = vec![0; size];
-        let mut start: *mut u8 = binary.as_mut_ptr();
-        // SAFETY: it writes `size` bytes to the one address that it gets.
-        let code = unsafe {
-            let (space, value) = (size_of::<*mut u8>(), (&raw mut start).cast());
-            ffi::clGetProgramInfo(self.0, ffi::CL_PROGRAM_BINARIES, space, value, ptr::null_mut())
-        };
-        check("clGetProgramInfo", code).map(|()| binary)
     }
 }
 

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 use super::cl::OpenClApi;
-use super::device::{DeviceKind, OpenClDevice};
-use super::launcher::{self, Api, DevicePlane, LoadedProgram};
+use super::launcher::{Api, DevicePlane, LoadedProgram};
 use super::watch::Watch;
-use crate::estimator::{Frame, Launcher};
+use crate::estimator::Frame;
 
 /// What launches kernels, and the programs that were built for it.
 #[derive(Debug)]
@@ -34,21 +33,15 @@ impl Deref for Context {
 }
 
 impl Context {
-    pub(super) fn new(device: &OpenClDevice, launcher: Launcher) -> launcher::Result<Self> {
-        let compiler = Arc::new(OpenClApi::new(device.raw())?);
-        Ok(Self {
+    /// For kernels that `compiler` compiles and `api` launches, on a GPU if `is_gpu`.
+    pub(super) fn new(compiler: Arc<OpenClApi>, api: Arc<dyn Api>, is_gpu: bool) -> Self {
+        Self {
             programs: Mutex::default(),
             lacks_four_samples: AtomicBool::new(false),
-            api: match launcher {
-                Launcher::OpenCl => compiler.clone(),
-                #[cfg(feature = "cuda")]
-                Launcher::Cuda => Arc::new(super::cuda::CudaApi::new(device.raw(), device.cuda_context())?),
-                #[cfg(not(feature = "cuda"))]
-                Launcher::Cuda => return Err(launcher::Error::UNSUPPORTED),
-            },
+            api,
             compiler,
-            watch: Arc::new(Watch::new(device.kind == DeviceKind::Gpu)),
-        })
+            watch: Arc::new(Watch::new(is_gpu)),
+        }
     }
 
     /// Where on this device the samples of `frame` are, if they are there.
@@ -97,12 +90,13 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimator::Launcher;
     use crate::opencl::devices;
 
     #[test]
     fn a_program_is_built_once() {
         for device in devices() {
-            let context = Context::new(&device, Launcher::OpenCl).unwrap();
+            let context = device.new_context(Launcher::OpenCl).unwrap();
             let build = || {
                 let built = context.compiler().build("__kernel void one(void) {}", "").map_err(drop)?;
                 context.load(built).map_err(drop)

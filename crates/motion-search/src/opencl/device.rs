@@ -7,9 +7,9 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, RawDevice};
+use super::cl::{self, OpenClApi, RawDevice};
 use super::context::Context;
-use super::launcher::{self, Buffer, KernelObject};
+use super::launcher::{self, Api, Buffer, KernelObject};
 use crate::estimator::{Launcher, Launching, SetupError};
 
 /// What kind of device it is.
@@ -283,12 +283,6 @@ impl OpenClDevice {
         id
     }
 
-    /// The context in which CUDA is to launch, if it is not the primary one.
-    #[cfg(feature = "cuda")]
-    pub(super) fn cuda_context(&self) -> Option<&super::cuda::CudaContext> {
-        self.cuda.as_ref()
-    }
-
     /// Whether CUDA may launch on it.
     fn has_cuda(&self) -> bool {
         cfg!(feature = "cuda") && self.is_nvidia()
@@ -322,15 +316,32 @@ impl OpenClDevice {
         if let Some(context) = of_it.find(|context| !context.watch().is_lost() && !context.is_broken()) {
             return Ok(context);
         }
-        let context = Context::new(self, launcher).map_err(|error| match launcher {
-            Launcher::OpenCl => self.refused(error),
-            Launcher::Cuda => SetupError::DeviceUnsupported {
-                wanted: self.name.clone(),
-                reason: format!("CUDA cannot launch on it ({error}); choose launcher=opencl"),
-            },
-        });
+        let context = self.new_context(launcher);
         let context = Arc::new(context?);
         shared.push((key, Arc::downgrade(&context)));
         Ok(context)
+    }
+
+    /// A context that nobody shares.
+    pub(super) fn new_context(&self, launcher: Launcher) -> Result<Context, SetupError> {
+        let compiler = OpenClApi::new(self.raw()).map(Arc::new).map_err(|error| self.refused(error))?;
+        let api: Arc<dyn Api> = match launcher {
+            Launcher::OpenCl => compiler.clone(),
+            Launcher::Cuda => self.cuda_api().map_err(|error| SetupError::DeviceUnsupported {
+                wanted: self.name.clone(),
+                reason: format!("CUDA cannot launch on it ({error}); choose launcher=opencl"),
+            })?,
+        };
+        Ok(Context::new(compiler, api, self.kind == DeviceKind::Gpu))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_api(&self) -> launcher::Result<Arc<dyn Api>> {
+        super::cuda::CudaApi::new(self.raw(), self.cuda.as_ref()).map(|api| Arc::new(api) as _)
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn cuda_api(&self) -> launcher::Result<Arc<dyn Api>> {
+        Err(launcher::Error::UNSUPPORTED)
     }
 }

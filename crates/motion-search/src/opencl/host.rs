@@ -201,7 +201,7 @@ mod tests {
         let devices = devices();
         assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
         for device in devices {
-            let context = Arc::new(Context::new(&device, Launcher::OpenCl).unwrap());
+            let context = Arc::new(device.new_context(Launcher::OpenCl).unwrap());
             let queue = Arc::from(context.queue(QueueKind::Ordered).unwrap());
             let memory = PinnedMemory { context, device: device.clone(), queue };
             let block = || {

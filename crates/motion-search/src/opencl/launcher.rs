@@ -111,7 +111,16 @@ pub(super) trait LoadedKernel: Any + fmt::Debug + Send + Sync {
 /// A kernel that can be launched.
 pub(super) type KernelObject = Box<dyn LoadedKernel>;
 
-/// A built program.
+/// A program that OpenCL's compiler has built.
+pub(super) trait BuiltProgram {
+    /// The program as the driver keeps it: PTX, with NVIDIA's.
+    fn binary(&self) -> Result<Vec<u8>>;
+
+    /// The program for OpenCL.
+    fn load(self: Box<Self>) -> Box<dyn LoadedProgram>;
+}
+
+/// A program whose kernels can be launched.
 pub(super) trait LoadedProgram: fmt::Debug + Send + Sync {
     fn kernel(&self, name: &CStr) -> Result<KernelObject>;
 }
@@ -364,7 +373,7 @@ pub(super) trait Api: fmt::Debug + Send + Sync {
     fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>>;
 
     /// Loads a program that OpenCL's compiler has built.
-    fn load(&self, built: super::cl::Program) -> Result<Box<dyn LoadedProgram>>;
+    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn LoadedProgram>>;
 
     /// How many searches may be queued side by side: each gets a queue of its own.
     fn search_queues(&self) -> usize;

@@ -9,7 +9,7 @@ use super::{Result, call};
 
 /// A launch, with all that it is called with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Launch {
+pub(super) struct RecordedLaunch {
     /// The address of the kernel's handle, which lives as long as the program.
     function: usize,
     groups: [u32; 3],
@@ -20,7 +20,7 @@ pub(super) struct Launch {
     starts: Vec<usize>,
 }
 
-impl Launch {
+impl RecordedLaunch {
     /// Makes it a launch of `function` over so many groups of items, as yet without arguments.
     pub(super) fn begin(&mut self, function: sys::CUfunction, groups: [u32; 3], items: [u32; 3]) {
         (self.function, self.groups, self.items) = (function as usize, groups, items);
@@ -69,7 +69,7 @@ impl Launch {
 /// Launches one after the other, ready to be repeated.
 #[derive(Debug)]
 pub(super) struct Graph {
-    pub(super) launches: Vec<Launch>,
+    pub(super) launches: Vec<RecordedLaunch>,
     executable: sys::CUgraphExec,
 }
 
@@ -80,8 +80,8 @@ impl Graph {
     /// Records `launches`. The context is current.
     ///
     /// # Safety
-    /// As [`Launch::run`] of each, whenever the graph is launched.
-    pub(super) unsafe fn record(launches: &[Launch]) -> Result<Self> {
+    /// As [`RecordedLaunch::run`] of each, whenever the graph is launched.
+    pub(super) unsafe fn record(launches: &[RecordedLaunch]) -> Result<Self> {
         let mut graph = ptr::null_mut();
         // SAFETY: there is space for one handle; no flags.
         unsafe { call!(cuGraphCreate(&mut graph, 0))? };

@@ -16,7 +16,7 @@ pub(super) struct DeviceMemory {
 
 /// Page-locked memory of the host, by its address.
 #[derive(Debug)]
-pub(super) struct HostMemory {
+pub(super) struct CudaHostMemory {
     address: usize,
     bytes: usize,
     context: Arc<HeldContext>,
@@ -24,7 +24,7 @@ pub(super) struct HostMemory {
 
 impl Owner for DeviceMemory {}
 
-impl Owner for HostMemory {}
+impl Owner for CudaHostMemory {}
 
 /// Allocates `bytes` on the device.
 pub(super) fn on_device(context: &Arc<HeldContext>, bytes: usize) -> Result<Buffer> {
@@ -43,7 +43,7 @@ pub(super) fn on_host(context: &Arc<HeldContext>, bytes: usize) -> Result<Buffer
     // SAFETY: there is space for one address.
     unsafe { call!(cuMemHostAlloc(&mut start, bytes.max(1), PORTABLE))? };
     let address = start as usize;
-    Ok(Buffer::new(address, HostMemory { address, bytes, context: context.clone() }))
+    Ok(Buffer::new(address, CudaHostMemory { address, bytes, context: context.clone() }))
 }
 
 impl DeviceMemory {
@@ -53,7 +53,7 @@ impl DeviceMemory {
     }
 }
 
-impl HostMemory {
+impl CudaHostMemory {
     /// Its start, if it has `bytes`.
     pub(super) fn start(&self, bytes: usize) -> Option<ptr::NonNull<u8>> {
         if bytes <= self.bytes { ptr::NonNull::new(self.address as *mut u8) } else { None }
@@ -69,7 +69,7 @@ impl Drop for DeviceMemory {
     }
 }
 
-impl Drop for HostMemory {
+impl Drop for CudaHostMemory {
     fn drop(&mut self) {
         if let Ok(_current) = self.context.enter() {
             // SAFETY: as above.

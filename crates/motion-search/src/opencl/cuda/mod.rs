@@ -23,7 +23,9 @@ use cudarc::driver::sys::{self, CUresult};
 use parking_lot::Mutex;
 
 use super::cl::{self, RawDevice};
-use super::launcher::{Api, Buffer, DevicePlane, Error, LoadedProgram, Queue, QueueKind, Result};
+use super::launcher::{
+    Api, Buffer, BuiltProgram, DevicePlane, Error, LoadedProgram, Queue, QueueKind, Result,
+};
 
 pub use foreign::{CudaContext, CudaPlane};
 
@@ -217,7 +219,7 @@ impl Api for CudaApi {
         }
     }
 
-    fn load(&self, built: cl::Program) -> Result<Box<dyn LoadedProgram>> {
+    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn LoadedProgram>> {
         program::Module::new(&self.0, &built.binary()?).map(|module| Box::new(module) as _)
     }
 

@@ -34,7 +34,7 @@ impl Drop for ModuleOwner {
 #[derive(Debug)]
 pub(super) struct Module {
     owner: Arc<ModuleOwner>,
-    kernels: Vec<ptx::Kernel>,
+    kernels: Vec<ptx::PtxKernel>,
 }
 
 impl Module {

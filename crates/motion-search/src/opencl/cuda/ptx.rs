@@ -9,12 +9,12 @@
 pub(super) struct Ptx {
     /// The text, which ends with NUL.
     pub(super) text: Vec<u8>,
-    pub(super) kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<PtxKernel>,
 }
 
 /// A kernel of the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Kernel {
+pub(super) struct PtxKernel {
     pub(super) name: String,
     /// The bytes of each parameter.
     pub(super) parameters: Vec<usize>,
@@ -59,12 +59,12 @@ fn without_registers(text: &str) -> Result<String, &'static str> {
 }
 
 /// The kernel whose text follows `.entry`. `None` if its parameters are not as expected.
-fn kernel(text: &str) -> Option<Kernel> {
+fn kernel(text: &str) -> Option<PtxKernel> {
     let (name, rest) = text.split_once('(')?;
     let (parameters, _) = rest.split_once(')')?;
     let parameters = parameters.split(',').map(str::trim).filter(|parameter| !parameter.is_empty());
     let parameters: Vec<&str> = parameters.collect();
-    Some(Kernel {
+    Some(PtxKernel {
         name: name.trim().to_owned(),
         takes_local_memory: parameters.iter().any(|parameter| parameter.contains(".ptr .shared")),
         parameters: parameters.into_iter().map(bytes).collect::<Option<_>>()?,
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn parameters_are_read() {
-        let kernel = |name: &str, parameters: &[usize], takes_local_memory| Kernel {
+        let kernel = |name: &str, parameters: &[usize], takes_local_memory| PtxKernel {
             name: name.to_owned(),
             parameters: parameters.to_vec(),
             takes_local_memory,

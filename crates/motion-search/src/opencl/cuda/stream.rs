@@ -7,8 +7,8 @@ use cudarc::driver::sys::{self, CUmemorytype};
 use parking_lot::Mutex;
 
 use super::event::CudaEvent;
-use super::graph::{Graph, Launch};
-use super::memory::{DeviceMemory, HostMemory};
+use super::graph::{Graph, RecordedLaunch};
+use super::memory::{CudaHostMemory, DeviceMemory};
 use super::program::Function;
 use super::{HeldContext, call};
 use crate::opencl::launcher::{
@@ -40,7 +40,7 @@ unsafe impl Sync for Stream {}
 #[derive(Debug, Default)]
 struct Launches {
     /// The first `count` are waiting; the others are memory for later ones.
-    waiting: Vec<Launch>,
+    waiting: Vec<RecordedLaunch>,
     count: usize,
     graphs: Vec<Graph>,
 }
@@ -156,7 +156,7 @@ impl Queue for Stream {
         let mut launches = self.launches.lock();
         let Launches { waiting, count, .. } = &mut *launches;
         if waiting.len() == *count {
-            waiting.push(Launch::default());
+            waiting.push(RecordedLaunch::default());
         }
         let launch = &mut waiting[*count];
         launch.begin(function.raw, groups.map(|size| size as u32), items.map(|size| size as u32));
@@ -283,7 +283,7 @@ impl Queue for Stream {
     }
 
     fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
-        let start = buffer.owner::<HostMemory>()?.start(bytes);
+        let start = buffer.owner::<CudaHostMemory>()?.start(bytes);
         let start = start.ok_or(Error { call: "mapping memory", code: 1 })?;
         Ok((start, self.end()?))
     }

@@ -1,7 +1,7 @@
 //! The Collaborative Method (`kernels/papers/collaborative.cl`, `kernels/papers/reduce.cl`): a job is one displacement
 //! of the whole frame; the costs of all jobs are kept, and reduced to vectors at the end.
 
-use super::launch::{Jobs, Launcher};
+use super::launch::{JobLauncher, Jobs};
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
@@ -31,7 +31,7 @@ pub(in crate::opencl::families) struct CollaborativeFamily {
     items: usize,
     /// How many jobs the cost buffer holds.
     jobs_at_once: usize,
-    launcher: Launcher,
+    launcher: JobLauncher,
     costs: Buffer,
     reduction: Reduction,
 }
@@ -70,7 +70,7 @@ impl CollaborativeFamily {
             job_items,
             items,
             jobs_at_once,
-            launcher: Launcher::new(build, candidates)?,
+            launcher: JobLauncher::new(build, candidates)?,
             costs: build.buffer("the costs of all blocks", 4 * blocks * jobs_at_once)?,
             reduction: Reduction::new(build)?,
         })

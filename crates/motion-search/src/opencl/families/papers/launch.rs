@@ -26,7 +26,7 @@ impl Jobs {
 }
 
 /// Queues of its own, and the launches on them.
-pub(super) struct Launcher {
+pub(super) struct JobLauncher {
     /// Empty if all jobs go to the queue of the search, in one launch.
     queues: Vec<Box<dyn Queue>>,
     jobs_a_launch: usize,
@@ -35,7 +35,7 @@ pub(super) struct Launcher {
     watch: Arc<Watch>,
 }
 
-impl Launcher {
+impl JobLauncher {
     /// For at most `jobs` jobs.
     ///
     /// # Errors

@@ -268,6 +268,7 @@ impl OpenClDevice {
             match by(Launcher::Cuda) {
                 Ok(opened) => return Ok((opened, Launching { by: Launcher::Cuda, why_not_cuda })),
                 Err(error) if wanted.is_some() => return Err(error),
+                Err(SetupError::KernelBuild { log, .. }) => why_not_cuda = Some(log.into()),
                 Err(error) => why_not_cuda = Some(error.to_string().into()),
             }
         }

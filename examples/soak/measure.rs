@@ -20,7 +20,7 @@ pub enum Slack {
     /// For runs of ten minutes or more. The pools vary with the sizes of frames, and PoCL compiles a program now and then; a
     /// leak of one small frame in a hundred exceeds it within an hour.
     Long,
-    /// For shorter runs, in which PoCL still compiles most programs: its compiler takes up to 100 MiB at the first large one
+    /// For shorter runs, in which PoCL still compiles most programs: its compiler takes up to 150 MiB at the first large one
     /// and holds them. Leaks are then found by the tracer and in the phase that is steady.
     Short,
 }
@@ -36,7 +36,7 @@ impl Slack {
             * match self {
                 Self::Steady => 4.0,
                 Self::Long => 16.0,
-                Self::Short => 128.0,
+                Self::Short => 192.0,
             }
     }
 }

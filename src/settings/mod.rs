@@ -221,12 +221,13 @@ impl DeviceSettings {
         let named = DeviceSelector::from(self.device.as_str());
         #[cfg(feature = "cuda")]
         if let Some(context) = &self.memory {
+            let of_memory = DeviceSelector::Cuda(context.clone());
             return match named {
                 DeviceSelector::Native | DeviceSelector::Several(_) => Ok(named),
-                DeviceSelector::Auto => Ok(DeviceSelector::Cuda(context.clone())),
-                one if backend::find_opencl(&one)?.has_cuda_context(context) => {
-                    Ok(DeviceSelector::Cuda(context.clone()))
-                }
+                DeviceSelector::Auto if backend::find_opencl(&of_memory).is_ok() => Ok(of_memory),
+                // Its OpenCL is not installed: frames are copied to the host.
+                DeviceSelector::Auto => Ok(named),
+                one if backend::find_opencl(&one)?.has_cuda_context(context) => Ok(of_memory),
                 one => Err(SetupError::DeviceUnsupported {
                     wanted: one.to_string(),
                     reason: "the frames are in the memory of another GPU: choose device=auto, or put cudadownload before"

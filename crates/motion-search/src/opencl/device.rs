@@ -317,8 +317,7 @@ impl OpenClDevice {
         if let Some(context) = of_it.find(|context| !context.watch().is_lost() && !context.is_broken()) {
             return Ok(context);
         }
-        let context = self.new_context(launcher);
-        let context = Arc::new(context?);
+        let context = Arc::new(self.new_context(launcher)?);
         shared.push((key, Arc::downgrade(&context)));
         Ok(context)
     }

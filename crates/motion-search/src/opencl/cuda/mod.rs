@@ -4,8 +4,8 @@
 //! and a recorded graph of launches a few microseconds in all ([`graph`]).
 //!
 //! The driver's library is opened at run time. Everything is done in the device's primary context, which all of the process
-//! shares, or in one of another library whose memory is read; it is current only while a call is made. After an error that no later call of the context survives,
-//! the context is not used again.
+//! shares, or in one of another library whose memory is read; it is current only while a call is made. After an error that no
+//! later call of the context survives, the context is not used again.
 
 mod event;
 mod foreign;

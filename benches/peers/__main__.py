@@ -86,6 +86,14 @@ def parse_arguments():
         help="instead: how near made frames are to those that were left out, with times (of 41 frames unless --frames says)",
     )
     parser.add_argument(
+        "--triplets",
+        nargs="+",
+        type=pathlib.Path,
+        metavar="FOLDER",
+        help="instead: how near a frame between the first and the third image is to the second, of the folders in FOLDER with "
+        "three .png each, as in Middlebury, UCF101, Vimeo-90K or SNU-FILM",
+    )
+    parser.add_argument(
         "--denoise",
         action="store_true",
         help="instead: how many bits an encoder needs behind motiondenoise and FFmpeg's denoisers, with times (41 frames)",
@@ -164,14 +172,18 @@ def measure_clip(options, clip, entrants):
 def main():
     options = parse_arguments()
     began, load_before = time.monotonic(), load()
-    if options.interpolate or options.denoise:
+    if options.interpolate or options.triplets or options.denoise:
         if cv2 is None:
-            raise PeersError("--interpolate and --denoise need python3-opencv: run scripts/deps peers")
+            raise PeersError("--interpolate, --triplets and --denoise need python3-opencv: run scripts/deps peers")
         print(f"{datetime.date.today()}, {describe_machine()}")
     if options.interpolate:
         import smooth
 
         return smooth.compare(options.clip, options.skip or 0, options.made_from, options.quick, progress)
+    if options.triplets:
+        import triplets
+
+        return triplets.compare(options.triplets, options.quick, progress)
     if options.denoise:
         import denoise
 

@@ -102,6 +102,23 @@ pub enum FrameQuality {
     /// A sample is the mean of what all vectors around its block predict, weighted by their distance and by how well the two
     /// frames match along them.
     Balanced,
+    /// The same with what the pairs of frames before and after show: their motion, and what only one of both frames shows. Where
+    /// one of these pairs is missing, as [`Self::Balanced`].
+    High,
+}
+
+/// The two frames between which frames are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadedPair {
+    /// Those that were loaded last.
+    #[default]
+    Newest,
+    /// The two before the newest frame. They have neighbours if the newest frame and the one before these two show the same
+    /// scene, in the same intervals, and the motion is known of the pairs before and after. Only in [`FrameQuality::High`].
+    BeforeNewest {
+        /// Whether these neighbours count.
+        has_neighbours: bool,
+    },
 }
 
 /// Why a frame is not made.
@@ -114,13 +131,17 @@ pub enum InterpolationError {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] EstimateError),
+    /// Frames that were loaded before others are not kept.
+    #[error("frames between earlier frames are made with quality=high only")]
+    Pair,
 }
 
-/// Makes frames between the two that were loaded last.
+/// Makes frames between two that were loaded.
 ///
 /// For each frame of a stream: [`Self::load_frame`]; search the motion between the frames that
-/// [`SearchInput`](super::SearchInput) makes of luma; [`Self::set_motion`] with the field; then, for each time between the
-/// two frames, [`Self::start_frame`], [`Self::finish_frame`] and [`Self::write_plane`].
+/// [`SearchInput`](super::SearchInput) makes of luma; [`Self::set_motion`] with the field; in [`FrameQuality::High`]
+/// [`Self::select`] the pair; then, for each time between the two frames, [`Self::start_frame`], [`Self::finish_frame`] and
+/// [`Self::write_plane`].
 pub trait FrameMaker: Send {
     /// The name of what makes the frames.
     fn device(&self) -> &str;
@@ -133,18 +154,27 @@ pub trait FrameMaker: Send {
     /// The most frames that may have begun and are not finished.
     fn depth(&self) -> usize;
 
-    /// Makes the frame with these planes the next one, and what was the next one the previous. A device may go on to
-    /// copy it after that.
+    /// Makes the frame with these planes the newest one, and [selects](Self::select) the newest pair. A device may go on to copy
+    /// it after that.
     ///
     /// # Errors
     /// [`InterpolationError`] if a plane is missing or has another size or depth, or the device fails.
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
-    /// Takes the field between the two frames: that of the previous frame in the next one.
+    /// Takes the field of the newest pair: that of its previous frame in its next one.
     ///
     /// # Errors
     /// [`InterpolationError`] if it is not one of searched frames, or the device fails.
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError>;
+
+    /// Chooses the pair between which frames are made until the next frame is loaded, of those that were loaded since the maker was
+    /// opened. Nothing may have begun.
+    ///
+    /// # Errors
+    /// [`InterpolationError::Pair`] if this maker does not keep that pair.
+    fn select(&mut self, pair: LoadedPair) -> Result<(), InterpolationError> {
+        if pair == LoadedPair::Newest { Ok(()) } else { Err(InterpolationError::Pair) }
+    }
 
     /// Begins the frame at `phase`. Nothing is loaded and no motion set before it is finished.
     ///
@@ -159,7 +189,7 @@ pub trait FrameMaker: Send {
     fn finish_frame(&mut self) -> Result<(), InterpolationError>;
 
     /// Writes plane `index` of the frame that was finished last; no other one may have begun since. `sources` are these
-    /// planes of the previous and of the next frame, which were loaded.
+    /// planes of the previous and of the next frame of the pair.
     ///
     /// # Errors
     /// [`CompensationError`] if a plane has another size or depth.

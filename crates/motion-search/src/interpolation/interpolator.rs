@@ -69,7 +69,7 @@ impl Interpolator {
     ) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
-        let is_balanced = quality == FrameQuality::Balanced;
+        let is_balanced = quality != FrameQuality::Fast;
         let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1));
         let pairs = || Ok::<_, SetupError>([ChromaPairs::new(format.size)?, ChromaPairs::new(format.size)?]);
         let has_chroma = format.samplings.len() > 1;

@@ -31,7 +31,7 @@ mod weighting;
 
 pub(crate) use cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{BandMut, PlaneCell};
-pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
+pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;

@@ -39,10 +39,43 @@ pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
 /// # Panics
 /// If there is no plane, or numbers of planes or sizes do not agree.
 pub fn interpolate(
+    frames: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    field: &[MotionVector],
+    quality: FrameQuality,
+    phase: Phase,
+) -> Vec<Frame> {
+    make(frames, samplings, field, quality, None, phase)
+}
+
+/// What is known of the frames before and after two others.
+pub struct Neighbours<'a> {
+    /// The luma of the frame before the previous one, and of that after the next one.
+    pub luma: [FrameView<'a>; 2],
+    /// The fields of the pairs before and after: what the search finds for the first frame of each in the second.
+    pub fields: [&'a [MotionVector]; 2],
+}
+
+/// As [`interpolate`], in [`FrameQuality::High`].
+///
+/// # Panics
+/// As [`interpolate`].
+pub fn interpolate_with_neighbours(
+    frames: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    field: &[MotionVector],
+    neighbours: &Neighbours<'_>,
+    phase: Phase,
+) -> Vec<Frame> {
+    make(frames, samplings, field, FrameQuality::High, Some(neighbours), phase)
+}
+
+fn make(
     [previous, next]: [&[FrameView<'_>]; 2],
     samplings: &[Sampling],
     field: &[MotionVector],
     quality: FrameQuality,
+    neighbours: Option<&Neighbours<'_>>,
     phase: Phase,
 ) -> Vec<Frame> {
     let format = FrameFormat {
@@ -54,14 +87,23 @@ pub fn interpolate(
         .into_iter()
         .try_for_each(|planes| format.check_all(planes))
         .expect("planes of one format");
-    check_field(format.size, field).expect("a field of search frames");
+    let size = format.size;
+    let mut fields = vec![field];
+    fields.extend(neighbours.map(|neighbours| neighbours.fields).into_iter().flatten());
+    fields.iter().try_for_each(|field| check_field(size, field)).expect("fields of search frames");
     let luma = [&previous[0], &next[0]].map(|luma| eight_bits(luma));
     let luma = luma.each_ref().map(Frame::view);
     let chroma = match quality {
         FrameQuality::Fast => Vec::new(),
-        FrameQuality::Balanced => weighted::chroma_pairs([&previous[1..], &next[1..]], &samplings[1..]),
+        FrameQuality::Balanced | FrameQuality::High => {
+            weighted::chroma_pairs([&previous[1..], &next[1..]], &samplings[1..])
+        }
     };
-    let vectors = choose(&luma, &chroma, &project(format.size, field, phase), phase);
+    let time = PairTime::between(phase);
+    let times = [time, time.after_pair(), time.before_pair()];
+    let projected: Vec<_> =
+        fields.iter().zip(times).map(|(field, time)| project(size, field, time)).collect();
+    let vectors = choose(&luma, &chroma, &projected, time);
     let planes = previous.iter().zip(next).zip(samplings).enumerate();
     let pairs = planes.map(|(index, ((previous, next), &sampling))| PlanePair {
         frames: [previous, next],
@@ -71,11 +113,15 @@ pub fn interpolate(
     });
     match quality {
         FrameQuality::Fast => {
-            let grid = grid(format.size.0, format.size.1);
+            let grid = grid(size.0, size.1);
             pairs.map(|planes| compensate(&planes, grid, &vectors)).collect()
         }
-        FrameQuality::Balanced => {
-            let weighted = weighted::WeightedVectors::new(&luma, vectors, phase);
+        FrameQuality::Balanced | FrameQuality::High => {
+            let around = neighbours.map(|neighbours| neighbours.luma.each_ref().map(eight_bits));
+            let lone_ends = around.as_ref().map(|around| {
+                weighted::LoneEnds::new([around[0].view(), luma[0], luma[1], around[1].view()], field)
+            });
+            let weighted = weighted::WeightedVectors::new(&luma, vectors, lone_ends, time);
             pairs.map(|planes| weighted.compensate(&planes)).collect()
         }
     }
@@ -87,16 +133,47 @@ fn blocks((width, height): (usize, usize)) -> impl Iterator<Item = (usize, usize
     (0..grid.rows).flat_map(move |row| (0..grid.columns).map(move |column| (column, row)))
 }
 
-/// For each block the vector that goes through it at `phase`, from the previous to the next frame.
-fn project((width, height): (usize, usize), field: &[MotionVector], phase: Phase) -> Vec<HalfVector> {
+/// When the frame is made, in a pair of frames: at the phase between the two, or whole intervals later or earlier.
+#[derive(Clone, Copy)]
+struct PairTime {
+    phase: Phase,
+    later: i32,
+}
+
+impl PairTime {
+    /// The time at `phase` between both frames.
+    fn between(phase: Phase) -> Self {
+        Self { phase, later: 0 }
+    }
+
+    /// The same time in the pair before: behind its second frame.
+    fn after_pair(self) -> Self {
+        Self { later: self.later + 1, ..self }
+    }
+
+    /// The same time in the pair after: ahead of its first frame.
+    fn before_pair(self) -> Self {
+        Self { later: self.later - 1, ..self }
+    }
+
+    /// Where a vector of the pair starts in the first frame and ends in the second on an axis, in quarter luma samples from the
+    /// place that it is for.
+    fn ends(self, length: i16) -> [i32; 2] {
+        let length_of_interval = 2 * i32::from(length);
+        let start = i32::from(self.phase.start(length)) - self.later * length_of_interval;
+        [start, start + length_of_interval]
+    }
+}
+
+/// For each block the vector of a pair of frames that goes through it at `time`.
+fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTime) -> Vec<HalfVector> {
     let halvings = halvings(width, height);
     let columns = halved(width, halvings).div_ceil(BLOCK);
     let sources = blocks((width, height)).map(|(column, row)| {
         let found = field[(row >> halvings) * columns + (column >> halvings)];
         let vector = HalfVector::found(found, halvings);
-        // Where the block of the previous frame is at the phase, in whole samples.
-        let moved =
-            |block: usize, length: i16| (BLOCK * block) as i32 + (-i32::from(phase.start(length)) >> 2);
+        // Where the block of the first frame is at the time, in whole samples.
+        let moved = |block: usize, length: i16| (BLOCK * block) as i32 + (-time.ends(length)[0] >> 2);
         (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
     });
     let sources: Vec<_> = sources.collect();
@@ -110,69 +187,69 @@ fn project((width, height): (usize, usize), field: &[MotionVector], phase: Phase
     projected.collect()
 }
 
-/// For each block the best vector among those around it, by the luma of both frames and these components of their chroma.
+/// For each block the best vector among those of projected fields around it, by the luma of both frames and these components of
+/// their chroma. It should resemble those of the first field.
 fn choose(
     luma: &[FrameView<'_>; 2],
     chroma: &[[Frame; 2]],
-    projected: &[HalfVector],
-    phase: Phase,
+    projected: &[Vec<HalfVector>],
+    time: PairTime,
 ) -> Vec<HalfVector> {
     let grid = grid(luma[0].width(), luma[0].height());
     let best = |(column, row): (usize, usize)| {
         if stands_still(luma, (BLOCK * column) as i32, (BLOCK * row) as i32) {
             return HalfVector::default();
         }
-        let neighbour = |right: i32, down: i32| {
+        let neighbour = |field: &[HalfVector], right: i32, down: i32| {
             let near =
                 |at: usize, step: i32, count: usize| (at as i32 + step).clamp(0, count as i32 - 1) as usize;
-            projected[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
+            field[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
         };
-        let around = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
-        let around: Vec<_> = around.filter(|&step| step != (0, 0)).map(|(x, y)| neighbour(x, y)).collect();
+        let steps = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
+        let steps: Vec<_> = steps.filter(|&step| step != (0, 0)).collect();
+        let around = |field: &[HalfVector]| -> Vec<_> {
+            steps.iter().map(|&(right, down)| neighbour(field, right, down)).collect()
+        };
+        let similar = around(&projected[0]);
         let cost = |vector: HalfVector| {
             let place = [column, row].map(|at| (BLOCK * at) as i32);
-            let difference = block_difference(luma, place, vector, phase);
-            let differences: u32 = around.iter().map(|&other| vector.difference(other)).sum();
+            let difference = block_difference(luma, place, vector, time);
+            let differences: u32 = similar.iter().map(|&other| vector.difference(other)).sum();
             let moves = u32::from(vector != HalfVector::default());
             let of_chroma = |pair: &[Frame; 2]| {
-                weighted::chroma_difference(&pair.each_ref().map(Frame::view), (column, row), vector, phase)
+                weighted::chroma_difference(&pair.each_ref().map(Frame::view), (column, row), vector, time)
             };
             let chroma: u32 = chroma.iter().map(of_chroma).sum();
             difference + CHROMA_COST * chroma + SMOOTHNESS * differences + MOTION_COST * moves
         };
-        let own = [neighbour(0, 0)].into_iter();
-        let candidates = own.chain(around.iter().copied()).chain([HalfVector::default()]);
+        let of_field = |field: &Vec<HalfVector>| {
+            [neighbour(field, 0, 0)].into_iter().chain(around(field)).collect::<Vec<_>>()
+        };
+        let candidates = projected.iter().flat_map(of_field).chain([HalfVector::default()]);
         // The first of those with the least cost.
         candidates.min_by_key(|&vector| cost(vector)).unwrap_or_default()
     };
     blocks(luma[0].size()).map(best).collect()
 }
 
-/// Where a vector starts in the previous frame and ends in the next one on an axis, in quarter luma samples from the place
-/// that it is for.
-fn ends(length: i16, phase: Phase) -> [i32; 2] {
-    let start = i32::from(phase.start(length));
-    [start, start + 2 * i32::from(length)]
-}
-
 /// The sum of absolute differences between both ends of `vector` over 8 x 8 samples of luma from `place` on.
-fn block_difference(luma: &[FrameView<'_>; 2], place: [i32; 2], vector: HalfVector, phase: Phase) -> u32 {
-    row_differences(luma, place, vector, phase, 1)
+fn block_difference(luma: &[FrameView<'_>], place: [i32; 2], vector: HalfVector, time: PairTime) -> u32 {
+    row_differences(luma, place, vector, time, 1)
 }
 
 /// The same in every row of `step`, `step` times.
 fn row_differences(
-    [previous, next]: &[FrameView<'_>; 2],
+    pair: &[FrameView<'_>],
     place: [i32; 2],
     vector: HalfVector,
-    phase: Phase,
+    time: PairTime,
     step: usize,
 ) -> u32 {
     let difference = |at: usize| {
         let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
         let [[x, to_x], [y, to_y]] =
-            [(x, vector.x), (y, vector.y)].map(|(at, length)| ends(length, phase).map(|way| at + way));
-        luma_sample(previous, x, y).abs_diff(luma_sample(next, to_x, to_y))
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
+        luma_sample(&pair[0], x, y).abs_diff(luma_sample(&pair[1], to_x, to_y))
     };
     let is_compared = |at: &usize| (at / BLOCK).is_multiple_of(step);
     step as u32 * (0..BLOCK * BLOCK).filter(is_compared).map(difference).sum::<u32>()
@@ -203,13 +280,14 @@ struct PlanePair<'a> {
 }
 
 impl PlanePair<'_> {
-    /// 64 times what `vector` predicts for a component of the pixel at `(x, y)`.
-    fn predict(&self, (x, y): (usize, usize), component: usize, vector: HalfVector) -> u32 {
+    /// 64 times what `vector` predicts for a component of the pixel at `(x, y)`: by both ends, by its start alone and by its
+    /// end alone.
+    fn predict(&self, (x, y): (usize, usize), component: usize, vector: HalfVector) -> [u32; 3] {
         let Self { frames: [previous, next], sampling, is_luma, phase } = *self;
         let axis = |at: usize, length: i16, halved: bool| {
             // Quarter samples of luma; eighths in the other planes.
             let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
-            ends(length, phase).map(|way| unit * at as i32 + (way << finer))
+            PairTime::between(phase).ends(length).map(|way| unit * at as i32 + (way << finer))
         };
         let [own_x, own_y] = [x, y].map(|at| axis(at, 0, true)[0]);
         let [[x, to_x], [y, to_y]] =
@@ -228,8 +306,8 @@ impl PlanePair<'_> {
         };
         let [start, end] = [sample(previous, x, y), sample(next, to_x, to_y)];
         match [is_inside(x, y), is_inside(to_x, to_y)] {
-            [true, false] => 64 * start,
-            [false, true] => 64 * end,
+            [true, false] => [64 * start; 3],
+            [false, true] => [64 * end; 3],
             _ => {
                 let own = [previous, next].map(|plane| sample(plane, own_x, own_y));
                 // At most so far outside the range of the other end and of the place itself.
@@ -239,7 +317,8 @@ impl PlanePair<'_> {
                     sample.clamp(least.saturating_sub(limit), largest + limit)
                 };
                 let weight = phase.previous_weight();
-                weight * within(start, end) + (64 - weight) * within(end, start)
+                let both = weight * within(start, end) + (64 - weight) * within(end, start);
+                [both, 64 * start, 64 * end]
             }
         }
     }
@@ -270,7 +349,7 @@ fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Fra
                 let row = row.min(grid.rows - 1);
                 between(x, block_width).map(|(column, other)| {
                     let vector = vectors[row * grid.columns + column.min(grid.columns - 1)];
-                    weight * other * planes.predict((x, y), component, vector)
+                    weight * other * planes.predict((x, y), component, vector)[0]
                 })
             })
             .sum();

@@ -62,6 +62,25 @@ pub(crate) const COARSE_BITS: u32 = 7;
 /// with samples of eight bits, and below 2^32 with 16.
 pub(crate) const WEIGHT_BITS: u32 = 6;
 
+/// The same where ends also predict alone: the weights of the three matches of a vector add up to 765 at most, those of a sample
+/// to 14445.
+pub(crate) const LONE_BITS: u32 = WEIGHT_BITS + 1;
+
+/// How much an end of a vector counts alone at most.
+pub(crate) const MOST_LONE: u32 = 16;
+
+/// By how much the match of an end with the frame beyond it must be better than that of both ends, of 64 samples.
+pub(crate) const LONE_COST: u32 = 256;
+
+/// An end counts alone from this difference of both ends on, of 64 samples, with one more of [`MOST_LONE`] parts for every
+/// `2^LONE_SHIFT`.
+pub(crate) const LONE_DIFFERENCE: u32 = 128;
+
+/// It leaves out a block that the search found in the other frame at less than this cost, with one part for every
+/// `2^LONE_SHIFT` less.
+pub(crate) const FOUND_COST: u32 = 1024;
+pub(crate) const LONE_SHIFT: u32 = 5;
+
 /// The candidates of a coarse block are the vectors of coarse blocks up to so many away on each axis: those of their first
 /// blocks.
 pub(crate) const COARSE_REACH: i32 = 2;
@@ -201,6 +220,17 @@ pub(crate) fn fine_window(side: usize, at: usize, step: i32) -> u32 {
     let block = BLOCK as i32;
     let sample = (block / side as i32) * (2 * at as i32 + 1);
     (3 * block - (sample - block - 2 * block * step).abs()).max(0) as u32
+}
+
+/// How much the ends of a vector may count alone by their difference, of [`MOST_LONE`].
+#[inline(always)]
+pub(crate) fn unlikeness(difference: u32) -> u32 {
+    (difference.saturating_sub(LONE_DIFFERENCE) >> LONE_SHIFT).min(MOST_LONE)
+}
+
+/// How much what a block shows may be left out, of [`MOST_LONE`]: the search found it elsewhere at this cost.
+pub(crate) fn shown_elsewhere(cost: u32) -> u32 {
+    (FOUND_COST.saturating_sub(cost) >> LONE_SHIFT).min(MOST_LONE)
 }
 
 /// The samples of a block on each axis in a plane.

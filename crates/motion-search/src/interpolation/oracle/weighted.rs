@@ -1,16 +1,16 @@
 //! The definition of [`FrameQuality::Balanced`](super::super::FrameQuality::Balanced): a sample is the mean of what all
-//! vectors around its block predict, weighted by their distance and by how well their two ends match around it.
+//! vectors around its block predict, weighted by their distance and by how well their two ends match around it. In
+//! [`FrameQuality::High`](super::super::FrameQuality::High) one end predicts alone where the frame beyond it matches better.
 
-use super::super::Phase;
 use super::super::chroma_pairs::components;
 use super::super::rules::{
     BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
-    HalfVector, MOST_COARSE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, fine_window, grid,
-    halvings,
+    HalfVector, LONE_BITS, LONE_COST, MOST_COARSE, MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of,
+    coarse_grid, fine_window, found_grid, grid, halvings, shown_elsewhere, unlikeness,
 };
-use super::{PlanePair, block_difference, blocks, chroma_sample, ends, row_differences};
+use super::{LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, chroma_sample, row_differences};
 use crate::compensation::Sampling;
-use crate::estimator::{Frame, FrameView, Grid};
+use crate::estimator::{Frame, FrameView, Grid, MotionVector};
 
 /// The components of chroma that are compared, in eight bits and at half of luma's size on both axes: samples of planes that
 /// are not halved are averaged.
@@ -41,19 +41,79 @@ pub(super) fn chroma_difference(
     [previous, next]: &[FrameView<'_>; 2],
     (column, row): (usize, usize),
     vector: HalfVector,
-    phase: Phase,
+    time: PairTime,
 ) -> u32 {
     let difference = |at: usize| {
         let [x, y] = [CELL * column + at % CELL, CELL * row + at / CELL].map(|at| 8 * at as i32);
         let [[x, to_x], [y, to_y]] =
-            [(x, vector.x), (y, vector.y)].map(|(at, length)| ends(length, phase).map(|way| at + way));
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
         chroma_sample(previous, (1, 0), x, y).abs_diff(chroma_sample(next, (1, 0), to_x, to_y))
     };
     (0..CELL * CELL).map(difference).sum()
 }
 
+/// What tells whether an end of a vector predicts alone.
+pub(super) struct LoneEnds<'a> {
+    /// The luma of the frame before the previous one, of both frames and of that after the next one, in eight bits.
+    luma: [FrameView<'a>; 4],
+    grid: Grid,
+    /// How well the other frame shows what each block of the previous and of the next frame shows.
+    shown_elsewhere: [Vec<u32>; 2],
+}
+
+impl<'a> LoneEnds<'a> {
+    /// `field` is that of the previous frame in the next one.
+    pub fn new(luma: [FrameView<'a>; 4], field: &[MotionVector]) -> Self {
+        let (width, height) = luma[1].size();
+        let (grid, halvings) = (grid(width, height), halvings(width, height));
+        let columns = found_grid((width, height)).columns;
+        let found = |(column, row): (usize, usize)| field[(row >> halvings) * columns + (column >> halvings)];
+        let of_previous = blocks((width, height)).map(|block| found(block).cost);
+        let of_next = blocks((width, height)).map(|(column, row)| {
+            // The blocks of the previous frame that the field leads to this one.
+            let shared = |block: usize, length: i16, to: usize| {
+                let at = (BLOCK * block) as i32 + (i32::from(length) >> 1);
+                (BLOCK as i32 - (at - (BLOCK * to) as i32).abs()).max(0)
+            };
+            let leads_here = |&block: &(usize, usize)| {
+                let vector = HalfVector::found(found(block), halvings);
+                shared(block.0, vector.x, column) * shared(block.1, vector.y, row) >= LEAST_OVERLAP
+            };
+            let costs = blocks((width, height)).filter(leads_here).map(|block| found(block).cost);
+            costs.min().unwrap_or(u32::MAX)
+        });
+        let shown_elsewhere =
+            [of_previous.map(shown_elsewhere).collect(), of_next.map(shown_elsewhere).collect()];
+        Self { luma, grid, shown_elsewhere }
+    }
+
+    /// The differences, in 8 x 8 samples from `place` on, between the start of `vector` and where it comes from in the frame
+    /// before, and between its end and where it leads to in the frame after: in every row of `step`, `step` times.
+    fn differences(&self, place: [i32; 2], vector: HalfVector, time: PairTime, step: usize) -> [u32; 2] {
+        [
+            row_differences(&self.luma[..2], place, vector, time.after_pair(), step),
+            row_differences(&self.luma[2..], place, vector, time.before_pair(), step),
+        ]
+    }
+
+    /// How much the start and the end of `vector` count alone in the cell whose first sample is `cell`, of [`MOST_LONE`],
+    /// where both ends have this `difference`.
+    fn shares(&self, cell: [i32; 2], vector: HalfVector, time: PairTime, difference: u32) -> [u32; 2] {
+        let [x, y] = [(cell[0], vector.x), (cell[1], vector.y)].map(|(at, length)| {
+            // The blocks with the ends of its third sample.
+            time.ends(length).map(|way| (4 * (at + 2) + way) >> 5)
+        });
+        let shown = |end: usize| nearest(&self.shown_elsewhere[end], self.grid, [x[end], y[end]]);
+        // Each end leaves out what the other one shows.
+        [1, 0].map(|other| unlikeness(difference) * shown(other) / MOST_LONE)
+    }
+}
+
+/// The weights of a vector in a cell: of both ends together, of its start alone and of its end alone.
+type CellWeights = [u32; 3];
+
 /// The vectors around blocks, and how they are weighted.
-pub(super) struct WeightedVectors {
+pub(super) struct WeightedVectors<'a> {
     grid: Grid,
     /// How many blocks wide half a coarse block is.
     halves: usize,
@@ -62,8 +122,9 @@ pub(super) struct WeightedVectors {
     badness: Vec<u32>,
     coarse_grid: Grid,
     coarse: Vec<HalfVector>,
+    lone_ends: Option<LoneEnds<'a>>,
     /// For each block, its different vectors with their weights in each of its four cells.
-    weights: Vec<Vec<(HalfVector, [u32; 4])>>,
+    weights: Vec<Vec<(HalfVector, [CellWeights; 4])>>,
 }
 
 /// A vector beside a sample: the block that it is of, counted from the sample's block.
@@ -81,9 +142,14 @@ fn nearest<T: Copy>(of: &[T], grid: Grid, [column, row]: [i32; 2]) -> T {
     of[row * grid.columns + column]
 }
 
-impl WeightedVectors {
+impl<'a> WeightedVectors<'a> {
     /// `vectors` of the blocks of `luma`, eight bits of both frames.
-    pub fn new(luma: &[FrameView<'_>; 2], vectors: Vec<HalfVector>, phase: Phase) -> Self {
+    pub fn new(
+        luma: &[FrameView<'_>; 2],
+        vectors: Vec<HalfVector>,
+        lone_ends: Option<LoneEnds<'a>>,
+        time: PairTime,
+    ) -> Self {
         let (width, height) = luma[0].size();
         let (grid, halvings) = (grid(width, height), halvings(width, height));
         let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
@@ -94,19 +160,24 @@ impl WeightedVectors {
             badness: Vec::new(),
             coarse_grid,
             coarse: Vec::new(),
+            lone_ends,
             weights: Vec::new(),
         };
-        weighted.badness = weighted.badness(luma, phase);
-        weighted.coarse = weighted.coarse(luma, phase);
-        weighted.weights =
-            blocks((width, height)).map(|block| weighted.weights(luma, block, phase)).collect();
+        weighted.badness = weighted.badness(luma, time);
+        weighted.coarse = weighted.coarse(luma, time);
+        weighted.weights = blocks((width, height)).map(|block| weighted.weights(luma, block, time)).collect();
         weighted
     }
 
     /// The differences of the blocks: the greatest around each block, and then the mean around each.
-    fn badness(&self, luma: &[FrameView<'_>; 2], phase: Phase) -> Vec<u32> {
+    fn badness(&self, luma: &[FrameView<'_>; 2], time: PairTime) -> Vec<u32> {
         let difference = |((column, row), &vector): ((usize, usize), &HalfVector)| {
-            block_difference(luma, [column, row].map(|at| (BLOCK * at) as i32), vector, phase)
+            let place = [column, row].map(|at| (BLOCK * at) as i32);
+            let both = block_difference(luma, place, vector, time);
+            let of_lone = |ends: &LoneEnds<'_>| {
+                ends.differences(place, vector, time, 1).map(|lone| lone + LONE_COST).into_iter().min()
+            };
+            self.lone_ends.as_ref().and_then(of_lone).map_or(both, |lone| both.min(lone))
         };
         let differences: Vec<_> = blocks(luma[0].size()).zip(&self.vectors).map(difference).collect();
         let reach = self.halves as i32;
@@ -126,7 +197,7 @@ impl WeightedVectors {
 
     /// The vector of each coarse block: the one among those of some blocks around it, and zero, whose ends match best in a
     /// few squares.
-    fn coarse(&self, luma: &[FrameView<'_>; 2], phase: Phase) -> Vec<HalfVector> {
+    fn coarse(&self, luma: &[FrameView<'_>; 2], time: PairTime) -> Vec<HalfVector> {
         let halves = self.halves as i32;
         let vector = |number: usize| {
             let block =
@@ -143,7 +214,7 @@ impl WeightedVectors {
                 let difference = |square: [i32; 2]| {
                     let side = BLOCK as i32;
                     let at = [0, 1].map(|axis| side * halves * (2 * block[axis] + square[axis]) - side / 2);
-                    row_differences(luma, at, *vector, phase, ROW_STEP)
+                    row_differences(luma, at, *vector, time, ROW_STEP)
                 };
                 let length = u32::from(vector.x.unsigned_abs()) + u32::from(vector.y.unsigned_abs());
                 squares.map(difference).sum::<u32>() + COARSE_LENGTH * length
@@ -188,28 +259,45 @@ impl WeightedVectors {
         &self,
         luma: &[FrameView<'_>; 2],
         block: (usize, usize),
-        phase: Phase,
-    ) -> Vec<(HalfVector, [u32; 4])> {
-        let mut weights: Vec<(HalfVector, [u32; 4])> = Vec::new();
+        time: PairTime,
+    ) -> Vec<(HalfVector, [CellWeights; 4])> {
+        let mut weights: Vec<(HalfVector, [CellWeights; 4])> = Vec::new();
         for (_, vector) in self.around(block) {
             if weights.iter().all(|(known, _)| *known != vector) {
-                weights.push((vector, [0; 4]));
+                weights.push((vector, [[0; 3]; 4]));
             }
         }
         let badness = self.badness[block.1 * self.grid.columns + block.0];
         let softness = SOFTNESS + 3 * badness / 4;
         for cell in 0..4 {
+            let first = [(block.0, cell % 2), (block.1, cell / 2)]
+                .map(|(block, cell)| (BLOCK * block + CELL * cell) as i32);
             // Two samples around the cell of 4 x 4.
-            let place = [(block.0, cell % 2), (block.1, cell / 2)]
-                .map(|(block, cell)| (BLOCK * block + CELL * cell) as i32 - 2);
-            let errors: Vec<_> = weights
-                .iter()
-                .map(|(vector, _)| row_differences(luma, place, *vector, phase, ROW_STEP) + softness)
-                .collect();
-            let least = errors.iter().copied().min().unwrap_or_default();
-            for ((_, weights), error) in weights.iter_mut().zip(errors) {
-                let ratio = (least << 8) / error;
-                weights[cell] = ((ratio * ratio) >> 8).clamp(1, 255);
+            let place = first.map(|at| at - 2);
+            // The errors, and how much they count.
+            let matches = weights.iter().map(|&(vector, _)| {
+                let both = row_differences(luma, place, vector, time, ROW_STEP);
+                let mut of_ends = [(both + softness, MOST_LONE), (0, 0), (0, 0)];
+                if let Some(ends) = &self.lone_ends {
+                    let differences = ends.differences(place, vector, time, ROW_STEP);
+                    let shares = ends.shares(first, vector, time, both);
+                    for end in 0..2 {
+                        of_ends[1 + end] = (differences[end] + LONE_COST + softness, shares[end]);
+                    }
+                }
+                of_ends
+            });
+            let matches: Vec<_> = matches.collect();
+            let counted = matches.iter().flatten().filter(|(_, share)| *share > 0);
+            let least = counted.map(|(error, _)| *error).min().unwrap_or_default();
+            for ((_, weights), of_ends) in weights.iter_mut().zip(matches) {
+                weights[cell] = of_ends.map(|(error, share)| match share {
+                    0 => 0,
+                    _ => {
+                        let ratio = (least << 8) / error;
+                        ((ratio * ratio) >> 8).clamp(1, 255) * share / MOST_LONE
+                    }
+                });
             }
         }
         weights
@@ -218,6 +306,7 @@ impl WeightedVectors {
     /// A plane of the frame.
     pub fn compensate(&self, planes: &PlanePair<'_>) -> Frame {
         let (width, height) = block_of(planes.sampling);
+        let weight_bits = if self.lone_ends.is_some() { LONE_BITS } else { WEIGHT_BITS };
         planes.made(|(x, y), component| {
             let (block, at) = ((x / width, y / height), [x % width, y % height]);
             let cell = 2 * (at[1] / (height / 2)) + at[0] / (width / 2);
@@ -243,10 +332,13 @@ impl WeightedVectors {
             for (vector, weights) in &self.weights[block.1 * self.grid.columns + block.0] {
                 let same = around.iter().filter(|(_, other)| other == vector);
                 let spatial: u32 = same.map(|(place, _)| nearness(*place)).sum();
-                let weight = (spatial * weights[cell]) >> WEIGHT_BITS;
-                // In quarter levels.
-                sum += weight * ((planes.predict((x, y), component, *vector) + 8) >> 4);
-                total += weight;
+                let predictions = planes.predict((x, y), component, *vector);
+                for (of_match, prediction) in weights[cell].into_iter().zip(predictions) {
+                    let weight = (spatial * of_match) >> weight_bits;
+                    // In quarter levels.
+                    sum += weight * ((prediction + 8) >> 4);
+                    total += weight;
+                }
             }
             (sum + 2 * total) / (4 * total)
         })

@@ -96,7 +96,7 @@ impl DeviceFrame {
 
 /// Whether vectors are chosen by chroma too.
 fn compares_chroma(format: &FrameFormat, quality: FrameQuality) -> bool {
-    quality == FrameQuality::Balanced && format.samplings.len() > 1
+    quality != FrameQuality::Fast && format.samplings.len() > 1
 }
 
 /// The kernels and what they keep between them.
@@ -168,7 +168,7 @@ impl InterpolationKernels {
             let (file, name, cells) = match quality {
                 // Half a cell lies before the first sample.
                 FrameQuality::Fast => (KernelFile::Compensation, c"compensate", blocks + 1),
-                FrameQuality::Balanced => (KernelFile::Mixing, c"mix_planes", blocks),
+                FrameQuality::Balanced | FrameQuality::High => (KernelFile::Mixing, c"mix_planes", blocks),
             };
             let program = build(file, options)?;
             Ok::<_, SetupError>(PlanesKernel {
@@ -179,7 +179,7 @@ impl InterpolationKernels {
         };
         let weighting = match quality {
             FrameQuality::Fast => None,
-            FrameQuality::Balanced => {
+            FrameQuality::Balanced | FrameQuality::High => {
                 let program = build(KernelFile::Weighting, shared)?;
                 Some(WeightingKernels::new(context, device, &*program, choice, &layout)?)
             }

@@ -119,6 +119,10 @@ impl OpenClInterpolator {
         quality: FrameQuality,
     ) -> Result<Self, SetupError> {
         format.validate(&device.name)?;
+        if quality == FrameQuality::High {
+            let reason = "it has no kernels for neighbouring frames".into();
+            return Err(SetupError::DeviceUnsupported { wanted: device.name.clone(), reason });
+        }
         let open = |context: &_| Self::with_context(context, device, format, quality);
         let (mut opened, launching) = device.open(None, open)?;
         opened.launching = Some(launching);

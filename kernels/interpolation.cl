@@ -28,14 +28,6 @@
 #define LANES 8
 #endif
 
-// The eight bits of a deep sample that are searched: less BLACK, without the LOWER lowest bits.
-#ifndef BLACK
-#define BLACK 0
-#endif
-#ifndef LOWER
-#define LOWER (DEPTH - 8)
-#endif
-
 // The components of chroma that are compared, 0 to 2. HALVED_X, HALVED_Y and PIXEL are those of compensation.cl.
 #ifndef COMPONENTS
 #define COMPONENTS 0

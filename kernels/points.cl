@@ -26,6 +26,14 @@ typedef ushort raw_t;
 // The largest sample.
 #define PEAK ((1 << DEPTH) - 1)
 
+// The eight bits of a deep sample that are searched: less BLACK, without the LOWER lowest bits.
+#ifndef BLACK
+#define BLACK 0
+#endif
+#ifndef LOWER
+#define LOWER (DEPTH - 8)
+#endif
+
 // The same fields as the host's `FrameShape`.
 typedef struct {
     int width, height;  // in luma samples
@@ -53,6 +61,12 @@ typedef short4 PhaseVector;
 static inline int sample_of(raw_t raw)
 {
     return raw >> SHIFT & PEAK;
+}
+
+// The eight bits of it that are searched.
+static inline int eight_bits(raw_t raw)
+{
+    return clamp((sample_of(raw) - BLACK) >> LOWER, 0, 255);
 }
 
 // The number of the point `half_samples` half samples, 0 to 2, from the sample `whole`.

@@ -140,7 +140,7 @@ impl BaseTransformImpl for MotionDenoise {
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
-        self.output.decide(query).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
+        self.output.decide(query, None).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
         self.parent_decide_allocation(query)
     }
 

@@ -46,6 +46,8 @@ pub struct MotionInterpolate {
     pub(super) shown: Mutex<gst::FormattedSegment<gst::ClockTime>>,
     pub(super) holding: Holding,
     pub(super) output: OutputBuffers,
+    #[cfg(feature = "cuda")]
+    pub(super) cuda: video::cuda::ElementContext,
 }
 
 #[glib::object_subclass]
@@ -113,9 +115,17 @@ impl ElementImpl for MotionInterpolate {
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let caps = video::caps();
+            #[cfg(feature = "cuda")]
+            let caps = video::cuda::with_cuda(caps);
             video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
+    }
+
+    #[cfg(feature = "cuda")]
+    fn set_context(&self, context: &gst::Context) {
+        self.cuda.set(&*self.obj(), context);
+        self.parent_set_context(context);
     }
 
     fn change_state(
@@ -146,6 +156,8 @@ impl BaseTransformImpl for MotionInterpolate {
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         self.holding.stop();
         *self.state.lock() = InterpolateState::default();
+        #[cfg(feature = "cuda")]
+        self.cuda.forget();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
@@ -166,13 +178,22 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
+        #[cfg(feature = "cuda")]
+        {
+            let context = video::cuda::is_of_cuda(incaps).then(|| self.cuda.ensure(&*self.obj())).flatten();
+            self.settings.lock().devices.memory = context;
+        }
         self.set_infos(video::info_of(incaps, *CAT)?, video::info_of(outcaps, *CAT)?);
         gst::info!(CAT, imp = self, "From {incaps} to {outcaps}");
         self.configure()
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
-        self.output.decide(query).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
+        #[cfg(feature = "cuda")]
+        let pool = self.cuda.pool_for(query);
+        #[cfg(not(feature = "cuda"))]
+        let pool = None;
+        self.output.decide(query, pool).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
         self.parent_decide_allocation(query)
     }
 
@@ -195,6 +216,10 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.cuda.answer(&*self.obj(), query) {
+            return true;
+        }
         if direction == gst::PadDirection::Src
             && retime::answer_of_segment(query.view_mut(), &self.shown.lock())
         {

@@ -136,7 +136,7 @@ impl Maker {
     pub fn start_search(
         &mut self,
         previous: Option<&gst::Buffer>,
-        next: &gst::BufferRef,
+        next: &gst::Buffer,
         is_wanted: bool,
     ) -> Result<bool, MakeError> {
         let Some(motion) = &mut self.motion else { return Ok(false) };
@@ -145,10 +145,9 @@ impl Maker {
         else {
             return Ok(false);
         };
-        let next = self.layout.read(next)?;
-        let previous = if is_known { None } else { Some(self.layout.read(previous)?) };
-        let previous = previous.as_ref().map(|frame| frame.plane(0)).transpose()?;
-        motion.start_search(previous.as_ref(), &next.plane(0)?)?;
+        let next = self.layout.luma(next, None)?;
+        let previous = (!is_known).then(|| self.layout.luma(previous, None)).transpose()?;
+        motion.start_search(previous.as_ref(), &next)?;
         self.is_newest_searched = Some(true);
         Ok(true)
     }
@@ -161,8 +160,7 @@ impl Maker {
     pub fn load_frame(&mut self, buffer: gst::Buffer, is_searched: bool) -> Result<(), MakeError> {
         match (&mut self.motion, &self.next) {
             (Some(motion), Some(previous)) if is_searched => {
-                let (previous, next) = (self.layout.read(previous)?, self.layout.read(&buffer)?);
-                motion.load_pair(&previous.planes()?, &next.planes()?)?;
+                motion.load_pair(&self.layout.frames(previous)?, &self.layout.frames(&buffer)?)?;
             }
             (Some(motion), _) => motion.skip_pair(),
             (None, _) => (),
@@ -227,17 +225,24 @@ impl Maker {
         out: &mut gst::BufferRef,
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let (previous, next) = (self.layout.read(previous)?, self.layout.read(next)?);
-        let mut out = self.layout.write(out)?;
-        let (previous, next) = (previous.planes()?, next.planes()?);
+        let (previous, next) = (self.layout.frames(previous)?, self.layout.frames(next)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
-        let maker = motion.map(|motion| motion.make(phase, upcoming, [&previous, &next])).transpose()?;
+        let mut maker = None;
+        if let Some(motion) = motion {
+            let target = self.layout.write_on_gpu(out);
+            let target = target.as_deref().unwrap_or_default();
+            maker = motion.make(phase, upcoming, [&previous, &next], target)?;
+            if maker.is_none() {
+                return Ok(());
+            }
+        }
+        let mut out = self.layout.write(out)?;
         for (index, (previous, next)) in previous.iter().zip(&next).enumerate() {
-            let mut out = out.plane_mut(index)?;
+            let (previous, next, mut out) = (previous.view(), next.view(), out.plane_mut(index)?);
             match maker {
-                Some(maker) => maker.write_plane(index, [previous, next], &mut out)?,
-                None => weighted_mean(previous, next, phase.previous_weight(), &mut out)?,
+                Some(maker) => maker.write_plane(index, [&previous, &next], &mut out)?,
+                None => weighted_mean(&previous, &next, phase.previous_weight(), &mut out)?,
             }
         }
         Ok(())

@@ -97,7 +97,8 @@
  *
  * One input buffer is held, the newest one, and those that wait; the answer to the ALLOCATION query asks for them. Where
  * upstream has a pool of fewer buffers, fewer wait. Frames are made in buffers
- * of downstream's pool, or of one of the element's. As input frames go downstream in their own memory,
+ * of downstream's pool, or of one of the element's; frames in memory of CUDA, which are taken where the pad templates name
+ * them, on the GPU that has them, in buffers of the element's own pool. As input frames go downstream in their own memory,
  * `GstVideoMeta` is only announced upstream if downstream accepts it.
  *
  * Each output frame has metadata of input frames:

@@ -6,7 +6,9 @@ use std::iter;
 use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
 use motion_search::backend::{self, Choice};
 use motion_search::compensation::CompensationError;
-use motion_search::estimator::{EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError};
+use motion_search::estimator::{
+    BlockHandle, EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError,
+};
 use motion_search::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, SearchInput, search_parameters,
 };
@@ -14,8 +16,8 @@ use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
-/// The planes of a mapped frame.
-pub type Planes<'a> = [FrameView<'a>];
+/// A plane in memory of a device that a made frame is written to, and the bytes from one row to the next.
+pub type Target = (BlockHandle, usize);
 
 /// The devices that search, what they have found between the two newest frames, and what makes frames of that.
 pub struct MotionSearch {
@@ -165,18 +167,18 @@ impl MotionSearch {
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, a plane has another size, or too many searches have begun.
-    pub fn start_search(
-        &mut self,
-        previous: Option<&FrameView<'_>>,
-        next: &FrameView<'_>,
-    ) -> Result<(), MotionError> {
+    pub fn start_search(&mut self, previous: Option<&Frame>, next: &Frame) -> Result<(), MotionError> {
         // The session has slots for frames of which each is searched in the one before it.
         while previous.is_some() && self.session.in_flight() > 0 {
             let (_, field) = self.session.finish_search()?;
             self.found.push_back(field);
         }
         for luma in previous.into_iter().chain([next]) {
-            let frame = self.input.frame(luma)?;
+            let frame = match self.maker.search_frame(luma) {
+                Ok(Some(frame)) => frame,
+                // If the device fails, the next frame that it makes tells of it.
+                Ok(None) | Err(_) => self.input.frame(&luma.view())?,
+            };
             let slot = self.session.add_frame(frame.clone())?;
             self.searched.push_back(SearchedFrame { frame, slot });
         }
@@ -210,15 +212,15 @@ impl MotionSearch {
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
-    pub fn load_pair(&mut self, previous: &Planes<'_>, next: &Planes<'_>) -> Result<(), MotionError> {
+    pub fn load_pair(&mut self, previous: &[Frame], next: &[Frame]) -> Result<(), MotionError> {
         self.cancel();
         (self.pair, self.field) = (PairMotion::Unknown, None);
         if !std::mem::replace(&mut self.has_loaded, true)
-            && let Err(error) = self.maker.load_frame(previous)
+            && let Err(error) = self.maker.load_planes(previous)
         {
             self.fall_back(error, [Some(previous), None])?;
         }
-        if let Err(error) = self.maker.load_frame(next) {
+        if let Err(error) = self.maker.load_planes(next) {
             self.fall_back(error, [Some(previous), Some(next)])?;
         }
         let field = match self.found.pop_front() {
@@ -257,7 +259,8 @@ impl MotionSearch {
     }
 
     /// Makes the frame at `phase` between the two newest frames, whose planes `sources` are. `upcoming` is the phase of the
-    /// frame between them that is likely to be wanted next: a device begins it. Returns what writes the planes.
+    /// frame between them that is likely to be wanted next: a device begins it. Returns what writes the planes, unless they have
+    /// been written to `target`, planes of a GPU.
     ///
     /// # Errors
     /// [`MotionError::Make`].
@@ -265,20 +268,23 @@ impl MotionSearch {
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
-        sources: [&Planes<'_>; 2],
-    ) -> Result<&dyn FrameMaker, MotionError> {
+        sources: [&[Frame]; 2],
+        target: &[Target],
+    ) -> Result<Option<&dyn FrameMaker>, MotionError> {
         if self.begun.front() != Some(&phase) {
             self.cancel();
         }
-        if let Err(error) = self.make_on_device(phase, upcoming) {
+        let made = self.make_on_device(phase, upcoming).and_then(|()| self.maker.copy_to_blocks(target));
+        let is_written = made.or_else(|error| {
             self.begun.clear();
             self.fall_back(error, sources.map(Some))?;
             if let Some(field) = &self.field {
                 self.maker.set_motion(&field.vectors).map_err(MotionError::Make)?;
             }
             self.make_on_device(phase, None).map_err(MotionError::Make)?;
-        }
-        Ok(&*self.maker)
+            Ok::<_, MotionError>(false)
+        })?;
+        Ok((!is_written).then_some(&*self.maker))
     }
 
     /// As [`Self::make`], by the maker that there is.
@@ -300,7 +306,7 @@ impl MotionSearch {
     fn fall_back(
         &mut self,
         error: InterpolationError,
-        frames: [Option<&Planes<'_>>; 2],
+        frames: [Option<&[Frame]>; 2],
     ) -> Result<(), MotionError> {
         let InterpolationError::Device(EstimateError::Device { device, message }) = &error else {
             return Err(MotionError::Make(error));
@@ -318,7 +324,7 @@ impl MotionSearch {
         )));
         self.maker = maker;
         for planes in frames.into_iter().flatten() {
-            self.maker.load_frame(planes).map_err(MotionError::Make)?;
+            self.maker.load_planes(planes).map_err(MotionError::Make)?;
         }
         Ok(())
     }

@@ -6,11 +6,15 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use super::frame::FrameLayout;
 use glib::ffi::{GFALSE, gboolean};
 use glib::translate::*;
-use gst::ffi::{GstContext, GstElement, GstMapFlags, GstMapInfo, GstMemory, GstObject, GstQuery};
+use gst::ffi::{
+    GstBufferPool, GstContext, GstElement, GstMapFlags, GstMapInfo, GstMemory, GstObject, GstQuery,
+};
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoFrame, VideoInfo, VideoMeta};
 use motion_search::estimator::{BlockHandle, FrameSource};
@@ -47,6 +51,7 @@ struct Library {
     context_get_handle: unsafe extern "C" fn(*mut RawContext) -> *mut c_void,
     memory_get_stream: unsafe extern "C" fn(*mut GstMemory) -> *mut c_void,
     stream_get_handle: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    buffer_pool_new: unsafe extern "C" fn(*mut RawContext) -> *mut GstBufferPool,
     /// The functions are in it.
     _library: libloading::Library,
 }
@@ -77,6 +82,7 @@ impl Library {
                 context_get_handle: *library.get(b"gst_cuda_context_get_handle\0").ok()?,
                 memory_get_stream: *library.get(b"gst_cuda_memory_get_stream\0").ok()?,
                 stream_get_handle: *library.get(b"gst_cuda_stream_get_handle\0").ok()?,
+                buffer_pool_new: *library.get(b"gst_cuda_buffer_pool_new\0").ok()?,
                 _library: library,
             })
         }
@@ -105,7 +111,7 @@ pub fn with_cuda(mut caps: gst::Caps) -> gst::Caps {
 }
 
 /// Whether the frames of `caps` are in memory of CUDA.
-pub fn is_of_cuda(caps: &gst::Caps) -> bool {
+pub fn is_of_cuda(caps: &gst::CapsRef) -> bool {
     caps.features(0).is_some_and(|features| features.contains(FEATURE))
 }
 
@@ -169,6 +175,17 @@ impl ElementContext {
         (is_there && !held.get().is_null()).then(|| library.context(held.get()))
     }
 
+    /// A pool of buffers in memory of the context, if `query` asks for such ones.
+    pub fn pool_for(&self, query: &gst::query::Allocation) -> Option<gst::BufferPool> {
+        let (library, held) = (LIBRARY.as_ref()?, self.0.lock());
+        let is_wanted = query.get().0.is_some_and(is_of_cuda);
+        if held.get().is_null() || !is_wanted {
+            return None;
+        }
+        // SAFETY: the context lives, and the pool holds it; the reference is the caller's.
+        Some(unsafe { from_glib_full((library.buffer_pool_new)(held.get())) })
+    }
+
     /// Drops the context: the element is stopped.
     pub fn forget(&self) {
         let held = self.0.lock().replace(std::ptr::null_mut());
@@ -192,9 +209,10 @@ unsafe impl Send for MappedMemory {}
 unsafe impl Sync for MappedMemory {}
 
 impl MappedMemory {
-    fn new(memory: gst::Memory) -> Option<Self> {
+    /// Maps `memory` as `access`, `GST_MAP_READ` or `GST_MAP_WRITE`, says.
+    fn new(memory: gst::Memory, access: GstMapFlags) -> Option<Self> {
         let mut map = MaybeUninit::uninit();
-        let flags = gst::ffi::GST_MAP_READ | MAP_CUDA;
+        let flags = access | MAP_CUDA;
         // SAFETY: the memory lives; there is space for what is written.
         let is_mapped = unsafe { gst::ffi::gst_memory_map(memory.as_mut_ptr(), map.as_mut_ptr(), flags) };
         // SAFETY: it has been written.
@@ -209,23 +227,25 @@ impl Drop for MappedMemory {
     }
 }
 
-/// The luma plane of a buffer in memory of CUDA.
-pub struct CudaLuma {
-    buffer: gst::Buffer,
-    info: VideoInfo,
-    pub stride: usize,
-    len: usize,
-    plane: BlockHandle,
-    /// The frame in memory of the host, once a device has asked for it that does not read memory of CUDA.
-    on_host: OnceLock<Option<VideoFrame<gst_video::video_frame::Readable>>>,
-    /// What is read instead, if the driver does not copy it.
-    black: OnceLock<Vec<u8>>,
+/// A frame in memory of CUDA that is mapped.
+struct MappedFrame {
+    context: CudaContext,
+    /// The stream on which it is written.
+    stream: *mut c_void,
+    /// Where each plane begins, and the bytes from one row to the next.
+    planes: Vec<(u64, usize)>,
     _mapped: MappedMemory,
 }
 
-impl CudaLuma {
-    /// The first plane of `buffer`, a frame of `info`, if it is in memory of CUDA.
-    pub fn new(buffer: &gst::Buffer, info: &VideoInfo) -> Option<Self> {
+// SAFETY: the stream may be used from any thread.
+unsafe impl Send for MappedFrame {}
+
+// SAFETY: as above.
+unsafe impl Sync for MappedFrame {}
+
+impl MappedFrame {
+    /// `buffer`, a frame of `layout`, if it is in memory of CUDA, mapped as `access` says.
+    fn new(buffer: &gst::BufferRef, layout: &FrameLayout, access: GstMapFlags) -> Option<Self> {
         let library = LIBRARY.as_ref()?;
         let memory = (buffer.n_memory() == 1).then(|| buffer.memory(0)).flatten()?;
         let raw = memory.as_mut_ptr();
@@ -240,40 +260,73 @@ impl CudaLuma {
             let stream = (library.memory_get_stream)(raw);
             if stream.is_null() { stream } else { (library.stream_get_handle)(stream) }
         };
-        let mapped = MappedMemory::new(memory)?;
-        let (offset, stride) = match buffer.meta::<VideoMeta>() {
-            Some(meta) => (meta.offset()[0], meta.stride()[0]),
-            None => (info.offset()[0], info.stride()[0]),
+        let mapped = MappedMemory::new(memory, access)?;
+        let (offsets, strides) = match buffer.meta::<VideoMeta>() {
+            Some(meta) => (meta.offset().to_vec(), meta.stride().to_vec()),
+            None => (layout.info().offset().to_vec(), layout.info().stride().to_vec()),
         };
-        let stride = usize::try_from(stride).ok()?;
-        let len = stride.checked_mul(info.height() as usize)?;
-        if mapped.map.size < offset.checked_add(len)? {
-            return None;
-        }
-        let address = mapped.map.data as u64 + offset as u64;
-        // SAFETY: the buffer stays mapped while `self` lives, and has so many bytes behind the address.
-        let plane = unsafe { CudaPlane::new(context, address, stream) };
-        Some(Self {
-            buffer: buffer.clone(),
-            info: info.clone(),
-            stride,
-            len,
-            plane: Arc::new(plane),
-            on_host: OnceLock::new(),
-            black: OnceLock::new(),
-            _mapped: mapped,
-        })
+        let place = |index: usize| {
+            let (offset, stride) = (*offsets.get(index)?, usize::try_from(*strides.get(index)?).ok()?);
+            let end = offset.checked_add(stride.checked_mul(layout.format().plane_size(index).1)?)?;
+            (end <= mapped.map.size).then(|| (mapped.map.data as u64 + offset as u64, stride))
+        };
+        let planes = (0..layout.format().samplings.len()).map(place).collect::<Option<_>>()?;
+        Some(Self { context, stream, planes, _mapped: mapped })
     }
 }
 
-impl FrameSource for CudaLuma {
+/// A frame in memory of CUDA that is read.
+pub struct ReadableCudaFrame {
+    mapped: MappedFrame,
+    buffer: gst::Buffer,
+    info: VideoInfo,
+    /// The frame in memory of the host, once a device has asked for it that does not read memory of CUDA.
+    on_host: OnceLock<Option<VideoFrame<gst_video::video_frame::Readable>>>,
+}
+
+impl ReadableCudaFrame {
+    /// `buffer`, a frame of `layout`, if it is in memory of CUDA.
+    pub fn new(buffer: &gst::Buffer, layout: &FrameLayout) -> Option<Arc<Self>> {
+        let mapped = MappedFrame::new(buffer, layout, gst::ffi::GST_MAP_READ)?;
+        let info = layout.info().clone();
+        Some(Arc::new(Self { mapped, buffer: buffer.clone(), info, on_host: OnceLock::new() }))
+    }
+
+    /// Bytes from one row of plane `index` to the next.
+    pub fn stride(&self, index: usize) -> usize {
+        self.mapped.planes[index].1
+    }
+
+    /// Plane `index`, of so many rows.
+    pub fn plane(self: &Arc<Self>, index: usize, rows: usize) -> impl FrameSource + use<> {
+        let MappedFrame { context, stream, planes, .. } = &self.mapped;
+        let (address, stride) = planes[index];
+        // SAFETY: the buffer stays mapped while the source lives, and has so many rows behind the address.
+        let plane = unsafe { CudaPlane::new(context.clone(), address, *stream) };
+        let (frame, len) = (self.clone(), stride * rows);
+        PlaneSource { frame, index, len, plane: Arc::new(plane), black: OnceLock::new() }
+    }
+}
+
+/// A plane of such a frame.
+struct PlaneSource {
+    frame: Arc<ReadableCudaFrame>,
+    index: usize,
+    len: usize,
+    plane: BlockHandle,
+    /// What is read instead, if the driver does not copy it.
+    black: OnceLock<Vec<u8>>,
+}
+
+impl FrameSource for PlaneSource {
     fn bytes(&self) -> &[u8] {
-        let on_host = self.on_host.get_or_init(|| {
+        let ReadableCudaFrame { buffer, info, on_host, .. } = &*self.frame;
+        let on_host = on_host.get_or_init(|| {
             gst::debug!(gst::CAT_PERFORMANCE, "Copying a frame from memory of CUDA");
-            VideoFrame::from_buffer_readable(self.buffer.clone(), &self.info).ok()
+            VideoFrame::from_buffer_readable(buffer.clone(), info).ok()
         });
-        let samples = on_host.as_ref().and_then(|frame| frame.plane_data(0).ok());
-        match samples.filter(|samples| samples.len() == self.len) {
+        let samples = on_host.as_ref().and_then(|frame| frame.plane_data(self.index as u32).ok());
+        match samples.and_then(|samples| samples.get(..self.len)) {
             Some(samples) => samples,
             None => self.black.get_or_init(|| {
                 gst::error!(
@@ -291,5 +344,33 @@ impl FrameSource for CudaLuma {
 
     fn block(&self) -> Option<&BlockHandle> {
         Some(&self.plane)
+    }
+}
+
+/// A frame in memory of CUDA that is written.
+pub struct WritableCudaFrame {
+    planes: Vec<(BlockHandle, usize)>,
+    _mapped: MappedFrame,
+}
+
+impl WritableCudaFrame {
+    /// `buffer`, a frame of `layout`, if it is in memory of CUDA. `buffer` must not be mapped otherwise until this is dropped.
+    pub fn new(buffer: &mut gst::BufferRef, layout: &FrameLayout) -> Option<Self> {
+        let mapped = MappedFrame::new(buffer, layout, gst::ffi::GST_MAP_WRITE)?;
+        let plane = |&(address, stride): &(u64, usize)| {
+            // SAFETY: the memory is mapped to be written while `self` lives, and has all rows of the plane, as has been checked.
+            let plane = unsafe { CudaPlane::writable(mapped.context.clone(), address, mapped.stream) };
+            (Arc::new(plane) as BlockHandle, stride)
+        };
+        Some(Self { planes: mapped.planes.iter().map(plane).collect(), _mapped: mapped })
+    }
+}
+
+/// Each plane, and the bytes from one row to the next.
+impl Deref for WritableCudaFrame {
+    type Target = [(BlockHandle, usize)];
+
+    fn deref(&self) -> &Self::Target {
+        &self.planes
     }
 }

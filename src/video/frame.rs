@@ -1,11 +1,14 @@
 //! Checked access to the planes of a mapped video frame.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use gst_video::prelude::*;
 use gst_video::video_frame::{IsVideoFrame, Readable};
 use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 
+#[cfg(feature = "cuda")]
+use super::cuda::{ReadableCudaFrame, WritableCudaFrame};
 use super::sample_format;
 use motion_search::compensation::{PlaneMut, Sampling};
 use motion_search::duplicates::DuplicateFinder;
@@ -77,6 +80,13 @@ fn check_meta(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<(), PlaneErro
     }
 }
 
+/// Checks that a mapped frame has the size that `info` says: a `GstVideoMeta` may say another.
+fn check_size(frame: &impl IsVideoFrame, info: &VideoInfo) -> Result<(), PlaneError> {
+    let size = (frame.width(), frame.height());
+    let is_of_size = size == (info.width(), info.height());
+    if is_of_size { Ok(()) } else { Err(PlaneError::Size(size.0, size.1)) }
+}
+
 /// Plane `index`: its first byte, the number of bytes mapped from there on, and the stride.
 ///
 /// Everything is checked, because a `GstVideoMeta` may describe more memory than its buffer has.
@@ -103,20 +113,28 @@ fn samples(frame: &impl IsVideoFrame, index: usize) -> Result<(&[u8], usize), Pl
     Ok((unsafe { std::slice::from_raw_parts(start, present) }, stride))
 }
 
-/// A mapped buffer, as the source of its luma plane.
-struct MappedBuffer {
-    frame: VideoFrame<Readable>,
+/// A plane of a mapped buffer.
+struct MappedPlane {
+    frame: Arc<VideoFrame<Readable>>,
+    index: usize,
     block: Option<BlockHandle>,
 }
 
-impl FrameSource for MappedBuffer {
+impl FrameSource for MappedPlane {
     fn bytes(&self) -> &[u8] {
-        samples(&self.frame, 0).map_or(&[], |(samples, _)| samples)
+        samples(&*self.frame, self.index).map_or(&[], |(samples, _)| samples)
     }
 
     fn block(&self) -> Option<&BlockHandle> {
         self.block.as_ref()
     }
+}
+
+/// A buffer that is mapped as long as frames are read from it.
+enum Mapped {
+    OnHost(Arc<VideoFrame<Readable>>),
+    #[cfg(feature = "cuda")]
+    OnGpu(Arc<ReadableCudaFrame>),
 }
 
 /// What the frames of a stream are, and access to them in buffers.
@@ -192,25 +210,60 @@ impl FrameLayout {
     }
 
     /// The luma plane of `buffer`: the first plane of every format that [`super::caps`] names, also on a GPU. It keeps the
-    /// buffer mapped;
-    /// `block` is the block of a device's memory that holds it, if there is one.
+    /// buffer mapped; `block` is the block of a device's memory that holds it, if there is one.
     ///
     /// # Errors
     /// [`PlaneError`] if the buffer cannot be mapped, or the plane is not in the mapped memory.
     pub fn luma(&self, buffer: &gst::Buffer, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
+        self.frame(&self.map(buffer)?, 0, block)
+    }
+
+    /// All planes of `buffer`, which may be on a GPU. They keep the buffer mapped.
+    ///
+    /// # Errors
+    /// As [`Self::luma`].
+    pub fn frames(&self, buffer: &gst::Buffer) -> Result<Vec<Frame>, PlaneError> {
+        let mapped = self.map(buffer)?;
+        (0..self.format.samplings.len()).map(|index| self.frame(&mapped, index, None)).collect()
+    }
+
+    fn map(&self, buffer: &gst::Buffer) -> Result<Mapped, PlaneError> {
         check_meta(buffer, &self.info)?;
         #[cfg(feature = "cuda")]
-        if let Some(luma) = super::cuda::CudaLuma::new(buffer, &self.info) {
-            let (size, stride) = (self.format.size, luma.stride);
-            return Frame::with_format(Arc::new(luma), size, stride, self.format.samples)
-                .map_err(|error| PlaneError::Samples(0, error));
+        if let Some(frame) = ReadableCudaFrame::new(buffer, self) {
+            return Ok(Mapped::OnGpu(frame));
         }
         let mapped = VideoFrame::from_buffer_readable(buffer.clone(), &self.info);
-        let frame = mapped.map_err(|_| PlaneError::Unmapped("too small or not readable".into()))?;
-        let size = (frame.width() as usize, frame.height() as usize);
-        let (_, stride) = samples(&frame, 0)?;
-        Frame::with_format(Arc::new(MappedBuffer { frame, block }), size, stride, self.format.samples)
-            .map_err(|error| PlaneError::Samples(0, error))
+        let mapped = mapped.map_err(|_| PlaneError::Unmapped("too small or not readable".into()))?;
+        check_size(&mapped, &self.info)?;
+        Ok(Mapped::OnHost(Arc::new(mapped)))
+    }
+
+    /// Plane `index`.
+    fn frame(&self, mapped: &Mapped, index: usize, block: Option<BlockHandle>) -> Result<Frame, PlaneError> {
+        let size = self.format.plane_size(index);
+        let (source, stride): (Arc<dyn FrameSource>, _) = match mapped {
+            Mapped::OnHost(frame) => {
+                let (_, stride) = samples(&**frame, index)?;
+                (Arc::new(MappedPlane { frame: frame.clone(), index, block }), stride)
+            }
+            #[cfg(feature = "cuda")]
+            Mapped::OnGpu(frame) => (Arc::new(frame.plane(index, size.1)), frame.stride(index)),
+        };
+        Frame::with_format(source, size, stride, self.format.samples)
+            .map_err(|error| PlaneError::Samples(index, error))
+    }
+
+    /// Maps `buffer` to be written on the GPU whose memory it is in, if it is: each plane, and the bytes from one row to the next.
+    pub fn write_on_gpu(
+        &self,
+        buffer: &mut gst::BufferRef,
+    ) -> Option<impl Deref<Target = [(BlockHandle, usize)]>> {
+        #[cfg(feature = "cuda")]
+        let mapped = WritableCudaFrame::new(buffer, self);
+        #[cfg(not(feature = "cuda"))]
+        let mapped = (|_: &mut gst::BufferRef| None::<Vec<_>>)(buffer);
+        mapped
     }
 
     /// Maps `buffer` to read.
@@ -253,10 +306,7 @@ where
         mapped: Result<VideoFrameRef<B>, glib::BoolError>,
     ) -> Result<Self, PlaneError> {
         let frame = mapped.map_err(|error| PlaneError::Unmapped(error.to_string()))?;
-        let size = (frame.width(), frame.height());
-        if size != (layout.info.width(), layout.info.height()) {
-            return Err(PlaneError::Size(size.0, size.1));
-        }
+        check_size(&frame, &layout.info)?;
         Ok(Self { layout, frame })
     }
 

@@ -165,12 +165,16 @@ pub struct OutputBuffers {
 }
 
 impl OutputBuffers {
-    /// Completes downstream's answer to an ALLOCATION query: its pool, or one of video buffers, with video metas where both
-    /// sides take them.
+    /// Completes downstream's answer to an ALLOCATION query: `own` pool, downstream's, or one of video buffers, with video
+    /// metas where both sides take them.
     ///
     /// # Errors
     /// A text if the query has no caps of raw video, or the pool does not take its configuration.
-    pub fn decide(&self, query: &mut gst::query::Allocation) -> Result<(), String> {
+    pub fn decide(
+        &self,
+        query: &mut gst::query::Allocation,
+        own: Option<gst::BufferPool>,
+    ) -> Result<(), String> {
         let takes_video_meta = query.find_allocation_meta::<gst_video::VideoMeta>().is_some();
         self.takes_video_meta.store(takes_video_meta, Ordering::Relaxed);
         let caps = query.get_owned().0;
@@ -180,7 +184,7 @@ impl OutputBuffers {
         let is_offered = offered.is_some();
         let (pool, size, least, most) = offered.unwrap_or((None, 0, 0, 0));
         let size = size.max(info.size() as u32);
-        let pool = pool.unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
+        let pool = own.or(pool).unwrap_or_else(|| gst_video::VideoBufferPool::new().upcast());
         if takes_video_meta && pool.has_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META) {
             let mut config = pool.config();
             config.set_params(caps.as_ref(), size, least, most);

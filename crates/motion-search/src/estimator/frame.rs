@@ -140,6 +140,11 @@ impl Frame {
         self.rows.clone()
     }
 
+    /// Samples a row, and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
     /// How the samples lie in memory.
     pub fn format(&self) -> SampleFormat {
         self.format

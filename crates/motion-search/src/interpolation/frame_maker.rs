@@ -3,7 +3,8 @@
 use super::Phase;
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{
-    EstimateError, FrameView, Launching, MotionVector, Parameters, SampleFormat, SetupError,
+    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Parameters, SampleFormat,
+    SetupError,
 };
 
 /// What the frames are that are loaded and made.
@@ -65,6 +66,28 @@ impl FrameFormat {
         planes.iter().enumerate().try_for_each(|(index, plane)| self.check(index, plane))
     }
 
+    /// As [`Self::check_all`], without a look at the samples.
+    ///
+    /// # Errors
+    /// As [`Self::check_all`].
+    #[cfg(feature = "opencl")]
+    pub(crate) fn check_frames(&self, planes: &[Frame]) -> Result<(), CompensationError> {
+        if planes.len() != self.samplings.len() {
+            return Err(CompensationError::Planes(self.samplings.len(), planes.len()));
+        }
+        planes.iter().enumerate().try_for_each(|(index, plane)| self.check_frame(index, plane))
+    }
+
+    /// As [`Self::check`], without a look at the samples.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    #[cfg(feature = "opencl")]
+    pub(crate) fn check_frame(&self, index: usize, plane: &Frame) -> Result<(), CompensationError> {
+        let depths = [plane.format().depth(), self.samples.depth()];
+        check_size(plane.size(), self.plane_size(index), depths)
+    }
+
     /// Checks that `plane` may be plane `index` of such a frame.
     ///
     /// # Errors
@@ -80,14 +103,23 @@ impl FrameFormat {
 /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
 pub(super) fn check_plane(
     plane: &FrameView<'_>,
-    (width, height): (usize, usize),
+    size: (usize, usize),
     depth: u32,
 ) -> Result<(), CompensationError> {
-    if plane.size() != (width, height) {
-        return Err(CompensationError::PlaneSize(width, height, plane.width(), plane.height()));
+    check_size(plane.size(), size, [plane.format().depth(), depth])
+}
+
+/// Checks that a plane has the `wanted` size and depth.
+fn check_size(
+    (width, height): (usize, usize),
+    wanted: (usize, usize),
+    [depth, wanted_depth]: [u32; 2],
+) -> Result<(), CompensationError> {
+    if (width, height) != wanted {
+        return Err(CompensationError::PlaneSize(wanted.0, wanted.1, width, height));
     }
-    if plane.format().depth() != depth {
-        return Err(CompensationError::BitDepth(depth, plane.format().depth()));
+    if depth != wanted_depth {
+        return Err(CompensationError::BitDepth(wanted_depth, depth));
     }
     Ok(())
 }
@@ -161,6 +193,25 @@ pub trait FrameMaker: Send {
     /// [`InterpolationError`] if a plane is missing or has another size or depth, or the device fails.
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError>;
 
+    /// As [`Self::load_frame`], of planes that may be in memory of the device ([`Frame::block`]): a frame between two such ones
+    /// stays there too, until [`Self::copy_to_blocks`]. The planes are kept until the motion is set.
+    ///
+    /// # Errors
+    /// As [`Self::load_frame`].
+    fn load_planes(&mut self, planes: &[Frame]) -> Result<(), InterpolationError> {
+        let planes: Vec<_> = planes.iter().map(Frame::view).collect();
+        self.load_frame(&planes)
+    }
+
+    /// The frame that is searched in place of the one with this luma plane, which [`SearchInput`](super::SearchInput) would
+    /// make, if that is in memory of the device.
+    ///
+    /// # Errors
+    /// [`InterpolationError`] if the plane has another size or depth, or the device fails.
+    fn search_frame(&mut self, _luma: &Frame) -> Result<Option<Frame>, InterpolationError> {
+        Ok(None)
+    }
+
     /// Takes the field of the newest pair: that of its previous frame in its next one.
     ///
     /// # Errors
@@ -202,6 +253,15 @@ pub trait FrameMaker: Send {
         sources: [&FrameView<'_>; 2],
         plane: &mut PlaneMut<'_>,
     ) -> Result<(), CompensationError>;
+
+    /// Copies the frame that was finished last, if it is in memory of the device, to other such memory: for each plane its
+    /// block and the bytes from one row to the next. Returns whether it is; else [`Self::write_plane`] has it.
+    ///
+    /// # Errors
+    /// [`InterpolationError::Device`] if the blocks are not in memory of the device, or it fails.
+    fn copy_to_blocks(&self, _planes: &[(BlockHandle, usize)]) -> Result<bool, InterpolationError> {
+        Ok(false)
+    }
 
     /// Gives up the frames that have begun.
     fn cancel(&mut self);

@@ -37,7 +37,7 @@ pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid};
+pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;

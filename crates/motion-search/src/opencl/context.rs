@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::cl::OpenClApi;
 use super::launcher::{Api, DevicePlane, LoadedProgram};
 use super::watch::Watch;
-use crate::estimator::Frame;
+use crate::estimator::{BlockHandle, Frame};
 
 /// What launches kernels, and the programs that were built for it.
 #[derive(Debug)]
@@ -46,7 +46,12 @@ impl Context {
 
     /// Where on this device the samples of `frame` are, if they are there.
     pub(super) fn plane_of(&self, frame: &Frame) -> Option<DevicePlane> {
-        self.api.plane_of(&**frame.block()?, frame.stride())
+        self.plane_in(frame.block()?, frame.stride())
+    }
+
+    /// Where on this device the plane is that `block` is, in rows `stride` bytes apart, if it is there.
+    pub(super) fn plane_in(&self, block: &BlockHandle, stride: usize) -> Option<DevicePlane> {
+        self.api.plane_of(&**block, stride)
     }
 
     /// What compiles.

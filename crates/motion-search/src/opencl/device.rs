@@ -276,7 +276,7 @@ impl OpenClDevice {
     }
 
     /// What tells the context in which CUDA is to launch from others, if it is not the primary one.
-    fn foreign_context(&self) -> Option<usize> {
+    pub(super) fn foreign_context(&self) -> Option<usize> {
         #[cfg(feature = "cuda")]
         let id = self.cuda.as_ref().map(super::cuda::CudaContext::id);
         #[cfg(not(feature = "cuda"))]

@@ -45,7 +45,11 @@ impl PinnedBlock {
     }
 
     /// As [`Self::new`], with the error of OpenCL.
-    fn map(context: &Arc<Context>, queue: &Arc<dyn Queue>, bytes: usize) -> launcher::Result<Self> {
+    pub(super) fn map(
+        context: &Arc<Context>,
+        queue: &Arc<dyn Queue>,
+        bytes: usize,
+    ) -> launcher::Result<Self> {
         let watch = context.watch();
         watch.check()?;
         let buffer = context.host_buffer(bytes)?;
@@ -75,7 +79,7 @@ impl PinnedBlock {
     }
 
     /// Its first byte, for the device to write to.
-    pub(super) fn target(&mut self) -> NonNull<u8> {
+    pub(super) fn target(&self) -> NonNull<u8> {
         self.start
     }
 

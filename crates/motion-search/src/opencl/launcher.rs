@@ -204,8 +204,10 @@ pub(super) struct DevicePlane {
     pub(super) address: u64,
     /// Bytes from one row to the next.
     pub(super) stride: usize,
-    /// The stream of the API on which it is written.
+    /// The stream of the API on which it is written or was used.
     pub(super) stream: usize,
+    /// Whether it may be written to.
+    pub(super) is_writable: bool,
 }
 
 /// How the commands of a queue are ordered, and what it records.
@@ -248,6 +250,23 @@ pub(super) trait Queue: fmt::Debug + Send + Sync {
         _to: Rectangle,
         _from: &DevicePlane,
         _first: usize,
+    ) -> Result<Event> {
+        Err(Error::UNSUPPORTED)
+    }
+
+    /// Begins to copy `from` to `to`, from its first byte on.
+    ///
+    /// # Errors
+    /// As [`Self::begin_copy_rows`].
+    ///
+    /// # Safety
+    /// `from` lies in the buffer; the plane is writable, has as many rows, and is not freed until the event, or the queue, is
+    /// done.
+    unsafe fn begin_copy_out_rows(
+        &self,
+        _buffer: &Buffer,
+        _from: Rectangle,
+        _to: &DevicePlane,
     ) -> Result<Event> {
         Err(Error::UNSUPPORTED)
     }

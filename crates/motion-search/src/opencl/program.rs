@@ -45,6 +45,7 @@ pub(super) enum KernelFile {
     Compensation,
     Weighting,
     Mixing,
+    SearchFrame,
 }
 
 impl KernelFile {
@@ -68,6 +69,7 @@ impl KernelFile {
             Self::Compensation => include_str!("../../kernels/compensation.cl"),
             Self::Weighting => include_str!("../../kernels/weighting.cl"),
             Self::Mixing => include_str!("../../kernels/mixing.cl"),
+            Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
         }
     }
 

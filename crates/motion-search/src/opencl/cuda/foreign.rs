@@ -53,6 +53,7 @@ pub struct CudaPlane {
     pub(super) context: CudaContext,
     pub(super) address: u64,
     pub(super) stream: usize,
+    pub(super) is_writable: bool,
 }
 
 impl CudaPlane {
@@ -63,6 +64,15 @@ impl CudaPlane {
     /// The frame's source keeps the memory allocated and unchanged, and has as many bytes there as
     /// [`FrameSource::len`](crate::estimator::FrameSource::len) says. The stream is of this context, and lives as long.
     pub unsafe fn new(context: CudaContext, address: u64, stream: *mut c_void) -> Self {
-        Self { context, address, stream: stream as usize }
+        Self { context, address, stream: stream as usize, is_writable: false }
+    }
+
+    /// As [`Self::new`], of a plane that may be written to: what
+    /// [`FrameMaker::copy_to_blocks`](crate::interpolation::FrameMaker::copy_to_blocks) takes.
+    ///
+    /// # Safety
+    /// The memory has all rows of such a plane. While this lives it is allocated, and nobody else uses it.
+    pub unsafe fn writable(context: CudaContext, address: u64, stream: *mut c_void) -> Self {
+        Self { context, address, stream: stream as usize, is_writable: true }
     }
 }

@@ -234,7 +234,8 @@ impl Api for CudaApi {
 
     fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
         let plane = block.downcast_ref::<CudaPlane>().filter(|plane| plane.context.raw() == self.0.raw)?;
-        Some(DevicePlane { address: plane.address, stride, stream: plane.stream })
+        let &CudaPlane { address, stream, is_writable, .. } = plane;
+        Some(DevicePlane { address, stride, stream, is_writable })
     }
 
     fn is_broken(&self) -> bool {

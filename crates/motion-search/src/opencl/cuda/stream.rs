@@ -1,5 +1,6 @@
 //! Queues: streams of CUDA.
 
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -49,21 +50,19 @@ impl Launches {
     /// Queues all that wait. The context is current.
     fn queue(&mut self, stream: sys::CUstream) -> Result<()> {
         let waiting = &self.waiting[..std::mem::take(&mut self.count)];
-        if waiting.len() < LEAST_RECORDED {
+        let known = self.graphs.iter().position(|graph| graph.launches == *waiting);
+        if waiting.len() < LEAST_RECORDED || known.is_none() && self.graphs.len() == MOST_GRAPHS {
             // SAFETY: the caller of `launch_on` guarantees it.
             return waiting.iter().try_for_each(|launch| unsafe { launch.run(stream) });
         }
-        let known = self.graphs.iter().position(|graph| graph.launches == *waiting);
         let index = match known {
             Some(index) => index,
-            None if self.graphs.len() < MOST_GRAPHS => {
+            None => {
                 // SAFETY: as above, for as long as the buffers live, which is as long as the launches can be repeated:
                 // they are found again by the addresses of their arguments.
                 self.graphs.push(unsafe { Graph::record(waiting)? });
                 self.graphs.len() - 1
             }
-            // SAFETY: as above.
-            None => return waiting.iter().try_for_each(|launch| unsafe { launch.run(stream) }),
         };
         self.graphs[index].launch(stream)
     }
@@ -94,6 +93,13 @@ impl Stream {
         // SAFETY: both are of this context.
         unsafe { call!(cuStreamWaitEvent(self.raw, event.raw(), 0)) }
     }
+
+    /// Has the stream wait for what uses or writes `plane`. The context is current.
+    fn wait_for_plane(&self, plane: &DevicePlane) -> Result<()> {
+        let used = CudaEvent::record(&self.context, plane.stream as sys::CUstream)?;
+        // SAFETY: both streams are of this context.
+        unsafe { call!(cuStreamWaitEvent(self.raw, used.raw(), 0)) }
+    }
 }
 
 impl Drop for Stream {
@@ -111,31 +117,55 @@ fn address(buffer: &Buffer, first: usize, bytes: usize) -> Result<u64> {
     buffer.owner::<DeviceMemory>()?.at(first, bytes).ok_or(Error { call: "a copy", code: 1 })
 }
 
-/// The address of `rectangle` in `buffer`.
-fn corner(buffer: &Buffer, rectangle: Rectangle) -> Result<u64> {
-    let Rectangle { left, top, width, height, pitch } = rectangle;
-    address(buffer, top * pitch + left, (height - 1) * pitch + width)
+/// Rows in memory of the host or of the device.
+struct Rows {
+    host: *mut c_void,
+    device: u64,
+    memory: CUmemorytype,
+    pitch: usize,
 }
 
-/// A copy of rows from somewhere to somewhere.
-fn rows_copy(width: usize, height: usize) -> sys::CUDA_MEMCPY2D {
+impl Rows {
+    fn on_host(start: *const u8, pitch: usize) -> Self {
+        Self { host: start.cast_mut().cast(), device: 0, memory: CUmemorytype::CU_MEMORYTYPE_HOST, pitch }
+    }
+
+    fn on_device(device: u64, pitch: usize) -> Self {
+        Self { host: ptr::null_mut(), device, memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, pitch }
+    }
+
+    /// Those of `plane` from byte `first` on.
+    fn of(plane: &DevicePlane, first: usize) -> Self {
+        Self::on_device(plane.address + first as u64, plane.stride)
+    }
+
+    /// `rectangle` in `buffer`.
+    fn within(buffer: &Buffer, rectangle: Rectangle) -> Result<Self> {
+        let Rectangle { left, top, width, height, pitch } = rectangle;
+        let first = address(buffer, top * pitch + left, (height - 1) * pitch + width)?;
+        Ok(Self::on_device(first, pitch))
+    }
+}
+
+/// A copy of the rows of `rectangle` from somewhere to somewhere.
+fn rows_copy(rectangle: Rectangle, from: &Rows, to: &Rows) -> sys::CUDA_MEMCPY2D {
     sys::CUDA_MEMCPY2D {
         srcXInBytes: 0,
         srcY: 0,
-        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-        srcHost: ptr::null(),
-        srcDevice: 0,
+        srcMemoryType: from.memory,
+        srcHost: from.host,
+        srcDevice: from.device,
         srcArray: ptr::null_mut(),
-        srcPitch: 0,
+        srcPitch: from.pitch,
         dstXInBytes: 0,
         dstY: 0,
-        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        dstHost: ptr::null_mut(),
-        dstDevice: 0,
+        dstMemoryType: to.memory,
+        dstHost: to.host,
+        dstDevice: to.device,
         dstArray: ptr::null_mut(),
-        dstPitch: 0,
-        WidthInBytes: width,
-        Height: height,
+        dstPitch: to.pitch,
+        WidthInBytes: rectangle.width,
+        Height: rectangle.height,
     }
 }
 
@@ -195,23 +225,25 @@ impl Queue for Stream {
         from: &DevicePlane,
         first: usize,
     ) -> Result<Event> {
-        let copy = sys::CUDA_MEMCPY2D {
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcDevice: from.address + first as u64,
-            srcPitch: from.stride,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstDevice: corner(buffer, to)?,
-            dstPitch: to.pitch,
-            ..rows_copy(to.width, to.height)
-        };
+        let copy = rows_copy(to, &Rows::of(from, first), &Rows::within(buffer, to)?);
         self.command(|| {
-            // What writes the plane may still run.
-            let written = CudaEvent::record(&self.context, from.stream as sys::CUstream)?;
-            // SAFETY: the caller guarantees it; both streams are of this context.
-            unsafe {
-                call!(cuStreamWaitEvent(self.raw, written.raw(), 0))?;
-                call!(cuMemcpy2DAsync_v2(&copy, self.raw))
-            }
+            self.wait_for_plane(from)?;
+            // SAFETY: the caller guarantees it.
+            unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) }
+        })
+    }
+
+    unsafe fn begin_copy_out_rows(
+        &self,
+        buffer: &Buffer,
+        from: Rectangle,
+        to: &DevicePlane,
+    ) -> Result<Event> {
+        let copy = rows_copy(from, &Rows::within(buffer, from)?, &Rows::of(to, 0));
+        self.command(|| {
+            self.wait_for_plane(to)?;
+            // SAFETY: the caller guarantees it.
+            unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) }
         })
     }
 
@@ -239,15 +271,7 @@ impl Queue for Stream {
         stride: usize,
     ) -> Result<Event> {
         assert!(data.len() >= (to.height - 1) * stride + to.width);
-        let copy = sys::CUDA_MEMCPY2D {
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-            srcHost: data.as_ptr().cast(),
-            srcPitch: stride,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstDevice: corner(buffer, to)?,
-            dstPitch: to.pitch,
-            ..rows_copy(to.width, to.height)
-        };
+        let copy = rows_copy(to, &Rows::on_host(data.as_ptr(), stride), &Rows::within(buffer, to)?);
         // SAFETY: every row is in `data`, as asserted, which the caller keeps in place, and in the buffer.
         self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
     }
@@ -269,15 +293,8 @@ impl Queue for Stream {
 
     unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
         assert_eq!(data.len(), from.width * from.height);
-        let copy = sys::CUDA_MEMCPY2D {
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcDevice: corner(buffer, from)?,
-            srcPitch: from.pitch,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
-            dstHost: data.as_mut_ptr().cast(),
-            dstPitch: from.width,
-            ..rows_copy(from.width, from.height)
-        };
+        let copy =
+            rows_copy(from, &Rows::within(buffer, from)?, &Rows::on_host(data.as_mut_ptr(), from.width));
         // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
         self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
     }

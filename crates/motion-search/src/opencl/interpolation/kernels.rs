@@ -16,7 +16,7 @@ use crate::estimator::{MotionVector, SetupError};
 use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
 
 /// What an error calls these kernels.
-const NAME: &str = "interpolation";
+pub(super) const NAME: &str = "interpolation";
 
 /// Field for field `Phase` in `interpolation.cl`.
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::super::launcher::Rectangle;
 use crate::estimator::Grid;
 use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings};
 
@@ -62,6 +63,12 @@ impl PlanePlace {
     pub(super) fn range(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.pitch * self.size.1
     }
+
+    /// Its rows, of samples of so many bytes.
+    pub(super) fn rows(&self, sample_bytes: usize) -> Rectangle {
+        let (width, height) = self.size;
+        Rectangle { left: self.first, top: 0, width: width * sample_bytes, height, pitch: self.pitch }
+    }
 }
 
 /// Where everything is that frames of a format are made from.
@@ -71,6 +78,8 @@ pub(super) struct InterpolationLayout {
     pub(super) bytes: usize,
     pub(super) grid: Grid,
     pub(super) found: Grid,
+    /// How often frames are halved to be searched.
+    pub(super) halvings: u32,
     /// Of coarse blocks.
     pub(super) coarse: Grid,
     pub(super) shape: FrameShape,
@@ -89,6 +98,7 @@ impl InterpolationLayout {
         };
         let planes = (0..format.samplings.len()).map(place).collect();
         let (grid, found) = (grid(width, height), found_grid(format.size));
+        let halvings = halvings(width, height);
         let pitch = (width + 2 * COLUMNS_AROUND).next_multiple_of(POINT_ALIGNMENT);
         let plane = pitch * (height + 2 * ROWS_AROUND);
         // A plane of points of the largest frame is about half of what fits; all else is less.
@@ -98,12 +108,12 @@ impl InterpolationLayout {
             columns: grid.columns as i32,
             rows: grid.rows as i32,
             found_columns: found.columns as i32,
-            halvings: halvings(width, height) as i32,
+            halvings: halvings as i32,
             pitch: pitch as i32,
             plane: plane as i32,
         };
-        let coarse = coarse_grid(grid, halvings(width, height));
-        Self { planes, bytes, grid, found, coarse, shape }
+        let coarse = coarse_grid(grid, halvings);
+        Self { planes, bytes, grid, found, halvings, coarse, shape }
     }
 
     /// Pixels of the chroma that is compared: half of luma's on each axis.

@@ -3,6 +3,7 @@
 mod groups;
 mod kernels;
 mod layout;
+mod search_frames;
 mod weighting;
 
 use std::collections::VecDeque;
@@ -13,13 +14,14 @@ use std::time::{Duration, Instant};
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::host::PinnedBlock;
-use super::launcher::{self, Buffer, Event, Queue, QueueKind};
+use super::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{EstimateError, FrameView, Launching, MotionVector, SetupError};
+use crate::estimator::{BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, SetupError};
 use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, check_field};
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, InterpolationKernels};
 use layout::InterpolationLayout;
+use search_frames::DeviceSearchFrames;
 
 /// The most frames that have begun: while one is downloaded, the next one is made.
 const DEPTH: usize = 2;
@@ -44,6 +46,8 @@ pub struct OpenClInterpolator {
     finished: usize,
     /// Whether a frame has been finished.
     has_made: bool,
+    /// Whether the frame that was loaded last came from memory of the device, so that made ones stay there.
+    stays_on_device: bool,
     pace: Pace,
     // A device that hangs may still use these: they are dropped only if it does not.
     objects: ManuallyDrop<Objects>,
@@ -53,8 +57,8 @@ pub struct OpenClInterpolator {
 /// A frame that has begun.
 struct BegunFrame {
     room: usize,
-    /// Done when the frame is on the host.
-    read: Event,
+    /// Done when the frame is where it is wanted: on the host, or on the device.
+    made: Event,
     begun: Instant,
 }
 
@@ -65,6 +69,8 @@ struct Objects {
     frames: [UploadedFrame; 2],
     field: StagedBlock,
     rooms: Vec<MadeRoom>,
+    /// For frames in memory of the device.
+    search_frames: Option<DeviceSearchFrames>,
     /// Uploads and kernels, in this order for each frame.
     work: Arc<dyn Queue>,
     download: Arc<dyn Queue>,
@@ -74,6 +80,8 @@ struct Objects {
 struct UploadedFrame {
     device: DeviceFrame,
     staging: StagedBlock,
+    /// Planes in memory of the device that are copied.
+    sources: Vec<Frame>,
 }
 
 /// Page-locked memory from which the device reads.
@@ -147,17 +155,22 @@ impl OpenClInterpolator {
             Ok::<_, SetupError>(UploadedFrame {
                 device: DeviceFrame::new(context, device, format, quality, &layout)?,
                 staging: staged(layout.bytes)?,
+                sources: Vec::new(),
             })
         };
         let room = |_| {
             let made = device.buffer(context, "a made frame", layout.bytes)?;
             Ok(MadeRoom { device: made, host: host(layout.bytes)? })
         };
+        let search_frames = device.foreign_context().is_some();
+        let search_frames =
+            search_frames.then(|| DeviceSearchFrames::new(context, device, format, &layout)).transpose()?;
         let objects = Objects {
             kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
             frames: [frame()?, frame()?],
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
+            search_frames,
             work,
             download,
         };
@@ -170,6 +183,7 @@ impl OpenClInterpolator {
             room: 0,
             finished: 0,
             has_made: false,
+            stays_on_device: false,
             pace: Pace::default(),
             objects: ManuallyDrop::new(objects),
             context: ManuallyDrop::new(context.clone()),
@@ -200,17 +214,22 @@ impl OpenClInterpolator {
         self.context.watch().failure(&self.name, error).into()
     }
 
+    /// Makes the next frame the previous one, and the place of that free for another frame.
+    fn advance(&mut self) -> launcher::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        watch.check()?;
+        let frames = &mut self.objects.frames;
+        frames.swap(0, 1);
+        frames[1].staging.read.take().map_or(Ok(()), |read| watch.wait(&read, allowed))
+    }
+
     /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies
     /// the next plane, and after that.
     fn upload(&mut self, planes: &[FrameView<'_>]) -> launcher::Result<()> {
-        let (allowed, watch) = (self.allowed(), self.context.watch());
-        watch.check()?;
+        self.advance()?;
+        self.stays_on_device = false;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
-        frames.swap(0, 1);
-        let UploadedFrame { device, staging } = &mut frames[1];
-        if let Some(read) = staging.read.take() {
-            watch.wait(&read, allowed)?;
-        }
+        let UploadedFrame { device, staging, .. } = &mut frames[1];
         for (plane, place) in planes.iter().zip(&self.layout.planes) {
             // SAFETY: the device has read what was there before, and reads other planes meanwhile.
             let bytes = &mut unsafe { staging.host.as_mut_slice() }[place.range()];
@@ -224,8 +243,52 @@ impl OpenClInterpolator {
         work.flush()
     }
 
+    /// As [`Self::upload`], of planes that are on the device: `found` says where.
+    fn copy_in(&mut self, planes: &[Frame], found: &[DevicePlane]) -> launcher::Result<()> {
+        self.advance()?;
+        self.stays_on_device = true;
+        let Objects { kernels, frames, work, .. } = &mut *self.objects;
+        let UploadedFrame { device, staging, sources } = &mut frames[1];
+        for ((plane, found), place) in planes.iter().zip(found).zip(&self.layout.planes) {
+            sources.push(plane.clone());
+            let rows = place.rows(self.format.samples.bytes());
+            // SAFETY: `sources` keeps the plane until the event is done; it has all rows of its size.
+            staging.read = Some(unsafe { work.begin_copy_rows(&device.planes, rows, found, 0)? });
+        }
+        kernels.prepare(&**work, device, self.format.samples.bytes())?;
+        work.flush()
+    }
+
+    /// Drops the planes that were copied on the device.
+    fn release_sources(&mut self) -> launcher::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        for UploadedFrame { staging, sources, .. } in &mut self.objects.frames {
+            if let (false, Some(read)) = (sources.is_empty(), &staging.read) {
+                watch.wait(read, allowed)?;
+            }
+            sources.clear();
+        }
+        Ok(())
+    }
+
+    /// Copies the frame that was finished last to `planes`.
+    fn copy_out(&self, planes: &[DevicePlane]) -> launcher::Result<()> {
+        let watch = self.context.watch();
+        let Objects { rooms, download, .. } = &*self.objects;
+        let device = &rooms[self.finished].device;
+        let mut copied = None;
+        for (place, plane) in self.layout.planes.iter().zip(planes) {
+            let rows = place.rows(self.format.samples.bytes());
+            // SAFETY: the plane is writable, so that it has all rows of its size and nobody else uses them.
+            copied = Some(unsafe { download.begin_copy_out_rows(device, rows, plane)? });
+        }
+        download.flush()?;
+        copied.map_or(Ok(()), |copied| watch.wait(&copied, self.allowed()))
+    }
+
     /// Begins to upload `field`.
     fn upload_field(&mut self, field: &[MotionVector]) -> launcher::Result<()> {
+        self.release_sources()?;
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
         let Objects { kernels, field: staging, work, .. } = &mut *self.objects;
@@ -248,11 +311,14 @@ impl OpenClInterpolator {
         let [previous, next] = frames.each_ref().map(|frame| &frame.device);
         let made = kernels.make(&**work, [previous, next], phase, device)?;
         work.flush()?;
-        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
-        // is not read before the event is done.
-        let read = unsafe { download.begin_read(device, host.target(), host.bytes(), &made)? };
+        let made = match self.stays_on_device {
+            true => made,
+            // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
+            // is not read before the event is done.
+            false => unsafe { download.begin_read(device, host.target(), host.bytes(), &made)? },
+        };
         download.flush()?;
-        self.begun.push_back(BegunFrame { room: self.room, read, begun });
+        self.begun.push_back(BegunFrame { room: self.room, made, begun });
         self.room = (self.room + 1) % DEPTH;
         Ok(())
     }
@@ -276,6 +342,27 @@ impl FrameMaker for OpenClInterpolator {
         self.upload(planes).map_err(|error| self.failed(error))
     }
 
+    fn load_planes(&mut self, planes: &[Frame]) -> Result<(), InterpolationError> {
+        let found: Option<Vec<_>> = planes.iter().map(|plane| self.context.plane_of(plane)).collect();
+        let Some(found) = found else {
+            let planes: Vec<_> = planes.iter().map(Frame::view).collect();
+            return self.load_frame(&planes);
+        };
+        self.format.check_frames(planes)?;
+        self.copy_in(planes, &found).map_err(|error| self.failed(error))
+    }
+
+    fn search_frame(&mut self, luma: &Frame) -> Result<Option<Frame>, InterpolationError> {
+        let allowed = self.allowed();
+        let (Some(_), Some(search_frames)) = (self.context.plane_of(luma), &mut self.objects.search_frames)
+        else {
+            return Ok(None);
+        };
+        self.format.check_frame(0, luma)?;
+        let made = search_frames.make(luma, allowed);
+        made.map(Some).map_err(|error| self.failed(error))
+    }
+
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
         check_field(self.format.size, field)?;
         self.upload_field(field).map_err(|error| self.failed(error))
@@ -290,9 +377,9 @@ impl FrameMaker for OpenClInterpolator {
 
     fn finish_frame(&mut self) -> Result<(), InterpolationError> {
         let allowed = self.allowed();
-        let BegunFrame { room, read, begun } =
+        let BegunFrame { room, made, begun } =
             self.begun.pop_front().ok_or(EstimateError::NothingInFlight)?;
-        let finished = self.context.watch().wait(&read, allowed).and_then(|()| self.check_uploads());
+        let finished = self.context.watch().wait(&made, allowed).and_then(|()| self.check_uploads());
         finished.map_err(|error| self.failed(error))?;
         // Some drivers compile kernels at the first launch: the first frame says nothing of the others.
         if std::mem::replace(&mut self.has_made, true) {
@@ -316,6 +403,19 @@ impl FrameMaker for OpenClInterpolator {
             FrameView::with_format(&bytes[place.range()], place.size, place.pitch, self.format.samples)
                 .unwrap_or_else(|error| unreachable!("the layout has room for it: {error}"));
         plane.copy_from(&made)
+    }
+
+    fn copy_to_blocks(&self, planes: &[(BlockHandle, usize)]) -> Result<bool, InterpolationError> {
+        if !self.stays_on_device {
+            return Ok(false);
+        }
+        let plane = |(block, stride): &(BlockHandle, usize)| {
+            self.context.plane_in(block, *stride).filter(|plane| plane.is_writable)
+        };
+        let found: Option<Vec<_>> = planes.iter().map(plane).collect();
+        let found = found.filter(|found| found.len() == self.layout.planes.len());
+        let copied = found.ok_or(launcher::Error::UNSUPPORTED).and_then(|found| self.copy_out(&found));
+        copied.map(|()| true).map_err(|error| self.failed(error))
     }
 
     fn cancel(&mut self) {

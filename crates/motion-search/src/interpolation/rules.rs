@@ -75,11 +75,12 @@ pub(crate) const LONE_COST: u32 = 256;
 /// An end counts alone from this difference of both ends on, of 64 samples, with one more of [`MOST_LONE`] parts for every
 /// `2^LONE_SHIFT`.
 pub(crate) const LONE_DIFFERENCE: u32 = 128;
+pub(crate) const LONE_SHIFT: u32 = 5;
 
 /// It leaves out a block that the search found in the other frame at less than this cost, with one part for every
-/// `2^LONE_SHIFT` less.
-pub(crate) const FOUND_COST: u32 = 1024;
-pub(crate) const LONE_SHIFT: u32 = 5;
+/// `2^FOUND_SHIFT` less.
+pub(crate) const FOUND_COST: u32 = 4096;
+pub(crate) const FOUND_SHIFT: u32 = 7;
 
 /// The candidates of a coarse block are the vectors of coarse blocks up to so many away on each axis: those of their first
 /// blocks.
@@ -230,7 +231,7 @@ pub(crate) fn unlikeness(difference: u32) -> u32 {
 
 /// How much what a block shows may be left out, of [`MOST_LONE`]: the search found it elsewhere at this cost.
 pub(crate) fn shown_elsewhere(cost: u32) -> u32 {
-    (FOUND_COST.saturating_sub(cost) >> LONE_SHIFT).min(MOST_LONE)
+    (FOUND_COST.saturating_sub(cost) >> FOUND_SHIFT).min(MOST_LONE)
 }
 
 /// The samples of a block on each axis in a plane.
